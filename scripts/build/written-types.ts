@@ -42,18 +42,34 @@ function withContract(file: string, text: string): string {
   return text.replace(source, `$1$2/${CONTRACT}.js$1`)
 }
 
-/** A module of the API takes the types that it declares from the contract, and keeps its rules. */
+/**
+ * A module of the API takes the types that it declares from the contract. Its rules are not declared: no entry exports them, and their
+ * types are long.
+ */
 function withoutOwn(path: string, text: string, names: ReadonlySet<string>): string {
   const file = ts.createSourceFile('api.d.ts', text, ts.ScriptTarget.Latest, true)
   const own = file.statements
     .filter(one => ts.isTypeAliasDeclaration(one) || ts.isInterfaceDeclaration(one))
     .filter(one => names.has(one.name.text))
-  if (own.length === 0) return text
+  const rules = file.statements.filter(
+    one => isRuleOrPrivate(one) && !own.includes(one as (typeof own)[number]),
+  )
+  if (own.length === 0 && rules.length === 0) return text
   const list = own.map(({ name }) => name.text).join(', ')
-  const kept = own.reduceRight((rest, one) => rest.slice(0, one.getFullStart()) + rest.slice(one.end), text)
+  const kept = [...own, ...rules]
+    .sort((a, b) => a.pos - b.pos)
+    .reduceRight((rest, one) => rest.slice(0, one.getFullStart()) + rest.slice(one.end), text)
+  if (own.length === 0) return kept
   const place = posix.relative(dirname(path), 'shared/api') || '.'
   const from = `'${place}/${CONTRACT}.js'`
   return `import type { ${list} } from ${from};\nexport type { ${list} } from ${from};\n${kept}`
+}
+
+/** A constant that is a rule, or what only this module uses. */
+function isRuleOrPrivate(statement: ts.Statement): boolean {
+  if (ts.isVariableStatement(statement) && /\w*Rule</.test(statement.getText())) return true
+  const isDeclared = ts.isVariableStatement(statement) || ts.isTypeAliasDeclaration(statement)
+  return isDeclared && !statement.modifiers?.some(({ kind }) => kind === ts.SyntaxKind.ExportKeyword)
 }
 
 type Exported = { readonly name: string; readonly type: ts.Type; readonly symbol: ts.Symbol }

@@ -33,17 +33,17 @@ export const canvasFields = strict({
 
 type MemberBody = ValueOf<typeof leafBody> | ChainBody | GroupBody | ChordBody
 
-type ChainBody = {
+export type ChainBody = {
   /** The members that run one after the other. Each gets the result of the one before it. */
   chain: MemberBody[]
 }
 
-type GroupBody = {
+export type GroupBody = {
   /** The members that run side by side. */
   group: MemberBody[]
 }
 
-type ChordBody = {
+export type ChordBody = {
   /** A group, and what runs after it. */
   chord: {
     /** The members that run side by side. */
@@ -94,6 +94,9 @@ function canvasForms<Fields extends Shape>(fields: Fields) {
 export const canvasMember = anyOf('a task or a canvas', [leafBody, ...canvasForms({})], {
   component: 'CanvasMember',
 })
+
+/** A canvas to publish: its chain, group or chord, and its fields. */
+export type CanvasBody = ValueOf<typeof canvasFields> & (ChainBody | GroupBody | ChordBody)
 
 // Callers see this rule. The operation walks the body itself, to name the path to each task.
 /** A chain, a group or a chord of tasks. */

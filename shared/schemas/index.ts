@@ -4,77 +4,128 @@
  */
 
 import * as z from 'zod'
+import type { ApiCanvas, CanvasAnswer, CanvasBody } from '../api/canvases.ts'
+import type { PatchBody, RetryTaskBody } from '../api/changes.ts'
+import type {
+  ApiDeadLetter,
+  DeadLettersQuery,
+  ReplayAnswer,
+  ReplayBody,
+} from '../api/diagnosis/dead-letters.ts'
+import type { ApiFailureGroup, FailuresQuery } from '../api/diagnosis/failures.ts'
+import type { HealthAnswer } from '../api/diagnosis/health.ts'
+import type {
+  ActivityPage,
+  ActivityQuery,
+  AllCountsQuery,
+  CountsQuery,
+  LimitUsage,
+  LimitUsageQuery,
+  TypeCounts,
+} from '../api/diagnosis/load.ts'
+import type { WhyAnswer, WhyQuery } from '../api/diagnosis/why.ts'
 import * as rules from '../api/index.ts'
-import type { Rule, ValueOf } from '../core/rules/rules.ts'
+import type { Problem } from '../api/problems.ts'
+import type { PublishAnswer, PublishBody, PublishResult } from '../api/publish.ts'
+import type {
+  ClaimsAnswer,
+  ClaimsBody,
+  FailBody,
+  FinishMember,
+  HeartbeatAnswer,
+  HeartbeatBody,
+  ReleaseBody,
+  RunName,
+  RunResult,
+  SucceedBody,
+} from '../api/runs.ts'
+import type { Page, PageQuery } from '../api/scalars.ts'
+import type { ApiSchedule, ScheduleBody, TriggerAnswer } from '../api/schedules.ts'
+import type { ApiTask, ListQuery, TaskAnswer } from '../api/tasks.ts'
+import type { ApiType, Counts, PausedType, PurgeAnswer, PurgeBody, TypeBody } from '../api/types.ts'
+import type { ApiWorker } from '../api/workers.ts'
+import type { Json } from '../core/json.ts'
+import type { Rule } from '../core/rules/rules.ts'
 
 export type * from '../api/index.ts'
 export { ENDPOINTS, pathOf, targetOf } from '../api/index.ts'
 
-/** A schema that refuses what the rule refuses, with the same words. */
-function schemaOf<Of extends Rule>(rule: Of): z.ZodType<ValueOf<Of>> {
+/** A schema that refuses what the rule refuses, with the same words. Its constants have named types, so that declarations stay short. */
+function schemaOf<Value>(rule: Rule): z.ZodType<Value> {
   const schema = z.unknown().superRefine((value, context) => {
     for (const { path, message } of rule.problems(value, '')) {
       context.addIssue({ code: 'custom', message, path: path === '' ? [] : path.split('.') })
     }
   })
-  return schema as unknown as z.ZodType<ValueOf<Of>>
+  return schema as unknown as z.ZodType<Value>
 }
 
-export const canvasBody = schemaOf(rules.canvasBody)
-export const canvasPublished = schemaOf(rules.canvasPublished)
-export const canvasAnswer = schemaOf(rules.canvasAnswer)
-export const patchBody = schemaOf(rules.patchBody)
-export const retryBody = schemaOf(rules.retryBody)
-export const deadLettersQuery = schemaOf(rules.deadLettersQuery)
-export const deadLettersPage = schemaOf(rules.deadLettersPage)
-export const replayBody = schemaOf(rules.replayBody)
-export const replayAnswer = schemaOf(rules.replayAnswer)
-export const failuresQuery = schemaOf(rules.failuresQuery)
-export const failuresPage = schemaOf(rules.failuresPage)
-export const healthAnswer = schemaOf(rules.healthAnswer)
-export const countsQuery = schemaOf(rules.countsQuery)
-export const allCountsQuery = schemaOf(rules.allCountsQuery)
-export const allCountsPage = schemaOf(rules.allCountsPage)
-export const activityQuery = schemaOf(rules.activityQuery)
-export const activityPage = schemaOf(rules.activityPage)
-export const limitUsageQuery = schemaOf(rules.limitUsageQuery)
-export const limitUsage = schemaOf(rules.limitUsage)
-export const whyQuery = schemaOf(rules.whyQuery)
-export const whyAnswer = schemaOf(rules.whyAnswer)
-export const eventsQuery = schemaOf(rules.eventsQuery)
-export const optionsInForce = schemaOf(rules.optionsInForce)
-export const taskError = schemaOf(rules.taskError)
-export const problemAnswer = schemaOf(rules.problemAnswer)
-export const publishBody = schemaOf(rules.publishBody)
-export const publishAnswer = schemaOf(rules.publishAnswer)
-export const publishManyAnswer = schemaOf(rules.publishManyAnswer)
-export const claimsBody = schemaOf(rules.claimsBody)
-export const claimsAnswer = schemaOf(rules.claimsAnswer)
-export const heartbeatBody = schemaOf(rules.heartbeatBody)
-export const succeedBody = schemaOf(rules.succeedBody)
-export const failBody = schemaOf(rules.failBody)
-export const releaseBody = schemaOf(rules.releaseBody)
-export const heartbeatAnswer = schemaOf(rules.heartbeatAnswer)
-export const heartbeatsAnswer = schemaOf(rules.heartbeatsAnswer)
-export const finishesAnswer = schemaOf(rules.finishesAnswer)
-export const scheduleBody = schemaOf(rules.scheduleBody)
-export const scheduleAnswer = schemaOf(rules.scheduleAnswer)
-export const schedulePage = schemaOf(rules.schedulePage)
-export const triggerAnswer = schemaOf(rules.triggerAnswer)
-export const listQuery = schemaOf(rules.listQuery)
-export const previousQuery = schemaOf(rules.previousQuery)
-export const task = schemaOf(rules.task)
-export const taskAnswer = schemaOf(rules.taskAnswer)
-export const taskPage = schemaOf(rules.taskPage)
-export const previousPage = schemaOf(rules.previousPage)
-export const typeBody = schemaOf(rules.typeBody)
-export const typeAnswer = schemaOf(rules.typeAnswer)
-export const typePage = schemaOf(rules.typePage)
-export const pausedAnswer = schemaOf(rules.pausedAnswer)
-export const countsAnswer = schemaOf(rules.countsAnswer)
-export const purgeBody = schemaOf(rules.purgeBody)
-export const purgeAnswer = schemaOf(rules.purgeAnswer)
-export const workerPage = schemaOf(rules.workerPage)
-export const publishManyBody = schemaOf(rules.documentedPublishManyBody)
-export const heartbeatManyBody = schemaOf(rules.documentedHeartbeatsBody)
-export const finishManyBody = schemaOf(rules.documentedFinishBody)
+export const canvasBody: z.ZodType<CanvasBody> = schemaOf(rules.canvasBody)
+export const canvasPublished: z.ZodType<CanvasAnswer> = schemaOf(rules.canvasPublished)
+export const canvasAnswer: z.ZodType<ApiCanvas> = schemaOf(rules.canvasAnswer)
+export const patchBody: z.ZodType<PatchBody> = schemaOf(rules.patchBody)
+export const retryBody: z.ZodType<RetryTaskBody> = schemaOf(rules.retryBody)
+export const deadLettersQuery: z.ZodType<DeadLettersQuery> = schemaOf(rules.deadLettersQuery)
+export const deadLettersPage: z.ZodType<Page<ApiDeadLetter>> = schemaOf(rules.deadLettersPage)
+export const replayBody: z.ZodType<ReplayBody> = schemaOf(rules.replayBody)
+export const replayAnswer: z.ZodType<ReplayAnswer> = schemaOf(rules.replayAnswer)
+export const failuresQuery: z.ZodType<FailuresQuery> = schemaOf(rules.failuresQuery)
+export const failuresPage: z.ZodType<Page<ApiFailureGroup>> = schemaOf(rules.failuresPage)
+export const healthAnswer: z.ZodType<HealthAnswer> = schemaOf(rules.healthAnswer)
+export const countsQuery: z.ZodType<CountsQuery> = schemaOf(rules.countsQuery)
+export const allCountsQuery: z.ZodType<AllCountsQuery> = schemaOf(rules.allCountsQuery)
+export const allCountsPage: z.ZodType<Page<TypeCounts>> = schemaOf(rules.allCountsPage)
+export const activityQuery: z.ZodType<ActivityQuery> = schemaOf(rules.activityQuery)
+export const activityPage: z.ZodType<ActivityPage> = schemaOf(rules.activityPage)
+export const limitUsageQuery: z.ZodType<LimitUsageQuery> = schemaOf(rules.limitUsageQuery)
+export const limitUsage: z.ZodType<LimitUsage> = schemaOf(rules.limitUsage)
+export const whyQuery: z.ZodType<WhyQuery> = schemaOf(rules.whyQuery)
+export const whyAnswer: z.ZodType<WhyAnswer> = schemaOf(rules.whyAnswer)
+export const eventsQuery: z.ZodType<unknown> = schemaOf(rules.eventsQuery)
+export const optionsInForce: z.ZodType<ApiTask['options']> = schemaOf(rules.optionsInForce)
+export const taskError: z.ZodType<NonNullable<ApiTask['error']>> = schemaOf(rules.taskError)
+export const problemAnswer: z.ZodType<Problem> = schemaOf(rules.problemAnswer)
+export const publishBody: z.ZodType<PublishBody> = schemaOf(rules.publishBody)
+export const publishAnswer: z.ZodType<PublishAnswer> = schemaOf(rules.publishAnswer)
+export const publishManyAnswer: z.ZodType<{ readonly results: readonly PublishResult[] }> = schemaOf(
+  rules.publishManyAnswer,
+)
+export const claimsBody: z.ZodType<ClaimsBody> = schemaOf(rules.claimsBody)
+export const claimsAnswer: z.ZodType<ClaimsAnswer> = schemaOf(rules.claimsAnswer)
+export const heartbeatBody: z.ZodType<HeartbeatBody> = schemaOf(rules.heartbeatBody)
+export const succeedBody: z.ZodType<SucceedBody> = schemaOf(rules.succeedBody)
+export const failBody: z.ZodType<FailBody> = schemaOf(rules.failBody)
+export const releaseBody: z.ZodType<ReleaseBody> = schemaOf(rules.releaseBody)
+export const heartbeatAnswer: z.ZodType<HeartbeatAnswer> = schemaOf(rules.heartbeatAnswer)
+export const heartbeatsAnswer: z.ZodType<{ readonly results: readonly RunResult[] }> = schemaOf(
+  rules.heartbeatsAnswer,
+)
+export const finishesAnswer: z.ZodType<{ readonly results: readonly RunResult[] }> = schemaOf(
+  rules.finishesAnswer,
+)
+export const scheduleBody: z.ZodType<ScheduleBody> = schemaOf(rules.scheduleBody)
+export const scheduleAnswer: z.ZodType<ApiSchedule> = schemaOf(rules.scheduleAnswer)
+export const schedulePage: z.ZodType<Page<ApiSchedule>> = schemaOf(rules.schedulePage)
+export const triggerAnswer: z.ZodType<TriggerAnswer> = schemaOf(rules.triggerAnswer)
+export const listQuery: z.ZodType<ListQuery> = schemaOf(rules.listQuery)
+export const previousQuery: z.ZodType<PageQuery> = schemaOf(rules.previousQuery)
+export const task: z.ZodType<ApiTask> = schemaOf(rules.task)
+export const taskAnswer: z.ZodType<TaskAnswer> = schemaOf(rules.taskAnswer)
+export const taskPage: z.ZodType<Page<ApiTask>> = schemaOf(rules.taskPage)
+export const previousPage: z.ZodType<Page<Json>> = schemaOf(rules.previousPage)
+export const typeBody: z.ZodType<TypeBody> = schemaOf(rules.typeBody)
+export const typeAnswer: z.ZodType<ApiType> = schemaOf(rules.typeAnswer)
+export const typePage: z.ZodType<Page<ApiType>> = schemaOf(rules.typePage)
+export const pausedAnswer: z.ZodType<PausedType> = schemaOf(rules.pausedAnswer)
+export const countsAnswer: z.ZodType<Counts> = schemaOf(rules.countsAnswer)
+export const purgeBody: z.ZodType<PurgeBody> = schemaOf(rules.purgeBody)
+export const purgeAnswer: z.ZodType<PurgeAnswer> = schemaOf(rules.purgeAnswer)
+export const workerPage: z.ZodType<Page<ApiWorker>> = schemaOf(rules.workerPage)
+export const publishManyBody: z.ZodType<{ readonly tasks: readonly PublishBody[] }> = schemaOf(
+  rules.documentedPublishManyBody,
+)
+export const heartbeatManyBody: z.ZodType<{ readonly runs: ReadonlyArray<RunName & HeartbeatBody> }> =
+  schemaOf(rules.documentedHeartbeatsBody)
+export const finishManyBody: z.ZodType<{ readonly runs: readonly FinishMember[] }> = schemaOf(
+  rules.documentedFinishBody,
+)
