@@ -144,9 +144,9 @@ function shapeIn(value: Part, member: string): unknown {
   return typeof value === 'string' && isWord ? withoutIds(value) : typeof value
 }
 
-/** A list of a whole system has other types and workers, too. */
+/** A list of a whole system has other types, too, and its workers leave the list after 30 silent seconds. */
 function isOfConversation(one: Part): boolean {
-  if (Array.isArray(one?.types)) return one.kind === 'http'
+  if (Array.isArray(one?.types)) return false
   return one?.counts === undefined && one?.ordering === undefined ? true : TYPES.includes(one.type)
 }
 
