@@ -1,6 +1,6 @@
 import { createReadStream, statSync } from 'node:fs'
 import { BatonError, messageOf } from '../../shared/core/errors.ts'
-import type { Json } from '../../shared/core/json.ts'
+import type { Json } from '../../shared/core/values/json.ts'
 
 export type InputFormat = 'ndjson' | 'csv'
 

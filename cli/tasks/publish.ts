@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { PublishBody } from '../../shared/api/publish.ts'
 import { BatonError } from '../../shared/core/errors.ts'
-import type { Json } from '../../shared/core/json.ts'
+import type { Json } from '../../shared/core/values/json.ts'
 import { addFileOptions, type FileOptions, publishFile } from '../bulk/publish-file.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, jsonArgument, wholeNumber } from '../terminal/command.ts'

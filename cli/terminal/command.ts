@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { BatonError, messageOf } from '../../shared/core/errors.ts'
-import type { Json } from '../../shared/core/json.ts'
+import type { Json } from '../../shared/core/values/json.ts'
 import type { Io } from './io.ts'
 import { duration } from './times.ts'
 

@@ -1,4 +1,4 @@
-import { INEXACT } from '../../shared/core/json.ts'
+import { INEXACT } from '../../shared/core/values/json.ts'
 
 /** At least 16 digits in a row, perhaps with a point among them. Fewer digits are always kept exactly. */
 const MANY_DIGITS = /\d[\d.]{15}/

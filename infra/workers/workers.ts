@@ -23,8 +23,8 @@ import { Architecture } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { defined } from '../../shared/core/defined.ts'
 import { BatonError } from '../../shared/core/errors.ts'
+import { defined } from '../../shared/core/values/defined.ts'
 import {
   HEALTH_CHECK_S,
   HEALTH_CHECK_START_S,

@@ -1,4 +1,4 @@
-import type { Json } from '../../shared/core/json.ts'
+import type { Json } from '../../shared/core/values/json.ts'
 
 /** A request of an example. */
 export type Asked = {

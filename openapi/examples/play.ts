@@ -1,5 +1,5 @@
-import { defined } from '../../shared/core/defined.ts'
-import type { Json } from '../../shared/core/json.ts'
+import { defined } from '../../shared/core/values/defined.ts'
+import type { Json } from '../../shared/core/values/json.ts'
 import type { Operation } from '../../shared/service/operation.ts'
 import type { Asked, Body, Exchange, Happening, Step, Told } from './exchange.ts'
 

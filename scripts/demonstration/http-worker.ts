@@ -1,7 +1,7 @@
 import type { Claim, FinishMember } from '../../shared/api/runs.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Json } from '../../shared/core/json.ts'
+import type { Json } from '../../shared/core/values/json.ts'
 import type { Types } from './demo-task.ts'
 import { type Count, digestOf } from './pieces.ts'
 

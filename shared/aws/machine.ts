@@ -1,5 +1,5 @@
 import { ulid } from 'ulid'
-import { monotonicUlids } from '../core/ulid.ts'
+import { monotonicUlids } from '../core/values/ulid.ts'
 import type { Chance, Clock } from '../ports/machine.ts'
 
 /** The clock of this machine. */

@@ -36,7 +36,7 @@ import type { ApiSchedule, ScheduleBody, TriggerAnswer } from '../api/schedules.
 import type { ApiTask, ListFilter, TaskAnswer } from '../api/tasks.ts'
 import type { ApiType, Counts, PausedType, PurgeAnswer, PurgeBody, TypeBody } from '../api/types.ts'
 import type { ApiWorker } from '../api/workers.ts'
-import type { Json } from '../core/json.ts'
+import type { Json } from '../core/values/json.ts'
 import { pacedClaims } from './paced-claims.ts'
 import type { Ask, CallOptions, Send } from './send.ts'
 

@@ -1,5 +1,5 @@
-import type { Json } from '../core/json.ts'
 import type { TaskError } from '../core/task/error.ts'
+import type { Json } from '../core/values/json.ts'
 import { pauseFor } from './pause-for.ts'
 import { clientProblem } from './problem-error.ts'
 import type { CallOptions } from './send.ts'

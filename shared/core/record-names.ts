@@ -1,5 +1,5 @@
-import { hash32 } from './hash.ts'
 import type { JobLook, PurgeJob } from './types/type-job.ts'
+import { hash32 } from './values/hash.ts'
 
 /**
  * The names of the records that the machinery keeps for itself: cursors, progress, answers to be repeated. `keys.ts` of the

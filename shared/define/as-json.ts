@@ -1,4 +1,4 @@
-import type { Json } from '../core/json.ts'
+import type { Json } from '../core/values/json.ts'
 
 /**
  * The type of a value after it was stored as JSON, as every reader of a result gets it: a `Date` is text, a member that may be

@@ -1,6 +1,6 @@
 import type { DerivedBody } from '../api/publish.ts'
-import type { Json } from '../core/json.ts'
 import type { WebhookSettings } from '../core/types/task-type.ts'
+import type { Json } from '../core/values/json.ts'
 import type { Log } from '../ports/machine.ts'
 import type { Next, NextOptions } from '../signals.ts'
 import type { AnyDefinition } from './any-definition.ts'

@@ -1,8 +1,8 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { Json } from '../core/json.ts'
 import type { PartialOptions } from '../core/options/options.ts'
 import type { Ordering } from '../core/states.ts'
 import type { TypeLimits } from '../core/types/task-type.ts'
+import type { Json } from '../core/values/json.ts'
 
 /** The settings of a task type beside its handler: the defaults of its tasks' options, and what concerns all tasks of the type. */
 export interface TaskSettings<Schema, PreviousSchema, ParamsSchema> extends PartialOptions {

@@ -5,11 +5,11 @@
 
 import type { LetterQueue, LetterSubject, ReplayQueue } from '../core/dead-letters/dead-letters.ts'
 import type { BatonEvent } from '../core/events/event-types.ts'
-import type { Json } from '../core/json.ts'
 import type { FreedPermit } from '../core/limits/held-permits.ts'
 import type { LimitLook } from '../core/limits/line.ts'
 import type { Task } from '../core/task/task.ts'
 import type { JobLook } from '../core/types/type-job.ts'
+import type { Json } from '../core/values/json.ts'
 import type { IndexEntry } from './stores.ts'
 
 /**

@@ -44,8 +44,8 @@ import type { ApiSchedule, ScheduleBody, TriggerAnswer } from '../api/schedules.
 import type { ApiTask, ListQuery, TaskAnswer } from '../api/tasks.ts'
 import type { ApiType, Counts, PausedType, PurgeAnswer, PurgeBody, TypeBody } from '../api/types.ts'
 import type { ApiWorker } from '../api/workers.ts'
-import type { Json } from '../core/json.ts'
 import type { Rule } from '../core/rules/rules.ts'
+import type { Json } from '../core/values/json.ts'
 
 export type * from '../api/index.ts'
 export { ENDPOINTS, pathOf, targetOf } from '../api/index.ts'

@@ -1,6 +1,6 @@
 import type { FieldProblem } from '../core/errors.ts'
-import { jsonProblem } from '../core/json.ts'
 import type { Rule, ValueOf } from '../core/rules/rules.ts'
+import { jsonProblem } from '../core/values/json.ts'
 
 export type Checked<Value> =
   | { readonly ok: true; readonly value: Value }

@@ -1,5 +1,5 @@
 import type { ApiTask, OmittedPart } from '../../shared/api/tasks.ts'
-import { escapedBytes, type Json } from '../../shared/core/json.ts'
+import { escapedBytes, type Json } from '../core/values/json.ts'
 
 /**
  * Shortens a task to at most `room` bytes of escaped JSON. It drops, in this order and only as far as needed: the results of

@@ -1,6 +1,6 @@
 import { BatonError } from '../../core/errors.ts'
-import type { Json } from '../../core/json.ts'
 import { type TaskType, withTenants } from '../../core/types/task-type.ts'
+import type { Json } from '../../core/values/json.ts'
 import { MARKER_LIFE_MS, type Marker, WORKER_LIFE_MS, type Worker } from '../../core/worker/worker.ts'
 import {
   FAIR_ATTRIBUTE,

@@ -6,8 +6,8 @@ import {
   type PutEventsResultEntry,
 } from '@aws-sdk/client-eventbridge'
 import type { BatonEvent } from '../../core/events/event-types.ts'
-import { groupBy } from '../../core/group-by.ts'
-import { hash32 } from '../../core/hash.ts'
+import { groupBy } from '../../core/values/group-by.ts'
+import { hash32 } from '../../core/values/hash.ts'
 import type { Events, SendFailure } from '../../ports/messages.ts'
 
 /** The bus that receives the events, and the system that they are about. */

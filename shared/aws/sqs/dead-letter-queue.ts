@@ -4,9 +4,9 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs'
-import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import { cut } from '../../core/task/error.ts'
+import { defined } from '../../core/values/defined.ts'
 import type { ArrivedLetter, DeadLetterQueue, TaskCodec } from '../../ports/messages.ts'
 import { queueOfLetter, readLetter, type SourceNames } from './letter-subject.ts'
 import type { QueueNames } from './messages.ts'

@@ -7,11 +7,11 @@ import {
   SQSServiceException,
 } from '@aws-sdk/client-sqs'
 import { BatonError } from '../../core/errors.ts'
-import { groupBy } from '../../core/group-by.ts'
-import { textBytes } from '../../core/json.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { queueNameOf } from '../../core/types/queue-name.ts'
 import { servingType } from '../../core/types/task-type.ts'
+import { groupBy } from '../../core/values/group-by.ts'
+import { textBytes } from '../../core/values/json.ts'
 import type { Dispatch, Messages, SendFailure, TaskCodec } from '../../ports/messages.ts'
 import {
   encodeCanvasLook,

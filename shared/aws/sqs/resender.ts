@@ -1,6 +1,6 @@
 import type { SQSClient } from '@aws-sdk/client-sqs'
 import { type ReplayQueue, typeOfQueue } from '../../core/dead-letters/dead-letters.ts'
-import { groupBy } from '../../core/group-by.ts'
+import { groupBy } from '../../core/values/group-by.ts'
 import type { Resender, SendFailure } from '../../ports/messages.ts'
 import { jobsQueueOf, type Outgoing, type QueueNames, sendAll, urlOf } from './messages.ts'
 import { freshBody } from './wire.ts'

@@ -23,8 +23,6 @@ import {
   type Start,
 } from '../change/change.ts'
 import { endFields, withEnd } from '../change/end-head.ts'
-import { defined } from '../defined.ts'
-import type { Json } from '../json.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
 import { withIndexEntries } from '../place/place.ts'
 import { newborn as newbornTask, type Publication } from '../publish/publish.ts'
@@ -32,6 +30,8 @@ import { bodyOf } from '../task/body.ts'
 import { CANVAS_TYPE, type Canvas, type CanvasState, type End } from '../task/canvas-state.ts'
 import type { TaskError } from '../task/error.ts'
 import { type Task, taskId } from '../task/task.ts'
+import { defined } from '../values/defined.ts'
+import type { Json } from '../values/json.ts'
 
 /** The bodies of a canvas are kept for this long. While the canvas is open, the sweeper renews them long before they expire. */
 export const CANVAS_BODY_MS = 60 * 86_400_000

@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts'
+import type { Json } from '../values/json.ts'
 import type { Shape } from './shape.ts'
 import { growTree, type Tree } from './tree.ts'
 

@@ -1,4 +1,4 @@
-import type { Json } from '../json.ts'
+import type { Json } from '../values/json.ts'
 import { nodeAt, type Tree, type TreeNode } from './tree.ts'
 
 /**

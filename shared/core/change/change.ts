@@ -14,7 +14,6 @@
  */
 
 import { RECENT_RUNS_MAX } from '../bounds.ts'
-import { defined } from '../defined.ts'
 import { withIndexEntries } from '../place/place.ts'
 import type { ValueWrite } from '../task/body.ts'
 import { firstFence } from '../task/fence.ts'
@@ -22,6 +21,7 @@ import { type Head, isCanvas, isTask } from '../task/head.ts'
 import type { HeadFields } from '../task/head-fields.ts'
 import type { EndedRun } from '../task/runs.ts'
 import type { Task } from '../task/task.ts'
+import { defined } from '../values/defined.ts'
 import { withOwnRetriesJudged } from '../worker/own-retries.ts'
 import { editsOf } from './edits.ts'
 

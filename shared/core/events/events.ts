@@ -8,7 +8,6 @@
  */
 
 import { needsAttention } from '../flow/describe-steps.ts'
-import { hash32 } from '../hash.ts'
 import { isComplete, isIndexedAsRunning } from '../run/several-successes.ts'
 import { statusOf } from '../status/status.ts'
 import type { Canvas } from '../task/canvas-state.ts'
@@ -19,6 +18,7 @@ import type { Operation } from '../task/head-fields.ts'
 import { RUN_MOVES, type Status } from '../task/lifecycle.ts'
 import type { EndedRun } from '../task/runs.ts'
 import { endedRuns, liveRuns, runId, type Task } from '../task/task.ts'
+import { hash32 } from '../values/hash.ts'
 import type { BatonEvent, EventType } from './event-types.ts'
 
 type EventByOperation = Partial<Record<Operation, EventType>>

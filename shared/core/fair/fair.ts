@@ -14,9 +14,9 @@
  * - A claim drops the turn.
  */
 
-import { orderNumber } from '../order-number.ts'
 import { workOf } from '../task/piece.ts'
 import type { Task } from '../task/task.ts'
+import { orderNumber } from '../values/order-number.ts'
 
 /**
  * A line: the tasks whose turns are compared. It consists of the tasks of one type, and of one priority where the type's tasks are

@@ -12,10 +12,10 @@
  */
 
 import { PARAMS_BYTES_MAX } from '../bounds.ts'
-import { hash32 } from '../hash.ts'
 import { bodyBytes } from '../task/body.ts'
 import type { FlowDefinition } from '../task/flow-state.ts'
 import type { Task } from '../task/task.ts'
+import { hash32 } from '../values/hash.ts'
 
 /** A name holds one hash of 32 bits for each salt. A system has some hundred definitions, which 96 bits tell apart. */
 const SALTS = ['a', 'b', 'c'] as const

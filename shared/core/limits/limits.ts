@@ -11,10 +11,10 @@
  * - `wait.ts` begins and ends the wait of a task in a line
  */
 
-import { hash32 } from '../hash.ts'
-import type { Json } from '../json.ts'
 import { actionOf } from '../task/piece.ts'
 import type { Task } from '../task/task.ts'
+import { hash32 } from '../values/hash.ts'
+import type { Json } from '../values/json.ts'
 
 /** Characters of a value in a limit's name. A longer value is named by its hash, because heads store the names of limits. */
 const VALUE_CHARACTERS_MAX = 40

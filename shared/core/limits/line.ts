@@ -5,9 +5,9 @@
  * Each line with waiting tasks has a note, one item of the table. This file decides what the note says and what a look does.
  */
 
-import { groupBy } from '../group-by.ts'
-import { hash32 } from '../hash.ts'
 import type { Wait } from '../task/wait.ts'
+import { groupBy } from '../values/group-by.ts'
+import { hash32 } from '../values/hash.ts'
 import type { FreedPermit } from './held-permits.ts'
 
 /** A line is named by what its tasks wait for. */

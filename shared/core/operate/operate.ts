@@ -7,11 +7,11 @@
 
 import { TOMBSTONE_MS } from '../bounds.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
-import { defined } from '../defined.ts'
 import { withCancelledPiece } from '../flow/end-piece.ts'
 import { afterFirstEnd } from '../task/canvas-state.ts'
 import { type Head, isTask } from '../task/head.ts'
 import type { Task, Unpublished } from '../task/task.ts'
+import { defined } from '../values/defined.ts'
 
 export type CancelRefusal = 'finished' | 'already-cancelled' | 'undoing'
 

@@ -1,12 +1,12 @@
 import { type BodyWrite, type Decision, refuse, revise } from '../change/change.ts'
 import { endRuns, runRecord } from '../change/end-runs.ts'
 import { openStage, withDeadline } from '../flow/open-piece.ts'
-import type { Json } from '../json.ts'
 import { type Options, type PartialOptions, resolveOptions } from '../options/options.ts'
 import { withInput } from '../run/input.ts'
 import { judgeBudget } from '../run/judge-budget.ts'
 import type { FlowState } from '../task/flow-state.ts'
 import { liveRuns, type Task } from '../task/task.ts'
+import type { Json } from '../values/json.ts'
 import { delaysWorkerAlone } from '../worker/own-retries.ts'
 
 /** Changes to an open task. Members that are left out stay as they are. */

@@ -1,10 +1,10 @@
 import { type Decision, refuse, revise } from '../change/change.ts'
-import { defined } from '../defined.ts'
 import { newborn, type Publication } from '../publish/publish.ts'
 import { afterFirstEnd } from '../task/canvas-state.ts'
 import { firstFence } from '../task/fence.ts'
 import type { EndedRun } from '../task/runs.ts'
 import { endedRuns, liveRuns, type Task } from '../task/task.ts'
+import { defined } from '../values/defined.ts'
 
 /** The kinds of runs that a restart drops. */
 export type Clean = ReadonlyArray<'failed' | 'succeeded'>

@@ -6,8 +6,8 @@
  */
 
 import { DEFAULT_RETENTION_MS } from '../bounds.ts'
-import { defined } from '../defined.ts'
 import type { BACKOFFS } from '../states.ts'
+import { defined } from '../values/defined.ts'
 
 export type Backoff = (typeof BACKOFFS)[number]
 

@@ -1,6 +1,6 @@
-import { orderNumber } from '../order-number.ts'
 import { workOf } from '../task/piece.ts'
 import type { Task } from '../task/task.ts'
+import { orderNumber } from '../values/order-number.ts'
 
 /**
  * The position of a task among the open tasks of its type. The task with the smallest position is claimed first.

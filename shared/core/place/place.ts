@@ -10,10 +10,7 @@
  */
 
 import { QUEUE_DELAY_MS_MAX } from '../bounds.ts'
-import { defined } from '../defined.ts'
 import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder } from '../fair/fair.ts'
-import { hash32 } from '../hash.ts'
-import { orderNumber } from '../order-number.ts'
 import { type Head, isTask } from '../task/head.ts'
 import type { HeadFields, Place, View } from '../task/head-fields.ts'
 import { isTakenInOrder, workOf } from '../task/piece.ts'
@@ -21,6 +18,9 @@ import type { Schedule } from '../task/schedule-state.ts'
 import { isTargeted, liveRuns, type Task, workersWanted } from '../task/task.ts'
 import type { Wait } from '../task/wait.ts'
 import { typeOfLimit } from '../task/wait.ts'
+import { defined } from '../values/defined.ts'
+import { hash32 } from '../values/hash.ts'
+import { orderNumber } from '../values/order-number.ts'
 import { workOrder } from './claim-order.ts'
 import {
   isLimitPlace,

@@ -17,10 +17,10 @@
  *   of that minute. It fires two minutes early, because EventBridge fires up to a minute late. The waker then dispatches all tasks
  *   in the place with the delay that is left. So a million tasks of one minute cost one schedule.
  * - A look at a live run is sent for the end of its lease. Each look sends the next one as long as heartbeats extend the lease.
- *   `look-chain.ts` keeps the number of these looks small.
+ *   `core/wake/look-chain.ts` keeps the number of these looks small.
  *
  * The actors: the planner (`runtime/plan`) sends what the plan says; the waker (`runtime/wake`) answers a look with the
- * transition `look` below, or sends the next look; the sweeper (`runtime/sweep`) plans again.
+ * transition `look` (`core/wake/look.ts`), or sends the next look; the sweeper (`runtime/sweep`) plans again.
  *
  * What can go wrong:
  *
@@ -33,20 +33,14 @@
 
 import { LOOK_SLACK_MS, QUEUE_DELAY_MS_MAX } from '../bounds.ts'
 import { planOfCanvas } from '../canvas/canvas.ts'
-import { type Change, type Decision, refuse, revise } from '../change/change.ts'
-import { runRecord } from '../change/end-runs.ts'
-import { isFar, minuteOf, readyPlaceOf, wakesAt, withIndexEntries } from '../place/place.ts'
-import { expire, isPastDeadline } from '../run/deadline.ts'
-import { withFailedRun } from '../run/finish.ts'
-import { retryDelayMs } from '../run/judge-budget.ts'
-import { leaseEnded, lose } from '../run/lose.ts'
+import { isFar, minuteOf, readyPlaceOf, wakesAt } from '../place/place.ts'
 import { isComplete, isIndexedAsRunning } from '../run/several-successes.ts'
 import { planOfSchedule } from '../schedule/schedule.ts'
 import type { Head } from '../task/head.ts'
-import { isSamePiece, isTakenInOrder, workOf } from '../task/piece.ts'
-import type { LiveRun } from '../task/runs.ts'
+import { isTakenInOrder, workOf } from '../task/piece.ts'
 import { isTargeted, liveRuns, type Task, workersWanted } from '../task/task.ts'
-import { nextOwnRetryAt, waitsForOwnRetry, withRetryAt } from '../worker/own-retries.ts'
+import { timesOutAt } from '../wake/look.ts'
+import { nextOwnRetryAt, waitsForOwnRetry } from '../worker/own-retries.ts'
 import { awaitedWorkers } from '../worker/targeted.ts'
 
 /**
@@ -135,43 +129,4 @@ function nextLook(task: Task, now: number, waitsForMinute: boolean): number | un
 function isLookedAtWhenDue(task: Task, now: number): boolean {
   if (isTargeted(task)) return task.dueAt > now
   return isTakenInOrder(task) && task.wait === undefined && task.place?.name !== readyPlaceOf(task)
-}
-
-function timesOutAt(run: LiveRun): number {
-  return run.timeoutAt ?? Number.POSITIVE_INFINITY
-}
-
-/**
- * Records the finding of a look: a passed deadline, a lost run, a run over its timeout, or a task that now belongs in another
- * place, or the retry of one worker that is due. A task in another place has become due and is taken in order, or its last run has
- * ended. Refused when the task needs nothing yet. The waker then sends the next look.
- */
-export function look(task: Task, now: number, chance: number): Decision<'nothing-yet'> {
-  if (task.state !== 'open') return refuse('nothing-yet')
-  if (isPastDeadline(task, now)) return { ok: true, change: expire(task, now) }
-  if (liveRuns(task).some(run => leaseEnded(run, now))) {
-    const lost = lose(task, now)
-    if (lost.ok) return lost
-  }
-  const overdue = liveRuns(task).find(run => timesOutAt(run) <= now)
-  if (overdue) return { ok: true, change: timeOut(task, overdue, now, chance) }
-  const surfaced = task.wait ? task : withIndexEntries(task, now)
-  const isElsewhere = surfaced.place !== undefined && surfaced.place.name !== task.place?.name
-  const hasOwnRetryDue = (nextOwnRetryAt(task) ?? now + 1) <= now
-  if (isElsewhere || isIndexedAsRunning(task) || hasOwnRetryDue) {
-    return revise(task, { ...task, operation: 'surface' }, now)
-  }
-  return refuse('nothing-yet')
-}
-
-function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change<Task> {
-  const error = {
-    name: 'TimedOut',
-    message: `the run took longer than ${timesOutAt(run) - run.startedAt} ms`,
-  }
-  const draft = withFailedRun(task, run, { error, cause: 'timed-out' }, now)
-  const bodies = runRecord(task, run.fence, { state: 'failed', cause: 'timed-out', error }, now)
-  if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
-  const retryAt = now + retryDelayMs(draft, run.workerId, chance)
-  return revise(task, withRetryAt(draft, run.workerId, retryAt), now, { bodies }).change
 }

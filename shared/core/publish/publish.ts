@@ -5,7 +5,6 @@
 
 import { type BodyWrite, beginBirth, type Change, type Start } from '../change/change.ts'
 import { startFlow } from '../flow/open-piece.ts'
-import type { Json } from '../json.ts'
 import { limitValuesOf } from '../limits/limits.ts'
 import type { Options } from '../options/options.ts'
 import type { Ordering, TypeKind } from '../states.ts'
@@ -15,6 +14,7 @@ import type { FlowDefinition } from '../task/flow-state.ts'
 import type { HeadFields } from '../task/head-fields.ts'
 import type { HandOn, Previous } from '../task/previous.ts'
 import { type Callbacks, type Task, taskId } from '../task/task.ts'
+import type { Json } from '../values/json.ts'
 
 /** The request of a publish, with all defaults resolved. */
 export type Publication = {

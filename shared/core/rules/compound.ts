@@ -1,5 +1,5 @@
-import { defined } from '../defined.ts'
 import type { FieldProblem } from '../errors.ts'
+import { defined } from '../values/defined.ts'
 import { didYouMean } from './nearest.ts'
 import { COMPONENT, inside, type JsonSchema, type Rule, type ValueOf, wrong } from './rules.ts'
 import { name } from './scalars.ts'

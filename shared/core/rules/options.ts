@@ -6,9 +6,9 @@ import {
   RETRIES_MAX,
   WORKER_ID_BYTES_MAX,
 } from '../bounds.ts'
-import { isName } from '../name.ts'
 import type { Options } from '../options/options.ts'
 import { BACKOFFS } from '../states.ts'
+import { isName } from '../values/name.ts'
 import { isShortWorkerId } from '../worker/worker.ts'
 import { listOf, optionals, orNull, strict } from './compound.ts'
 import type { Rule, ValueOf } from './rules.ts'

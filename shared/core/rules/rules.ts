@@ -9,7 +9,7 @@
  * A message follows the name of its field: `must be EXPECTED, not VALUE`. The part of the value that it repeats is bounded.
  */
 import type { FieldProblem } from '../errors.ts'
-import type { Json } from '../json.ts'
+import type { Json } from '../values/json.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 

@@ -1,6 +1,6 @@
 import { DELAY_MS_MAX } from '../bounds.ts'
-import { isName } from '../name.ts'
-import { TRACEPARENT } from '../traceparent.ts'
+import { isName } from '../values/name.ts'
+import { TRACEPARENT } from '../values/traceparent.ts'
 import { didYouMean } from './nearest.ts'
 import { type Rule, unless, wrong } from './rules.ts'
 

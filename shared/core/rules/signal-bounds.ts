@@ -1,5 +1,5 @@
 import { DELAY_MS_MAX, PRIORITY_MAX, TYPE_CHARACTERS_MAX } from '../bounds.ts'
-import { isName } from '../name.ts'
+import { isName } from '../values/name.ts'
 import { shown } from './rules.ts'
 
 /**

@@ -9,9 +9,10 @@ import { isSamePiece } from '../task/piece.ts'
 import type { LiveRun } from '../task/runs.ts'
 import { successes, type Task } from '../task/task.ts'
 import { withRetryAt } from '../worker/own-retries.ts'
+import { retryDelayMs } from './backoff.ts'
 import { expire, isPastDeadline } from './deadline.ts'
 import { withInput } from './input.ts'
-import { retryDelayMs, withFailure } from './judge-budget.ts'
+import { withFailure } from './judge-budget.ts'
 import { fittedReport, isSameReport, reportDigest, wholeDigest } from './report.ts'
 import {
   type Finish,

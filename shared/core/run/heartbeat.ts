@@ -1,9 +1,9 @@
 import { type Change, type Guard, refuse } from '../change/change.ts'
-import type { Json } from '../json.ts'
 import type { Options } from '../options/options.ts'
 import { inRunningPlace } from '../place/place.ts'
 import type { LiveRun } from '../task/runs.ts'
 import type { Task } from '../task/task.ts'
+import type { Json } from '../values/json.ts'
 import { type RunGone, whyGone } from './run.ts'
 
 export type Beat = { readonly born: string; readonly fence: number; readonly progress?: Json }

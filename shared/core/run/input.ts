@@ -1,8 +1,8 @@
 import type { BodyWrite } from '../change/change.ts'
-import type { Json } from '../json.ts'
 import { limitValuesOf } from '../limits/limits.ts'
 import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
 import type { Task } from '../task/task.ts'
+import type { Json } from '../values/json.ts'
 
 /**
  * The draft with another input, and the item that must be written first when the input is large. The values by which limits count

@@ -1,8 +1,8 @@
-import { type Json, jsonBytes, sortedJson } from '../json.ts'
 import { type Body, contentDigest } from '../task/body.ts'
 import { shortError } from '../task/error.ts'
 import { digestOfResult, joinedDigest } from '../task/result.ts'
 import { fitError } from '../task-error/fit-error.ts'
+import { type Json, jsonBytes, sortedJson } from '../values/json.ts'
 import type { Outcome, OutcomeOf, RecordedEnd } from './run.ts'
 
 /**

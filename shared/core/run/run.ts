@@ -12,12 +12,12 @@
  * gets the right answer.
  */
 
-import { defined } from '../defined.ts'
-import type { Json } from '../json.ts'
 import type { RUN_GONE_REASONS } from '../states.ts'
 import type { TaskError } from '../task/error.ts'
 import type { EndedRun } from '../task/runs.ts'
 import type { Task } from '../task/task.ts'
+import { defined } from '../values/defined.ts'
+import type { Json } from '../values/json.ts'
 
 /** A worker's report of the end of its run: the birth and the fence of the run, and its outcome. */
 export type Finish = { readonly born: string; readonly fence: number } & Outcome

@@ -17,8 +17,6 @@ import {
   type Start,
 } from '../change/change.ts'
 import { endFields } from '../change/end-head.ts'
-import { hash32 } from '../hash.ts'
-import type { Json } from '../json.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
 import { minuteOf } from '../place/place.ts'
 import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
@@ -31,6 +29,8 @@ import {
   type Timing,
 } from '../task/schedule-state.ts'
 import { taskId } from '../task/task.ts'
+import { hash32 } from '../values/hash.ts'
+import type { Json } from '../values/json.ts'
 
 /** The part of a schedule that callers set. */
 export type Definition = Pick<ScheduleState, 'timing' | 'missed' | 'graceMs' | 'taskType'> & {

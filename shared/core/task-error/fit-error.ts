@@ -1,6 +1,6 @@
 import { ERROR_BYTES_MAX, ERROR_CAUSES_MAX, SHORT_ERROR_CHARACTERS_MAX } from '../bounds.ts'
-import { jsonBytes } from '../json.ts'
 import { cut, type ErrorCause, type TaskError } from '../task/error.ts'
+import { jsonBytes } from '../values/json.ts'
 
 /** Bytes of an error's name. The name is cut to `SHORT_ERROR_CHARACTERS_MAX` as well, so only unusual scripts reach this bound. */
 const NAME_BYTES_MAX = 240

@@ -1,6 +1,6 @@
-import type { Json } from '../json.ts'
 import type { Options } from '../options/options.ts'
 import type { Ordering, STEP_STATES, TypeKind } from '../states.ts'
+import type { Json } from '../values/json.ts'
 import type { Body } from './body.ts'
 import type { TaskError } from './error.ts'
 

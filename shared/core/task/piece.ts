@@ -1,5 +1,5 @@
-import { hash32 } from '../hash.ts'
 import type { Ordering, TypeKind } from '../states.ts'
+import { hash32 } from '../values/hash.ts'
 import type { StepAction } from './flow-state.ts'
 import type { Task } from './task.ts'
 

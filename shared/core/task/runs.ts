@@ -1,5 +1,5 @@
-import type { Json } from '../json.ts'
 import type { ENDED_RUN_STATES } from '../states.ts'
+import type { Json } from '../values/json.ts'
 import type { Body } from './body.ts'
 import { shortError, type TaskError } from './error.ts'
 import type { Permit } from './wait.ts'

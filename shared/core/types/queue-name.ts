@@ -1,4 +1,4 @@
-import { hash32 } from '../hash.ts'
+import { hash32 } from '../values/hash.ts'
 
 /** SQS allows 80 of [A-Za-z0-9_-] in a queue's name. Source: SQS quotas. */
 const QUEUE_NAME_CHARACTERS_MAX = 80

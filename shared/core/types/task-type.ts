@@ -4,11 +4,11 @@
  */
 
 import { DEFAULT_SHARDS } from '../bounds.ts'
-import { hash32 } from '../hash.ts'
-import type { Json } from '../json.ts'
 import type { PartialOptions, Retry } from '../options/options.ts'
 import type { Ordering, TypeKind } from '../states.ts'
 import type { OperationRecord } from '../task/head-fields.ts'
+import { hash32 } from '../values/hash.ts'
+import type { Json } from '../values/json.ts'
 import type { PurgeJob } from './type-job.ts'
 
 /** How a `webhook` type calls its receiver. */

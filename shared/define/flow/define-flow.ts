@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { defined } from '../../core/defined.ts'
 import type { TypeConfiguration, TypeLimits } from '../../core/types/task-type.ts'
+import { defined } from '../../core/values/defined.ts'
 import type { AsJson } from '../as-json.ts'
 import type { TaskDefinition } from '../define-task.ts'
 import { distinctTasks } from '../distinct-tasks.ts'

@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../../core/errors.ts'
-import { jsonProblem } from '../../core/json.ts'
 import { definitionProblems, refuseFields } from '../../core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../core/types/task-type.ts'
+import { jsonProblem } from '../../core/values/json.ts'
 import {
   type ActionSettings,
   type FlowStep,

@@ -1,7 +1,7 @@
-import { type Json, jsonBytes } from '../../core/json.ts'
 import { memberEnd } from '../../core/task/canvas-state.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Task } from '../../core/task/task.ts'
+import { type Json, jsonBytes } from '../../core/values/json.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import { readTask, readTasksById } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'

@@ -1,7 +1,7 @@
 import { groupAt, nodeValue, valueLeaves } from '../../core/canvas/node-value.ts'
 import { nodeAt, type TreeNode } from '../../core/canvas/tree.ts'
-import { escapedBytes, type Json, jsonBytes } from '../../core/json.ts'
 import type { Task } from '../../core/task/task.ts'
+import { escapedBytes, type Json, jsonBytes } from '../../core/values/json.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import type { System } from '../kernel/system.ts'
 import { type LoadedCanvas, loadCanvas } from './canvas.ts'

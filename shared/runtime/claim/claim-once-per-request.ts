@@ -1,5 +1,5 @@
 import { CLAIM_PATIENCE_MS } from '../../core/bounds.ts'
-import type { Json } from '../../core/json.ts'
+import type { Json } from '../../core/values/json.ts'
 import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
 import { readTask } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'

@@ -1,6 +1,6 @@
 import { ANSWER_BYTES_MAX, CLAIMED_LISTS_BYTES_MAX } from '../../core/bounds.ts'
-import { escapedBytes, type Json } from '../../core/json.ts'
 import { claimFrameBytes } from '../../core/run/claim-size.ts'
+import { escapedBytes, type Json } from '../../core/values/json.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import type { Claimed } from './claim.ts'

@@ -1,7 +1,7 @@
-import { groupBy } from '../../core/group-by.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
+import { groupBy } from '../../core/values/group-by.ts'
 import type { Claimed } from '../claim/claim.ts'
 import {
   type ClaimByTicket,

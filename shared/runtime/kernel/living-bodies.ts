@@ -1,9 +1,9 @@
 import type { Change } from '../../core/change/change.ts'
 import { BatonError } from '../../core/errors.ts'
-import type { Json } from '../../core/json.ts'
 import { type Body, bodyExpiry } from '../../core/task/body.ts'
 import { bodiesExpiringBefore, type Head, withBodies } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
+import type { Json } from '../../core/values/json.ts'
 import type { TaskStore } from '../../ports/stores.ts'
 import type { System } from './system.ts'
 

@@ -1,4 +1,4 @@
-import { groupBy } from '../../core/group-by.ts'
+import { groupBy } from '../../core/values/group-by.ts'
 
 /**
  * Does `work` on all items, at most `most` at a time, and returns the results in the items' order. Rejects at the first

@@ -1,7 +1,7 @@
-import { groupBy } from '../../core/group-by.ts'
 import type { LimitChange, LimitLook, Line } from '../../core/limits/line.ts'
 import { withIndexEntries } from '../../core/place/place.ts'
 import type { Task } from '../../core/task/task.ts'
+import { groupBy } from '../../core/values/group-by.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'

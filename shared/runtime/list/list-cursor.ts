@@ -1,4 +1,4 @@
-import { hash32 } from '../../core/hash.ts'
+import { hash32 } from '../../core/values/hash.ts'
 import type { MergedEntry } from '../ready/merge-ranges.ts'
 
 /** Cursors of an older form are refused; the reader then begins the list again. */

@@ -1,5 +1,5 @@
-import { defined } from '../../core/defined.ts'
 import type { Task } from '../../core/task/task.ts'
+import { defined } from '../../core/values/defined.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 
 /**

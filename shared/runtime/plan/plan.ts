@@ -8,11 +8,11 @@
 
 import { EVERY_TYPE, QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { isOutage } from '../../core/errors.ts'
-import { groupBy } from '../../core/group-by.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { type Planned, planned } from '../../core/plan/plan.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
+import { groupBy } from '../../core/values/group-by.ts'
 import type { CanvasLook, Dispatch, Look } from '../../ports/messages.ts'
 import { failureOf, type PlanFailure } from '../kernel/isolate-faults.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'

@@ -1,8 +1,6 @@
 import { FLOW_DEFINITION_BYTES_MAX } from '../../core/bounds.ts'
-import { defined } from '../../core/defined.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import { definitionName } from '../../core/flow/flow.ts'
-import type { Json } from '../../core/json.ts'
 import { DEFAULT_OPTIONS, type PartialOptions } from '../../core/options/options.ts'
 import { overlaidOptions } from '../../core/options/overlaid-options.ts'
 import type { FlowDefinition, Step, StepAction } from '../../core/task/flow-state.ts'
@@ -13,6 +11,8 @@ import {
   shardsOf,
   type TaskType,
 } from '../../core/types/task-type.ts'
+import { defined } from '../../core/values/defined.ts'
+import type { Json } from '../../core/values/json.ts'
 import { processMemory } from '../kernel/process-memory.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 

@@ -1,8 +1,6 @@
 import type { PublishBody } from '../../api/publish.ts'
 import { MEMBER_RETENTION_MS_MIN } from '../../core/bounds.ts'
-import { defined } from '../../core/defined.ts'
 import type { FieldProblem } from '../../core/errors.ts'
-import type { Json } from '../../core/json.ts'
 import {
   DEFAULT_OPTIONS,
   type Options,
@@ -21,6 +19,8 @@ import {
   type TypeConfiguration,
 } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook-url.ts'
+import { defined } from '../../core/values/defined.ts'
+import type { Json } from '../../core/values/json.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
 import type { TypeReader } from '../types/type-cache.ts'

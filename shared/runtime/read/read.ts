@@ -4,13 +4,13 @@
  */
 
 import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS_MAX } from '../../core/bounds.ts'
-import type { Json } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import type { Body } from '../../core/task/body.ts'
 import { isTask } from '../../core/task/head.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { EndedRun } from '../../core/task/runs.ts'
 import { endedRuns, type Task } from '../../core/task/task.ts'
+import type { Json } from '../../core/values/json.ts'
 import { readPrevious, TOO_LONG } from '../canvas/read-previous.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../core/json.ts'
+import type { Json } from '../../core/values/json.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 

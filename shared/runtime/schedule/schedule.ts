@@ -12,7 +12,6 @@ import type { ScheduledTask } from '../../api/schedules.ts'
 import type { Change } from '../../core/change/change.ts'
 import { type Expected, isStale } from '../../core/change/edits.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
-import type { Json } from '../../core/json.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import {
   createSchedule,
@@ -24,6 +23,7 @@ import {
 import { isSchedule } from '../../core/task/head.ts'
 import { type Missed, SCHEDULE_TYPE, type Schedule, type Timing } from '../../core/task/schedule-state.ts'
 import { taskId } from '../../core/task/task.ts'
+import type { Json } from '../../core/values/json.ts'
 import { ticksOfTiming } from '../../cron/cron-ticks.ts'
 import { transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'

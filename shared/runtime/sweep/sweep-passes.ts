@@ -1,5 +1,5 @@
-import type { Json } from '../../core/json.ts'
 import type { Task } from '../../core/task/task.ts'
+import type { Json } from '../../core/values/json.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
 import { readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,5 +1,4 @@
 import { type Operator, withRecorded } from '../../core/change/operations.ts'
-import { defined } from '../../core/defined.ts'
 import { BatonError } from '../../core/errors.ts'
 import {
   shardsOf,
@@ -8,6 +7,7 @@ import {
   type Unapplied,
   unappliedBy,
 } from '../../core/types/task-type.ts'
+import { defined } from '../../core/values/defined.ts'
 import type { TypeStore } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 

@@ -1,5 +1,5 @@
-import { groupBy } from '../../core/group-by.ts'
 import type { LimitLook } from '../../core/limits/line.ts'
+import { groupBy } from '../../core/values/group-by.ts'
 import type { Wake } from '../../ports/messages.ts'
 import { driveCanvas } from '../canvas/drive-canvas.ts'
 import { workOnJob } from '../jobs/jobs.ts'

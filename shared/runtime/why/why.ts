@@ -15,7 +15,6 @@
  */
 
 import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters/lost-message.ts'
-import { defined } from '../../core/defined.ts'
 import { shardsOf } from '../../core/limits/held-permits.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { statusOf } from '../../core/status/status.ts'
@@ -27,6 +26,7 @@ import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { typeOfLimit } from '../../core/task/wait.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
+import { defined } from '../../core/values/defined.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { readServed, type StatusReaders } from '../read/describe-task.ts'

@@ -14,9 +14,9 @@ import {
   triggerAnswer,
 } from '../../api/schedules.ts'
 import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
-import { isName } from '../../core/name.ts'
 import { SCHEDULE_TYPE } from '../../core/task/schedule-state.ts'
 import { taskId } from '../../core/task/task.ts'
+import { isName } from '../../core/values/name.ts'
 import {
   pauseSchedule,
   removeSchedule,

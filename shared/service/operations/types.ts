@@ -13,9 +13,9 @@ import {
   typeBody,
   typePage,
 } from '../../api/types.ts'
-import { defined } from '../../core/defined.ts'
 import { configurationProblems, isTypeName, typeNameProblems } from '../../core/rules/type-configuration.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
+import { defined } from '../../core/values/defined.ts'
 import { PURGES_MAX, startPurge } from '../../runtime/jobs/start-purge.ts'
 import { countTasks } from '../../runtime/list/count-tasks.ts'
 import { pauseType, resumeType } from '../../runtime/types/pause-type.ts'

@@ -5,7 +5,7 @@ import {
   replayQueueOf,
   typeOfQueue,
 } from '../../core/dead-letters/dead-letters.ts'
-import { defined } from '../../core/defined.ts'
+import { defined } from '../../core/values/defined.ts'
 import { explainLetter } from '../why/explain-letter.ts'
 import { iso } from './iso.ts'
 

@@ -1,7 +1,7 @@
 import type { ApiSchedule } from '../../api/schedules.ts'
 import { editsOf } from '../../core/change/edits.ts'
-import { defined } from '../../core/defined.ts'
 import type { Timing } from '../../core/task/schedule-state.ts'
+import { defined } from '../../core/values/defined.ts'
 import type { ScheduleDescription } from '../../runtime/schedule/read-schedules.ts'
 import { iso, isoOf } from './iso.ts'
 import { presentOperations } from './tasks.ts'

@@ -1,8 +1,8 @@
 import type { ApiType, PausedType } from '../../api/types.ts'
 import { editsOf } from '../../core/change/edits.ts'
-import { defined } from '../../core/defined.ts'
 import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../../core/types/task-type.ts'
 import { withoutUser } from '../../core/types/webhook-url.ts'
+import { defined } from '../../core/values/defined.ts'
 import { iso, isoOf } from './iso.ts'
 import { presentOperations } from './tasks.ts'
 

@@ -6,9 +6,9 @@ import {
   type ReleaseBody,
   type SucceedBody,
 } from '../../api/runs.ts'
-import { defined } from '../../core/defined.ts'
-import type { Json } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/run.ts'
+import { defined } from '../../core/values/defined.ts'
+import type { Json } from '../../core/values/json.ts'
 import { type Checked, check, checkRule } from '../check.ts'
 import type { RunUpdate } from './apply-run-update.ts'
 

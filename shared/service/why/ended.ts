@@ -1,7 +1,7 @@
-import { defined } from '../../core/defined.ts'
 import { describeSteps } from '../../core/flow/describe-steps.ts'
 import { attempts } from '../../core/task/attempts.ts'
 import { endedRuns, type Task } from '../../core/task/task.ts'
+import { defined } from '../../core/values/defined.ts'
 import type { Explained, SentenceFacts } from './explained.ts'
 import { countText, errorText, namesText, spanText, timeText } from './words.ts'
 

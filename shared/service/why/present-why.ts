@@ -1,5 +1,5 @@
 import type { WhyAnswer } from '../../api/diagnosis/why.ts'
-import { defined } from '../../core/defined.ts'
+import { defined } from '../../core/values/defined.ts'
 import type { Why } from '../../runtime/why/why.ts'
 import { iso, isoOf } from '../present/iso.ts'
 import { explain } from './explain.ts'

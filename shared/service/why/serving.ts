@@ -1,7 +1,7 @@
-import { defined } from '../../core/defined.ts'
 import { pieceOf, workOf } from '../../core/task/piece.ts'
 import { liveRuns, successes } from '../../core/task/task.ts'
 import { servingType } from '../../core/types/task-type.ts'
+import { defined } from '../../core/values/defined.ts'
 import { awaitedWorkers } from '../../core/worker/targeted.ts'
 import type { Worker } from '../../core/worker/worker.ts'
 import type { Explained, SentenceFacts } from './explained.ts'

@@ -11,7 +11,7 @@ import type { Claim } from '../../api/runs.ts'
 import { type Client, createClient } from '../../client/client.ts'
 import { newKey } from '../../client/new-key.ts'
 import { CLAIM_TASKS_MAX, CLAIM_WAIT_MS_MAX } from '../../core/bounds.ts'
-import { defined } from '../../core/defined.ts'
+import { defined } from '../../core/values/defined.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
 import { type RunHooks, runClaimed } from '../../runtime/run/run.ts'
 import {

@@ -1,7 +1,7 @@
 import type { ErrorCode } from '../../core/errors.ts'
-import type { Json } from '../../core/json.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
+import type { Json } from '../../core/values/json.ts'
 import type { ChildPublication, RunContext } from '../../define/task-context.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 

@@ -1,5 +1,5 @@
-import { defined } from '../../core/defined.ts'
 import { workOf } from '../../core/task/piece.ts'
+import { defined } from '../../core/values/defined.ts'
 import type { Worker as Announced } from '../../core/worker/worker.ts'
 import type { Inbox } from '../../ports/messages.ts'
 import { createTicketClaimer } from '../../runtime/claim/claim-by-ticket.ts'

@@ -13,7 +13,6 @@ import {
 } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { restart } from '../../../shared/core/operate/restart.ts'
-import { look } from '../../../shared/core/plan/plan.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { update } from '../../../shared/core/publish/update.ts'
 import { expire } from '../../../shared/core/run/deadline.ts'
@@ -25,6 +24,7 @@ import type { Head } from '../../../shared/core/task/head.ts'
 import type { Operation } from '../../../shared/core/task/head-fields.ts'
 import { LIFECYCLE } from '../../../shared/core/task/lifecycle.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
+import { look } from '../../../shared/core/wake/look.ts'
 import {
   afterOf,
   aPublication,

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { patch } from '../../../shared/core/operate/patch.ts'
-import { look } from '../../../shared/core/plan/plan.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { beatIntervalMs, heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { look } from '../../../shared/core/wake/look.ts'
 import {
   afterOf,
   anEndedRun,

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { look, type Plan, plan } from '../../../shared/core/plan/plan.ts'
+import { type Plan, plan } from '../../../shared/core/plan/plan.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { look } from '../../../shared/core/wake/look.ts'
 import {
   aCanvas,
   afterOf,

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
-import { look } from '../../../shared/core/plan/plan.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
 import type { Finish, Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { fitError } from '../../../shared/core/task-error/fit-error.ts'
+import { look } from '../../../shared/core/wake/look.ts'
 import {
   afterOf,
   anEndedRun,

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { restart } from '../../../shared/core/operate/restart.ts'
-import { look } from '../../../shared/core/plan/plan.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { expire } from '../../../shared/core/run/deadline.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
@@ -10,6 +9,7 @@ import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
 import type { RunGone } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { look } from '../../../shared/core/wake/look.ts'
 import {
   afterOf,
   aPublication,

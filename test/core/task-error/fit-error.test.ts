@@ -1,9 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { taskError } from '../../../shared/aws/dynamo/head/run-attributes.ts'
-import { jsonBytes } from '../../../shared/core/json.ts'
 import type { TaskError } from '../../../shared/core/task/error.ts'
 import { fitError } from '../../../shared/core/task-error/fit-error.ts'
+import { jsonBytes } from '../../../shared/core/values/json.ts'
 
 const bytesOf = (error: TaskError) => jsonBytes([...textsOf(error)])
 

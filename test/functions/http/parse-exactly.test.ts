@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseExactly } from '../../../functions/http/parse-exactly.ts'
-import { INEXACT } from '../../../shared/core/json.ts'
+import { INEXACT } from '../../../shared/core/values/json.ts'
 
 describe('a number in a body', () => {
   test.each([

@@ -1,5 +1,5 @@
-import { hash32 } from '../../../shared/core/hash.ts'
 import type { PartialOptions } from '../../../shared/core/options/options.ts'
+import { hash32 } from '../../../shared/core/values/hash.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import {
   CALM,

@@ -1,4 +1,4 @@
-import { hash32 } from '../../../shared/core/hash.ts'
+import { hash32 } from '../../../shared/core/values/hash.ts'
 import { START, type World } from './world.ts'
 
 /**

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
-import type { Json } from '../../../shared/core/json.ts'
 import { endWait, joinLine } from '../../../shared/core/limits/wait.ts'
 import {
   cancel,
@@ -12,7 +11,6 @@ import {
 import { type Patch, patch } from '../../../shared/core/operate/patch.ts'
 import { type Clean, restart } from '../../../shared/core/operate/restart.ts'
 import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
-import { look } from '../../../shared/core/plan/plan.ts'
 import {
   type CallbackBodies,
   create,
@@ -28,6 +26,8 @@ import type { Outcome } from '../../../shared/core/run/run.ts'
 import { endOfComplete } from '../../../shared/core/run/several-successes.ts'
 import type { TypeKind } from '../../../shared/core/states.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import type { Json } from '../../../shared/core/values/json.ts'
+import { look } from '../../../shared/core/wake/look.ts'
 import { aFlow, aPublication, changeIn, DAY, HOUR, MINUTE, NOW, SECOND } from './a-task.ts'
 import { nextWake } from './next-wake.ts'
 

@@ -1,7 +1,7 @@
 import { BatonError } from '../../../core/errors.ts'
-import type { Json } from '../../../core/json.ts'
 import { type Head, isTask } from '../../../core/task/head.ts'
 import type { Task } from '../../../core/task/task.ts'
+import type { Json } from '../../../core/values/json.ts'
 import type { TaskCodec } from '../../../ports/messages.ts'
 import type { Item } from '../stored-form.ts'
 import type { HeadReader } from './head-reader.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../../core/json.ts'
+import type { Json } from '../../../core/values/json.ts'
 import { type GetRequest, METERED, type PutRequest } from '../documents.ts'
 import { RECORD_SORT_KEY, recordPartition } from '../keys.ts'
 import { recordItem } from '../side-items.ts'

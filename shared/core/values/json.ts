@@ -1,4 +1,4 @@
-import type { FieldProblem } from './errors.ts'
+import type { FieldProblem } from '../errors.ts'
 
 /** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }

@@ -7,7 +7,7 @@ import {
   jsonBytes,
   jsonProblem,
   textBytes,
-} from '../../shared/core/json.ts'
+} from '../../../shared/core/values/json.ts'
 
 const nested = (levels: number): unknown => {
   let value: unknown = 1
