@@ -1,6 +1,6 @@
 import type { Problem } from '../../shared/api/problems.ts'
 import { REQUEST_BYTES_MAX } from '../../shared/core/bounds.ts'
-import { invalid, problem } from '../../shared/service/present/problems.ts'
+import { invalid, problem, tooLargeBody } from '../../shared/service/present/problems.ts'
 import type { ReadBody } from '../../shared/service/service.ts'
 import { parseExactly } from './parse-exactly.ts'
 
@@ -17,9 +17,7 @@ export async function readBody(request: Request): Promise<ReadBody> {
   const wrongType = typeProblem(request.headers)
   if (wrongType !== undefined) return refuse(problem('unsupported-media-type', wrongType))
   if (bytes) return parse(bytes)
-  return refuse(
-    problem('too-large', `the body has more than ${REQUEST_BYTES_MAX} bytes; send less at a time`),
-  )
+  return refuse(tooLargeBody())
 }
 
 function typeProblem(headers: Headers): string | undefined {

@@ -31,7 +31,10 @@ export const canvasFields = strict({
   sendConcurrency: optional(whole(1, 100)),
 })
 
-type MemberBody = ValueOf<typeof leafBody> | ChainBody | GroupBody | ChordBody
+/** The body of a task of a canvas. */
+export interface LeafBody extends ValueOf<typeof leafBody> {}
+
+type MemberBody = LeafBody | ChainBody | GroupBody | ChordBody
 
 export type ChainBody = {
   /** The members that run one after the other. Each gets the result of the one before it. */

@@ -28,7 +28,7 @@ export const taskError = open(
 
 const cause = {
   /** The name of the error, such as `TypeError`. */
-  name: text('text of at least 1 character', name => name.length > 0, { minLength: 1 }),
+  name: text('text that is not empty', name => name.length > 0, { minLength: 1 }),
   /** What the error says. */
   message: text(),
 }

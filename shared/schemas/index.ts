@@ -44,7 +44,7 @@ import type { ApiSchedule, ScheduleBody, TriggerAnswer } from '../api/schedules.
 import type { ApiTask, ListQuery, TaskAnswer } from '../api/tasks.ts'
 import type { ApiType, Counts, PausedType, PurgeAnswer, PurgeBody, TypeBody } from '../api/types.ts'
 import type { ApiWorker } from '../api/workers.ts'
-import type { Rule } from '../core/rules/rules.ts'
+import { COMPONENT, type Rule } from '../core/rules/rules.ts'
 import type { Json } from '../core/values/json.ts'
 
 export type * from '../api/index.ts'
@@ -52,12 +52,36 @@ export { ENDPOINTS, pathOf, targetOf } from '../api/index.ts'
 
 /** A schema that refuses what the rule refuses, with the same words. Its constants have named types, so that declarations stay short. */
 function schemaOf<Value>(rule: Rule): z.ZodType<Value> {
-  const schema = z.unknown().superRefine((value, context) => {
-    for (const { path, message } of rule.problems(value, '')) {
-      context.addIssue({ code: 'custom', message, path: path === '' ? [] : path.split('.') })
-    }
-  })
+  const schema = z
+    .unknown()
+    .superRefine((value, context) => {
+      for (const { path, message } of rule.problems(value, '')) {
+        context.addIssue({ code: 'custom', message, path: pathIn(value, path) })
+      }
+    })
+    .meta(withoutComponents(rule.schema) as Record<string, unknown>)
   return schema as unknown as z.ZodType<Value>
+}
+
+/** The path of a problem as zod has it: positions in lists are numbers. A member whose own name has dots is one step. */
+function pathIn(value: unknown, path: string): Array<string | number> {
+  if (path === '') return []
+  const members = Object(value) as Record<string, unknown>
+  const own = Object.keys(members).filter(name => path === name || path.startsWith(`${name}.`))
+  const name = own.sort((a, b) => b.length - a.length)[0] ?? path.split('.')[0] ?? path
+  const step = Array.isArray(value) ? Number(name) : name
+  return [step, ...pathIn(members[name], path.slice(name.length + 1))]
+}
+
+/** The JSON Schema of a rule without the names of the OpenAPI document. Where a rule contains itself, the schema takes any value. */
+function withoutComponents(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(withoutComponents)
+  if (typeof schema !== 'object' || schema === null) return schema
+  return Object.fromEntries(
+    Object.entries(schema)
+      .filter(([name]) => name !== COMPONENT)
+      .map(([name, part]) => [name, withoutComponents(part)]),
+  )
 }
 
 export const canvasBody: z.ZodType<CanvasBody> = schemaOf(rules.canvasBody)

@@ -8,10 +8,10 @@
  *
  * Claims are bounded before they are written (`shared/core/run/claim-size.ts`).
  */
-import type { ApiTask } from '../../shared/api/tasks.ts'
-import { ANSWER_BYTES_MAX } from '../../shared/core/bounds.ts'
-import type { Answer } from '../../shared/service/operation.ts'
+import type { ApiTask } from '../api/tasks.ts'
+import { ANSWER_BYTES_MAX } from '../core/bounds.ts'
 import { escapedBytes, type Json } from '../core/values/json.ts'
+import type { Answer } from '../service/operation.ts'
 import { fittedTask } from './fit-task.ts'
 
 /** A character of JSON text takes at most three bytes, escaped or not. A short text need not be measured. */

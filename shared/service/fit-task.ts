@@ -1,4 +1,4 @@
-import type { ApiTask, OmittedPart } from '../../shared/api/tasks.ts'
+import type { ApiTask, OmittedPart } from '../api/tasks.ts'
 import { escapedBytes, type Json } from '../core/values/json.ts'
 
 /**

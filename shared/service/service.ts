@@ -59,13 +59,16 @@ export function createService<On extends System>(
     })
 }
 
-type ServiceSettings<On> = Partial<Omit<Parts<On>, 'system'>>
+type ServiceSettings<On> = Partial<Omit<Parts<On>, 'system'>> & {
+  /** Whether answers are shortened to the size that Lambda delivers. @default true */
+  readonly isFitted?: boolean
+}
 
 /** Makes a service that throws the errors of its system, where `createService` answers them. */
 export function createServing<On extends System>(
   system: On,
   operations: readonly Operation<On>[],
-  given: ServiceSettings<On> = {},
+  { isFitted = true, ...given }: ServiceSettings<On> = {},
 ): Service {
   const parts: Parts<On> = {
     typeOf: cachedTypeReader(system),
@@ -83,7 +86,7 @@ export function createServing<On extends System>(
     const found = find(request.method, request.path)
     if (!found.ok) return answerUnserved(request, found)
     if (isRead(request) && request.hasBody) return answerProblem(unexpectedBody(request.method))
-    return serve(parts, found, request)
+    return serve(parts, found, request, isFitted)
   }
 }
 
@@ -119,6 +122,7 @@ async function serve<On extends System>(
   parts: Parts<On>,
   { operation, params }: Extract<Found<On>, { ok: true }>,
   request: ServiceRequest,
+  isFitted: boolean,
 ): Promise<Answer> {
   const query = checkedQuery(operation, request.query)
   if (!query.ok) return answerProblem(invalid(query.problems))
@@ -134,7 +138,9 @@ async function serve<On extends System>(
     body: body.value,
     traceparent: traceparent !== undefined && isTraceparent(traceparent) ? traceparent : undefined,
   }
-  return fittedAnswer(await operation.handle(call), limit =>
+  const answer = await operation.handle(call)
+  if (!isFitted) return answer
+  return fittedAnswer(answer, limit =>
     operation.handle({ ...call, query: { ...Object(query.value), limit } }),
   )
 }

@@ -28,18 +28,15 @@ import type { TransactEntry } from '../aws/dynamo/head/transact-entry.ts'
 import { requiredVariable } from '../aws/environment.ts'
 import { createTableSystem, type TableSystem } from '../aws/table-system.ts'
 import { createOperations } from '../client/operations.ts'
-import { ProblemError } from '../client/problem-error.ts'
-import { sendToService } from '../client/send-to-service.ts'
 import { type ResultOptions, waitForResult } from '../client/wait-for-result.ts'
-import { BatonError } from '../core/errors.ts'
 import { taskId } from '../core/task/task.ts'
 import { defined } from '../core/values/defined.ts'
 import type { AnyDefinition, OutputOf } from '../define/any-definition.ts'
 import type { NameOf, PublishArguments, Publishable } from '../define/publishable.ts'
 import type { Log } from '../ports/machine.ts'
 import { publishOperations } from '../service/operations/publish.ts'
-import { taskOperations } from '../service/operations/tasks.ts'
-import { problemOfError } from '../service/present/problems.ts'
+import { readOperations } from '../service/operations/tasks.ts'
+import { asProblem, sendToService } from '../service/send-to-service.ts'
 import { createServing } from '../service/service.ts'
 import { publishBodyOf } from './publish-bodies.ts'
 import { makeTransactItems } from './transact-items.ts'
@@ -153,29 +150,26 @@ export function createTableClient({ table, region, log = silent }: TableClientSe
   return client as unknown as TableClient
 }
 
-const OPERATIONS = [...publishOperations, ...taskOperations].filter(({ name }) =>
-  ['publish', 'get', 'list'].includes(name),
-)
+const TABLE_OPERATIONS = [...publishOperations, ...readOperations]
 
 function createCalls(on: TableSystem) {
-  const serve = createServing(on.system, OPERATIONS)
+  const serve = createServing(on.system, TABLE_OPERATIONS, { isFitted: false })
   const send = sendToService(serve)
   const { get, listPage } = createOperations(send)
-  const result = (id: string, options: ResultOptions = {}) =>
-    waitForResult(() => asProblems(get(id)), options)
+  const result = (id: string, options: ResultOptions = {}) => waitForResult(() => get(id), options)
   return {
     publish: async (what: Publishable, ...given: unknown[]) => {
       const body = await publishBodyOf(what, given)
-      const answer = await asProblems(send<PublishAnswer>(targetOf('publish'), { body }))
+      const answer = await send<PublishAnswer>(targetOf('publish'), { body })
       return { ...answer, result: (options?: ResultOptions) => result(answer.id, options) }
     },
     transactItems: (what: Publishable | readonly Publishable[], ...given: unknown[]) =>
-      asProblems(makeTransactItems(on, what, given)),
-    get: (id: string) => asProblems(get(id)),
+      makeTransactItems(on, what, given).catch(asProblem),
+    get: (id: string) => get(id),
     list: async function* (filter: ListFilter): AsyncGenerator<ApiTask, void, undefined> {
       let { cursor } = filter
       do {
-        const page = await asProblems(listPage({ ...filter, ...defined({ cursor }) }))
+        const page = await listPage({ ...filter, ...defined({ cursor }) })
         yield* page.items
         cursor = page.nextCursor
       } while (cursor !== undefined)
@@ -185,16 +179,5 @@ function createCalls(on: TableSystem) {
         typeof id === 'string' ? id : taskId(typeof what === 'string' ? what : what.type, id.key),
         options,
       ),
-  }
-}
-
-/** The answer of a call. An error that the code knows is thrown as a problem, as the client of the HTTP API throws it. */
-async function asProblems<Answer>(call: Promise<Answer>): Promise<Answer> {
-  try {
-    return await call
-  } catch (error) {
-    if (!(error instanceof BatonError)) throw error
-    const { requestId: _none, ...problem } = problemOfError(error, '')
-    throw new ProblemError({ ...problem, detail: error.message }, error)
   }
 }

@@ -22,6 +22,15 @@ test('an unknown task names the nearest ones', async () => {
   expect(() => t.kill('resize:img-3')).toThrow("did you mean 'resize:img-1'")
 })
 
+test('a body that is larger than HTTP takes is refused as by HTTP', async () => {
+  const t = await aSystem()
+  const input = 'x'.repeat(300_000)
+
+  const canvas = { group: Array.from({ length: 15 }, () => ({ type: 'rename', input })) }
+
+  await expect(t.publish(loosely(canvas))).rejects.toMatchObject({ status: 413, code: 'too-large' })
+})
+
 test('an unknown type names those of the system', async () => {
   const t = await aSystem()
 

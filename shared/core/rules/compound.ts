@@ -209,8 +209,8 @@ export function recordOf<Of extends Rule>(rule: Of): Rule<{ readonly [name: stri
 }
 
 /**
- * The rule for a value that fits one of several rules. A value that fits none has the problems of its members under the only rule that
- * takes such a value, or else one problem: the `expected` text.
+ * The rule for a value that fits one of several rules. A value that fits none has the problems under the rule that it comes nearest to:
+ * its constant members fit, and it has the fewest problems. If no single rule is nearest, it has one problem: the `expected` text.
  */
 export function anyOf<const Rules extends readonly Rule[]>(
   expected: string,
@@ -223,10 +223,21 @@ export function anyOf<const Rules extends readonly Rule[]>(
     problems: (value, path) => {
       const found = rules.map(rule => rule.problems(value, path))
       if (found.some(problems => problems.length === 0)) return []
-      const [within, ...others] = found.filter(problems => problems.every(one => one.path !== path))
-      return within && others.length === 0 ? within : [{ path, message: wrong(expected, value) }]
+      const meant = found.filter(
+        (problems, nth) => isMeant(rules[nth], value) && problems.every(one => one.path !== path),
+      )
+      const fewest = Math.min(...meant.map(problems => problems.length))
+      const [nearest, ...others] = meant.filter(problems => problems.length === fewest)
+      return nearest && others.length === 0 ? nearest : [{ path, message: wrong(expected, value) }]
     },
   }
+}
+
+/** Whether the constant members of an object rule, such as `outcome: 'fail'`, have these values. */
+function isMeant(rule: Rule | undefined, value: unknown): boolean {
+  if (!rule || !('shape' in rule)) return true
+  const members = Object.entries((rule as ObjectRule<Shape>).shape)
+  return members.every(([name, { schema }]) => !('const' in schema) || schema.const === Object(value)[name])
 }
 
 /** The rule of a component that contains itself. It is made when a value is checked. */

@@ -23,7 +23,7 @@ import {
 import { isSchedule } from '../../core/task/head.ts'
 import { type Missed, SCHEDULE_TYPE, type Schedule, type Timing } from '../../core/task/schedule-state.ts'
 import { taskId } from '../../core/task/task.ts'
-import type { Json } from '../../core/values/json.ts'
+import { type Json, sortedJson } from '../../core/values/json.ts'
 import { ticksOfTiming } from '../../cron/cron-ticks.ts'
 import { transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
@@ -97,9 +97,10 @@ async function isSame(system: System, seen: Schedule, definition: Definition): P
   if (!schedule || !input || isGone(seen, system.clock.now())) return false
   if (!isSameTiming(schedule.timing, definition.timing)) return false
   if (schedule.graceMs !== definition.graceMs) return false
-  if (JSON.stringify(schedule.missed) !== JSON.stringify(definition.missed)) return false
+  if (sortedJson(schedule.missed) !== sortedJson(definition.missed)) return false
   const stored = await bodyValue(system, seen.id, input)
-  return JSON.stringify(stored) === JSON.stringify(definition.task)
+  // The order of members says nothing, and callers write them in different orders.
+  return stored !== undefined && sortedJson(stored) === sortedJson(definition.task)
 }
 
 /** Checks the task against its type now, so that no tick is refused later. */

@@ -23,7 +23,7 @@ import { isTaskId } from '../requests/task-ids.ts'
 
 const PRESENT_TASK = { 200: { description: 'The task as it is now.', schema: taskAnswer } }
 
-export const taskOperations = [
+export const readOperations = [
   operation({
     name: 'list',
     tag: 'Tasks',
@@ -46,6 +46,10 @@ export const taskOperations = [
     problems: ['not-found'],
     handle: handleGet,
   }),
+]
+
+export const taskOperations = [
+  ...readOperations,
   operation({
     name: 'patch',
     tag: 'Tasks',

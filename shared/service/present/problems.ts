@@ -1,5 +1,6 @@
 import type { ApiProblemCode } from '../../api/problem-codes.ts'
 import type { Problem } from '../../api/problems.ts'
+import { REQUEST_BYTES_MAX } from '../../core/bounds.ts'
 import { BatonError, type ErrorCode, type FieldProblem } from '../../core/errors.ts'
 import { cut } from '../../core/task/error.ts'
 
@@ -85,4 +86,9 @@ export function problemOfError(error: unknown, requestId: string): Problem {
   if (kind === 'unavailable') return problem(kind, 'try again in a moment', { requestId })
   const { message, problems } = error as BatonError
   return problem(kind, message, { requestId, ...(problems.length > 0 && { errors: problems }) })
+}
+
+/** The problem of a body that is longer than the API takes. */
+export function tooLargeBody(): Problem {
+  return problem('too-large', `the body has more than ${REQUEST_BYTES_MAX} bytes; send less at a time`)
 }

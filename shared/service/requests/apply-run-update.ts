@@ -14,8 +14,8 @@ import {
 import type { Parts } from '../operation.ts'
 import { invalid } from '../present/problems.ts'
 import { noSuchRun, runProblem } from '../present/refusal-problems.ts'
-import { runReference } from '../requests/task-ids.ts'
 import { sizeProblem } from './publish-requests.ts'
+import { runReference } from './task-ids.ts'
 
 /** A worker's heartbeat of a run, or its report of the run's end. `content` is the progress or the outcome, `at` its path. */
 export type RunUpdate<Content> = {

@@ -2,7 +2,6 @@ import type { ApiTask } from '../../api/tasks.ts'
 import type { Counts } from '../../api/types.ts'
 import { createOperations } from '../../client/operations.ts'
 import type { Send } from '../../client/send.ts'
-import { sendToService } from '../../client/send-to-service.ts'
 import { BatonError } from '../../core/errors.ts'
 import { thereAre } from '../../core/rules/nearest.ts'
 import { STATUSES } from '../../core/states.ts'
@@ -13,8 +12,10 @@ import { cachedLimitReader } from '../../runtime/limits/limit-usage.ts'
 import type { StatusReaders } from '../../runtime/read/describe-task.ts'
 import { registerFlowType, registerHandlerType } from '../../runtime/types/register-type.ts'
 import { putType } from '../../runtime/types/types.ts'
+import { operationFinder } from '../../service/find-operation.ts'
 import { OPERATIONS } from '../../service/operations.ts'
-import { createService, type Service } from '../../service/service.ts'
+import { sendToService } from '../../service/send-to-service.ts'
+import { createServing, type Service } from '../../service/service.ts'
 import { durationMs } from '../world/duration.ts'
 import type { Fault, Strikes } from '../world/serve-handler.ts'
 import { createWorld, type World } from '../world/world.ts'
@@ -95,11 +96,14 @@ async function faceOf(world: World, { lines, typeLimits }: Known): Promise<TestS
   }
 }
 
+const WORK = OPERATIONS.filter(({ tag }) => tag === 'Work')
+const isWork = operationFinder(WORK)
+
 /** Claims and reports of workers wait in virtual time, as in the functions. All other calls of a test take none. */
 function serviceOf({ system, functions }: World, readers: StatusReaders): Service {
-  const workers = createService(functions, OPERATIONS, readers)
-  const others = createService(system, OPERATIONS, readers)
-  return request => (/^\/v1\/(claims$|tasks\/.*\/runs\/)/.test(request.path) ? workers : others)(request)
+  const workers = createServing(functions, WORK, readers)
+  const others = createServing(system, OPERATIONS, readers)
+  return request => (isWork(request.method, request.path).ok ? workers : others)(request)
 }
 
 const IDLE_WITHIN = '366d'

@@ -37,6 +37,21 @@ describe('PUT /v1/schedules/{name}', () => {
     expect((await api.call('GET', PATH)).body).toEqual(answer.body)
   })
 
+  test('changes nothing when a client writes the members of the same schedule in another order', async () => {
+    const { body: first } = await api.call('PUT', PATH, { ...DAILY, missed: { catchUp: 2 } })
+    const { priority, input, type } = TASK
+    const task = { priority, input, type }
+
+    const again = await api.call('PUT', PATH, {
+      task,
+      missed: { catchUp: 2 },
+      timezone: 'Europe/Berlin',
+      cron: '30 2 * * *',
+    })
+
+    expect(again).toMatchObject({ status: 200, body: { revision: 1, operations: first.operations } })
+  })
+
   test('replaces a schedule with status 200', async () => {
     await api.call('PUT', PATH, DAILY)
 
