@@ -2,9 +2,9 @@ import { basename, join, relative, resolve } from 'node:path'
 import ts from 'typescript-5'
 
 /**
- * Reads the doc comments of the schemas in `shared/api`. A comment on a member of a schema is what an editor shows at the member, and it
+ * Reads the doc comments of the rules in `shared/api`. A comment on a member of a rule is what an editor shows at the member, and it
  * is the description of the field in the OpenAPI document: the words stand once. The compiler finds the comment of each member, also
- * where members come from another schema or from a rule of the core.
+ * where members come from another rule or from the core.
  */
 export type Comments = {
   /** The type of the values that an exported schema accepts. `name` is its constant's name. */

@@ -10,12 +10,14 @@ import { openApiSchemas, type Schema, type Schemas } from './schemas.ts'
 /**
  * Makes the OpenAPI 3.1 document of the HTTP API. It has four sources:
  *
- * - the operations (`shared/service`): methods, paths, the rules of queries, bodies and answers, problems, costs, and the words about them;
+ * - the operations (`shared/service`): methods, paths, the rules of queries, bodies and answers, problems, costs, and the words about
+ *   them;
  * - the rules (`shared/api`), with the comments on their members as descriptions (`schemas.ts`, `comments.ts`);
  * - the problems (`refusals.ts`): what each code means, and what API Gateway answers by itself;
  * - the examples (`examples/`): a conversation with a system in memory, recorded.
  *
- * `write.ts` writes the document to `functions/http/openapi.json`. The bundle of the API has it as a file beside itself. Without `comments` the fields have no descriptions. Reading the comments takes 10 seconds.
+ * `write.ts` writes the document to `functions/http/openapi.json`. The bundle of the API has it as a file beside itself. Without
+ * `comments` the fields have no descriptions. Reading the comments takes 10 seconds.
  */
 export async function openApiOf(
   operations: readonly Operation[],

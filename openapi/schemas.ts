@@ -16,7 +16,7 @@ export type Schemas = {
 
 const ROOT = resolve(import.meta.dirname, '..')
 
-/** The modules with the schemas, relative to the root of the repository. */
+/** The modules with the rules, relative to the root of the repository. */
 export function schemaFiles(): string[] {
   return globSync('shared/api/{*,*/*}.ts', { cwd: ROOT })
     .filter(file => !file.endsWith('/index.ts'))

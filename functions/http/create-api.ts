@@ -93,7 +93,7 @@ function responseOf({ status, body, headers }: Answer, more: Readonly<Record<str
 let description: Promise<unknown> | undefined
 
 /**
- * Returns the OpenAPI document. `npm run openapi` makes it from the routes and the schemas (`openapi`), and each bundle of the
+ * Returns the OpenAPI document. `npm run openapi` makes it from the operations and the rules (`openapi`), and each bundle of the
  * API has it as a file beside itself. A process reads it once, when a caller first asks for it.
  */
 function readDescription(): Promise<unknown> {

@@ -5,7 +5,7 @@ const MANY_DIGITS = /\d[\d.]{15}/
 
 /**
  * Parses JSON text. A number beyond 2^53 whose digits would change, such as 9007199254740993, becomes `INEXACT`, which every
- * schema refuses. 6.02e23 and 1e300 keep their digits and are returned as they are.
+ * rule refuses. 6.02e23 and 1e300 keep their digits and are returned as they are.
  *
  * @throws SyntaxError for a text that is not JSON.
  */

@@ -112,10 +112,10 @@ export const publishBody = strict(
 
 export interface PublishBody extends ValueOf<typeof publishBody> {}
 
-/** The route checks members one by one, so an illegal member does not refuse the others. */
+/** The operation checks members one by one, so an illegal member does not refuse the others. */
 export const publishManyBody = strict({ tasks: listOf(anything(), { min: 1, max: BATCH_TASKS_MAX }) })
 
-// Callers see this schema. The route checks each member by itself.
+// Callers see this rule. The operation checks each member by itself.
 /** Many tasks to publish. */
 export const documentedPublishManyBody = strict(
   {

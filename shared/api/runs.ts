@@ -111,7 +111,7 @@ const failure = {
   retryInMs: optional(duration(0, DELAY_MS_MAX)),
   /** The newest lines of the run's log, at most 4,096 bytes in UTF-8. Answers show them with the failed run. @default none */
   log: optional(
-    // The route checks its length.
+    // The operation checks its length.
     text(),
   ),
 }
@@ -198,7 +198,7 @@ export type FinishMember = {
 /** The outcome of a member of a batch. It decides which of the `finishMembers` checks the member. */
 export const finishOutcome = open({ outcome: oneOf('succeed', 'fail', 'release') })
 
-// Callers see this schema. The route checks each member by itself.
+// Callers see this rule. The operation checks each member by itself.
 /** Signs of life of many runs. */
 export const documentedHeartbeatsBody = strict(
   {
@@ -208,7 +208,7 @@ export const documentedHeartbeatsBody = strict(
   'HeartbeatMany',
 )
 
-// Callers see this schema. The route checks each member by itself.
+// Callers see this rule. The operation checks each member by itself.
 /** Reports about the ends of many runs. */
 export const documentedFinishBody = strict(
   {
@@ -223,7 +223,7 @@ export const documentedFinishBody = strict(
   'FinishMany',
 )
 
-/** The route checks members one by one, so an illegal member does not refuse the others. */
+/** The operation checks members one by one, so an illegal member does not refuse the others. */
 export const runsBody = strict({ runs: listOf(anything(), { min: 1, max: BATCH_TASKS_MAX }) })
 
 const runResult = {

@@ -1,5 +1,5 @@
 /**
- * Keeps every answer below the size that Lambda delivers. Routes bound the sizes that they can foresee. This file handles
+ * Keeps every answer below the size that Lambda delivers. Operations bound the sizes that they can foresee. This file handles
  * the rest:
  *
  * - A page of a list is read again with fewer items. Its cursor continues after them.

@@ -1,7 +1,7 @@
 import { descriptionAnswer, healthAnswer } from '../../api/diagnosis/health.ts'
 import { operation } from '../operation.ts'
 
-/** The routes about the service itself. */
+/** The operations about the service itself. */
 export const serviceOperations = [
   operation({
     name: 'health',

@@ -36,7 +36,7 @@ export function parseHeartbeat(value: unknown, at: string): Checked<RunUpdate<Js
   return updateOf(check(heartbeatMember, value, at), ({ progress }) => progress, at)
 }
 
-/** Checks one member of a batch of finished runs. Its outcome decides which of three schemas it must match. */
+/** Checks one member of a batch of finished runs. Its outcome decides which of three rules it must fit. */
 export function parseFinish(value: unknown, at: string): Checked<RunUpdate<Outcome>> {
   const outcome = checkRule(finishOutcome, value, at)
   if (!outcome.ok) return outcome

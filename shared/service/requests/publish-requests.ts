@@ -13,7 +13,7 @@ import type { PublishRequest } from '../../runtime/publish/resolve-publication.t
 import { check } from '../check.ts'
 import { invalid } from '../present/problems.ts'
 
-/** Finds the problems that no schema expresses: fields that exclude each other, and bounds that depend on the time. */
+/** Finds the problems that no rule expresses: fields that exclude each other, and bounds that depend on the time. */
 export function fieldProblems(body: PublishBody | PatchBody, now: number, at = ''): FieldProblem[] {
   const { dueAt, delayMs } = body
   const problems: FieldProblem[] = []

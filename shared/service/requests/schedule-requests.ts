@@ -14,7 +14,7 @@ type Read =
   | { readonly ok: false; readonly kind: 'invalid' | 'too-large'; readonly problems: readonly FieldProblem[] }
 
 /**
- * Makes the request of a schedule, or returns its problems: fields that exclude each other, or bounds that no schema expresses.
+ * Makes the request of a schedule, or returns its problems: fields that exclude each other, or bounds that no rule expresses.
  */
 export function scheduleRequestOf(name: string, body: ScheduleBody, now: number): Read {
   const timing = timingOf(body)
