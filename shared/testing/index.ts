@@ -10,9 +10,10 @@
 export { createTestSystem, type EitherSettings } from './create-test-system.ts'
 export type { DeployedSettings } from './deployed/deployed-system.ts'
 export { type RunTaskOptions, runTask, type TaskRun } from './run-task/run-task.ts'
-export type { ClaimedRun, ClaimOptions } from './system/calls.ts'
 export type { MemorySettings } from './system/settings.ts'
 export type {
+  ClaimedRun,
+  ClaimOptions,
   DeployedTestSystem,
   LimitState,
   LogLine,

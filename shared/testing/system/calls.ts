@@ -2,38 +2,16 @@ import type { CanvasAnswer } from '../../api/canvases.ts'
 import { targetOf } from '../../api/endpoints.ts'
 import type { PublishAnswer, PublishBody } from '../../api/publish.ts'
 import type { Claim, ClaimsAnswer, ClaimsBody } from '../../api/runs.ts'
-import type { ApiTask } from '../../api/tasks.ts'
 import type { Operations } from '../../client/operations.ts'
 import type { Send } from '../../client/send.ts'
 import { BatonError } from '../../core/errors.ts'
-import type { TaskError } from '../../core/task/error.ts'
 import { defined } from '../../core/values/defined.ts'
-import type { Json } from '../../core/values/json.ts'
 import type { AnyDefinition } from '../../define/any-definition.ts'
 import type { Canvas } from '../../define/canvases.ts'
 import { bodyOf, inputProblems, textOf } from '../../define/publishable.ts'
-import { nameOf, type SystemUnderTest } from './test-system.ts'
+import { type ClaimedRun, nameOf, type SystemUnderTest } from './test-system.ts'
 
 /** The calls of a test system, in memory or deployed: those of the client, with the same answers and refusals. */
-
-export type ClaimOptions = {
-  /** The worker that claims. @default 'test-worker' */
-  readonly workerId?: string
-  /** How many tasks it claims at most. @default 1 */
-  readonly limit?: number
-}
-
-/** A task that the test has claimed as an HTTP worker does, and the reports of that worker. */
-export type ClaimedRun = Claim & {
-  /** Renews the lease. @throws ProblemError when the run is over */
-  heartbeat(progress?: Json): Promise<void>
-  /** Ends the run as a success. @throws ProblemError when the run is over */
-  succeed(result?: Json): Promise<ApiTask>
-  /** Ends the run as a failure. @throws ProblemError when the run is over */
-  fail(error: TaskError, how?: { readonly fatal?: boolean; readonly retryInMs?: number }): Promise<ApiTask>
-  /** Gives the task back. @throws ProblemError when the run is over */
-  release(delayMs?: number): Promise<ApiTask>
-}
 
 const DEFAULT_WORKER = 'test-worker'
 

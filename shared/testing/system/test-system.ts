@@ -1,19 +1,40 @@
 import type { PublishBody } from '../../api/publish.ts'
+import type { Claim } from '../../api/runs.ts'
 import type { ApiSchedule, ScheduleBody } from '../../api/schedules.ts'
 import type { ApiTask } from '../../api/tasks.ts'
 import type { Counts, PausedType } from '../../api/types.ts'
 import type { Client } from '../../client/client.ts'
 import type { AnswerTo, ClientArguments } from '../../client/publish.ts'
 import type { StatusReason } from '../../core/status/status.ts'
+import type { TaskError } from '../../core/task/error.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { TypeLimits } from '../../core/types/task-type.ts'
+import type { Json } from '../../core/values/json.ts'
 import type { AnyDefinition } from '../../define/any-definition.ts'
 import type { Canvas } from '../../define/canvases.ts'
 import type { NameOf } from '../../define/publishable.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 import type { Duration } from '../world/duration.ts'
 import type { Moment, Strikes } from '../world/serve-handler.ts'
-import type { ClaimedRun, ClaimOptions } from './calls.ts'
+
+export type ClaimOptions = {
+  /** The worker that claims. @default 'test-worker' */
+  readonly workerId?: string
+  /** How many tasks it claims at most. @default 1 */
+  readonly limit?: number
+}
+
+/** A task that the test has claimed as an HTTP worker does, and the reports of that worker. */
+export type ClaimedRun = Claim & {
+  /** Renews the lease. @throws ProblemError when the run is over */
+  heartbeat(progress?: Json): Promise<void>
+  /** Ends the run as a success. @throws ProblemError when the run is over */
+  succeed(result?: Json): Promise<ApiTask>
+  /** Ends the run as a failure. @throws ProblemError when the run is over */
+  fail(error: TaskError, how?: { readonly fatal?: boolean; readonly retryInMs?: number }): Promise<ApiTask>
+  /** Gives the task back. @throws ProblemError when the run is over */
+  release(delayMs?: number): Promise<ApiTask>
+}
 
 /** A type, by its name or by its definition. */
 export type TypeName = string | { readonly type: string }
