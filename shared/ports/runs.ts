@@ -15,8 +15,11 @@ export type KeptRun<Claim = unknown> = {
   readonly facts: RunFacts
   readonly rules: RunRules
   /**
-   * Renews the lease until `over` aborts. Calls `lose` when the run is gone, or when the lease has ended without an answer of the
-   * keeper's store. Resolves when no heartbeat is in progress any more.
+   * Renews the lease. Calls `lose` when the run is gone, or when the lease has ended without an answer of the keeper's store.
+   *
+   * `over` aborts when the handler is stopped or the run has ended. The keeper in the table sends no heartbeat after it, because it
+   * writes the end at once, and resolves when no heartbeat is in progress any more. The keeper over HTTP resolves at once and
+   * ignores `over`: a report may wait for its batch, so the lease is renewed until the end is accepted or the run is forgotten.
    */
   hold(lose: (why: RunLost) => void, over: AbortSignal): Promise<void>
   /** After a process was asleep, its handler may resume before the timers that watch the lease. */
@@ -34,9 +37,11 @@ export type KeptRun<Claim = unknown> = {
    * Writes the end of the run. An outage repeats the write until the lease ends. Returns the end as it is stored, or `stopped` when another
    * process had ended the run.
    *
-   * @throws the error of the outage when the lease has ended.
+   * @throws the error of the outage when the lease has ended, and the error of a store that never accepts the end.
    */
   finish(outcome: Outcome): Promise<RunEnd>
+  /** The worker is done with the run, whether or not its end was written. No heartbeat begins afterwards. */
+  forget(): void
 }
 
 /** How a run ends. `stopped`: its worker has lost it, and writes nothing. */

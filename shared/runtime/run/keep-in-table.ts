@@ -74,6 +74,8 @@ export function keepInTable(system: System, claimed: Claimed, webhook?: WebhookS
     },
     publish: publication => publishChild(system, claimed, publication),
     finish: outcome => finish(held, outcome),
+    // `over` stops the heartbeats.
+    forget: () => {},
   }
 }
 

@@ -51,7 +51,8 @@ export type RunMachine = { readonly clock: Clock; readonly log: Log; readonly me
 /**
  * Runs a claimed task to its end, and tells the hooks.
  *
- * @throws the error of an outage that outlasted the lease. The end is not written then, and the run ends with its lease.
+ * @throws the error of an outage that outlasted the lease, or of an end that is never accepted. The end is not written then, and the run
+ * ends with its lease.
  */
 export async function runClaimed<Claim>(
   machine: RunMachine,
@@ -74,6 +75,7 @@ async function runHeld(machine: RunMachine, kept: KeptRun, tools: RunTools): Pro
     metrics?.add('RunTime', clock.now() - startedAt, kept.facts.type)
     return report(machine, kept, end.outcome === 'stopped' ? end : await kept.finish(end))
   } finally {
+    kept.forget()
     await hold.close()
   }
 }

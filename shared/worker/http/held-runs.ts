@@ -1,5 +1,7 @@
-import type { FinishMember } from '../../api/runs.ts'
+import type { RunResult } from '../../api/runs.ts'
 import type { Client } from '../../client/client.ts'
+import { isProblem } from '../../client/outage.ts'
+import { ProblemError } from '../../client/problem-error.ts'
 import { BatonError } from '../../core/errors.ts'
 import { FIRST_BEAT_MS_MAX, intervalMs } from '../../core/run/heartbeat.ts'
 import type { Outcome } from '../../core/run/run.ts'
@@ -8,10 +10,15 @@ import type { Json } from '../../core/values/json.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
 import type { RunEnd, RunLost } from '../../ports/runs.ts'
 import { elapsedSince, type Moment, momentOf } from '../../runtime/kernel/moment.ts'
+import { correctedEnd, countInBatch, type EndReport, endReport, isIllegal, verdictOf } from './end-reports.ts'
 
 /**
  * Keeps the runs of a worker alive and reports their ends, in batches. One loop sends the heartbeats that are due; an end is sent as soon as
- * no batch of ends is under way. A run is kept alive until its end is accepted. Both are repeated during an outage, until the lease ends.
+ * no batch of ends is under way. A run is kept alive until its end is accepted, or until it is forgotten. Both are repeated during an
+ * outage, until the lease ends.
+ *
+ * A batch that is refused as a whole has a member that is illegal or too large. Its members are then sent one by one, so that the member
+ * holds up no other. `end-reports.ts` decides what becomes of it.
  */
 
 /** A run that this worker holds, with its next heartbeat, its lease, and what is to be reported. */
@@ -25,19 +32,31 @@ export type HeldRun = {
   heartbeatMs: number
   /** When the next heartbeat is due, by the monotonic clock. */
   beatAt: number
-  progress?: Json
-  end?: PromiseWithResolvers<RunEnd> & { outcome: Outcome }
+  /** What the next heartbeat stores. */
+  progress?: Json | undefined
+  end?: PendingEnd
+}
+
+/** The end of a run that the API has not accepted yet. */
+type PendingEnd = PromiseWithResolvers<RunEnd> & {
+  report: EndReport
+  /** When the report was sent last, or else when the run ended, by the monotonic clock. The earliest is sent first. */
+  waitsSince: number
+  /** Why the last try failed. */
+  refusal?: unknown
 }
 
 export type HeldRuns = {
   /** Keeps the run alive from now on. Calls `lose` when the API has said that it is over, or its lease has ended without an answer. */
   hold(run: HeldRun, lose: Lose): void
   /**
-   * Reports the end of a run. Returns the outcome that the API has accepted, or `stopped` when it has refused the report.
+   * Reports the end of a run. Returns the outcome that the API has accepted, or `stopped` when the run was gone.
    *
-   * @throws BatonError `unavailable` when the lease has ended before.
+   * @throws BatonError `unavailable` when the lease has ended before; `refused` when the API accepts no report of the run.
    */
   finish(run: HeldRun, outcome: Outcome): Promise<RunEnd>
+  /** Keeps the run alive no longer, and reports nothing of it. */
+  forget(run: HeldRun): void
 }
 
 type Lose = (why: RunLost) => void
@@ -52,10 +71,7 @@ type Held = {
 const TICK_MS = 250
 /** A heartbeat without an answer after this time is given up, so that the next one may still renew the lease. */
 const BEAT_TIMEOUT_MS = 5_000
-const BATCH_RUNS_MAX = 100
-/** Results of 350 KB each: as many of them as fit the API's 4 MB. */
-const LARGE_RUNS_MAX = 10
-const LARGE_CHARACTERS = 32_768
+const BATCH_BEATS_MAX = 100
 
 export function createHeldRuns(tools: Omit<Held, 'runs'>): HeldRuns {
   const held: Held = { ...tools, runs: new Map() }
@@ -75,10 +91,12 @@ export function createHeldRuns(tools: Omit<Held, 'runs'>): HeldRuns {
     },
     finish: async (run, outcome) => {
       if (!held.runs.has(run)) return { outcome: 'stopped', why: 'lost' }
-      run.end = { ...Promise.withResolvers<RunEnd>(), outcome }
+      const waitsSince = held.clock.monotonic()
+      run.end = { ...Promise.withResolvers<RunEnd>(), report: endReport(run, outcome), waitsSince }
       sendEnds()
       return run.end.promise
     },
+    forget: run => void held.runs.delete(run),
   }
 }
 
@@ -105,17 +123,18 @@ function lose({ runs }: Held, run: HeldRun, why: RunLost): void {
   runs.get(run)?.(why)
   runs.delete(run)
   const message = `the API did not accept the end of run ${run.runId} of ${run.taskId} before its lease ended`
-  run.end?.reject(new BatonError('unavailable', message))
+  run.end?.reject(new BatonError('unavailable', message, defined({ cause: run.end.refusal })))
 }
 
 async function beatOnce(held: Held): Promise<void> {
   const { runs, clock, log } = held
   const now = clock.monotonic()
   for (const run of runs.keys()) if (hasLeaseEnded(clock, run)) lose(held, run, 'storage')
-  const due = [...runs.keys()].filter(({ beatAt }) => beatAt <= now).slice(0, BATCH_RUNS_MAX)
+  const due = [...runs.keys()].filter(({ beatAt }) => beatAt <= now).slice(0, BATCH_BEATS_MAX)
   for (const run of due) run.beatAt = now + intervalMs(run)
   if (due.length > 0) await sendBeats(held, due).catch(error => log.warn('heartbeats failed', { error }))
-  await clock.sleep(TICK_MS)
+  const nextAt = Math.min(...[...runs.keys()].map(({ beatAt }) => beatAt))
+  await clock.sleep(Math.min(TICK_MS, nextAt - clock.monotonic()))
 }
 
 async function sendBeats(held: Held, due: readonly HeldRun[]): Promise<void> {
@@ -124,19 +143,31 @@ async function sendBeats(held: Held, due: readonly HeldRun[]): Promise<void> {
     ...{ taskId, runId, fence },
     ...defined({ progress }),
   }))
-  const results = await held.client.heartbeatMany(beats, { tries: 1, timeoutMs: BEAT_TIMEOUT_MS })
+  for (const run of due) run.progress = undefined
+  const call = { tries: 1, timeoutMs: BEAT_TIMEOUT_MS }
+  const results = await held.client.heartbeatMany(beats, call).catch((error: unknown) => {
+    for (const [index, run] of due.entries()) restoreProgress(run, beats[index]?.progress)
+    throw error
+  })
   for (const [index, run] of due.entries()) {
     const { status, reason = 'removed', options } = results[index] ?? { status: 0 }
+    const verdict = verdictOf(status)
+    if (verdict === 'later') restoreProgress(run, beats[index]?.progress)
     // The answer to a report of the end says what became of the run. A heartbeat may overtake it.
-    if ((status === 409 || status === 404) && !run.end) lose(held, run, reason)
-    if (status !== 200) continue
+    if (verdict === 'gone' && !run.end) lose(held, run, reason)
+    if (verdict !== 'accepted') continue
     run.leaseSince = since
     run.heartbeatMs = options?.heartbeatMs ?? run.heartbeatMs
-    if (run.progress === beats[index]?.progress) delete run.progress
+    run.beatAt = since.monotonic + intervalMs(run)
   }
 }
 
-type EndedRun = HeldRun & { readonly end: NonNullable<HeldRun['end']> }
+/** The next heartbeat stores the progress, unless the handler has recorded a newer one. */
+function restoreProgress(run: HeldRun, progress: Json | undefined): void {
+  if (run.progress === undefined) run.progress = progress
+}
+
+type EndedRun = HeldRun & { readonly end: PendingEnd }
 
 function endedIn({ runs }: Held): EndedRun[] {
   return [...runs.keys()].filter((run): run is EndedRun => run.end !== undefined)
@@ -144,42 +175,56 @@ function endedIn({ runs }: Held): EndedRun[] {
 
 /** Sends one batch of ends, and pauses if it could not be delivered. */
 async function sendBatch(held: Held): Promise<void> {
-  const ended = endedIn(held)
-  const isLarge = ended.some(({ end }) => JSON.stringify(end.outcome).length > LARGE_CHARACTERS)
-  const batch = ended.slice(0, isLarge ? LARGE_RUNS_MAX : BATCH_RUNS_MAX)
-  await sendEnds(held, batch).catch(error => held.log.warn('ends of runs were not reported', { error }))
+  const ended = endedIn(held).sort((a, b) => a.end.waitsSince - b.end.waitsSince)
+  const batch = ended.slice(0, countInBatch(ended.map(({ end }) => end.report)))
+  await sendEnds(held, batch).catch(error => {
+    for (const { end } of batch) end.refusal = error
+    held.log.warn('ends of runs were not reported', { error })
+  })
+  const now = held.clock.monotonic()
+  for (const { end } of batch) end.waitsSince = now
   if (batch.every(run => held.runs.has(run))) await held.clock.sleep(TICK_MS)
 }
 
-async function sendEnds({ client, log, runs }: Held, batch: readonly EndedRun[]): Promise<void> {
-  const members = batch.map(
-    ({ taskId, runId, fence, end }) => ({ taskId, runId, fence, ...end.outcome }) as FinishMember,
-  )
-  const results = await client.finishMany(members)
-  for (const [index, run] of batch.entries()) {
-    const { taskId, runId, end } = run
-    const { status, problem, reason: why = 'ended' } = results[index] ?? { status: 0 }
-    if (isForLater(status)) continue
-    if (isRefusedResult(status) && end.outcome.outcome === 'succeed') {
-      end.outcome = invalidResult(problem?.detail ?? `the API refuses the result with status ${status}`)
-      continue
-    }
-    runs.delete(run)
-    end.resolve(status === 200 ? end.outcome : { outcome: 'stopped', why })
-    if (status !== 200) log.warn('the end of a run was refused', { taskId, runId, status, reason: why })
+async function sendEnds(held: Held, batch: readonly EndedRun[]): Promise<void> {
+  try {
+    const results = await held.client.finishMany(batch.map(({ end }) => end.report.member))
+    for (const [index, run] of batch.entries()) takeResult(held, run, results[index])
+  } catch (error) {
+    if (!isProblem(error) || !isIllegal(error.status)) throw error
+    await sendApart(held, batch, error)
   }
 }
 
-/** The task fails for good, because another run would have the same result. */
-function invalidResult(message: string): Outcome {
-  return { outcome: 'fail', fatal: true, error: { name: 'InvalidResult', message } }
+/** A batch was refused as a whole. Its members are sent one by one, and the refusal of a single one counts as its result. */
+async function sendApart(held: Held, batch: readonly EndedRun[], refusal: EndResult): Promise<void> {
+  const [first, ...others] = batch
+  if (first && others.length === 0) return takeResult(held, first, refusal)
+  for (const run of batch) if (held.runs.has(run)) await sendEnds(held, [run])
 }
 
-/** Whether a later report may be accepted: the result of this one is missing, or tells of an outage. */
-function isForLater(status: number): boolean {
-  return status === 0 || status === 429 || status >= 500
+type EndResult = Pick<RunResult, 'status' | 'reason' | 'problem'>
+
+const NO_RESULT: EndResult = { status: 0 }
+
+function takeResult({ runs, log }: Held, run: EndedRun, result = NO_RESULT): void {
+  const { taskId, runId, end } = run
+  const { status, problem, reason: why = 'ended' } = result
+  const verdict = verdictOf(status)
+  const detail = problem?.detail ?? `the API answers the report with status ${status}`
+  const corrected = verdict === 'illegal' ? correctedEnd(end.report.outcome, detail) : undefined
+  end.refusal = problem && new ProblemError(problem)
+  if (verdict !== 'accepted') log.warn('the end of a run was not accepted', { taskId, runId, status, detail })
+  if (corrected) end.report = endReport(run, corrected)
+  if (corrected || verdict === 'later') return
+  runs.delete(run)
+  if (verdict === 'accepted') end.resolve(end.report.outcome)
+  else if (verdict === 'gone') end.resolve({ outcome: 'stopped', why })
+  else end.reject(refused(run, detail))
 }
 
-function isRefusedResult(status: number): boolean {
-  return status === 400 || status === 413
+/** The error of a run whose end the API never accepts. */
+function refused({ taskId, runId, end: { refusal } }: EndedRun, detail: string): BatonError {
+  const message = `the API refuses the end of run ${runId} of ${taskId}: ${detail}`
+  return new BatonError('refused', message, defined({ cause: refusal }))
 }

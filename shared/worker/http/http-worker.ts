@@ -5,6 +5,7 @@
  * - this file claims tasks as long as the worker has free capacity
  * - `keep-over-http.ts` keeps one run
  * - `held-runs.ts` sends heartbeats and ends of all runs, in batches
+ * - `end-reports.ts` decides about the reports of ends
  */
 
 import type { Claim } from '../../api/runs.ts'
@@ -13,6 +14,7 @@ import { newKey } from '../../client/new-key.ts'
 import { CLAIM_TASKS_MAX, CLAIM_WAIT_MS_MAX } from '../../core/bounds.ts'
 import { defined } from '../../core/values/defined.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
+import { type Moment, momentOf } from '../../runtime/kernel/moment.ts'
 import { type RunHooks, runClaimed } from '../../runtime/run/run.ts'
 import {
   begin,
@@ -25,6 +27,7 @@ import {
   workerOf,
 } from '../engine.ts'
 import { safeHooks } from '../hooks.ts'
+import { type Verdict, verdictOf } from './end-reports.ts'
 import { createHeldRuns, type HeldRuns } from './held-runs.ts'
 import { keepOverHttp } from './keep-over-http.ts'
 
@@ -69,7 +72,10 @@ export function runHttpWorker(settings: HttpWorkerSettings, machine: HttpWorkerM
     ...{ ...machine, engine, client },
     held: createHeldRuns({ ...machine, client }),
     hooks: safeHooks(settings, machine.log, engine.aborting.signal),
-    claim: repeatedClaims(client, { workerId: engine.workerId, ...defined({ workerVersion: version }) }),
+    claim: repeatedClaims(client, machine.clock, {
+      workerId: engine.workerId,
+      ...defined({ workerVersion: version }),
+    }),
   }
   return workerOf(engine, { receive: () => receiveClaims(serving, waitMs) }, machine.clock)
 }
@@ -93,15 +99,15 @@ async function receiveClaims(serving: Serving, waitMs: number): Promise<void> {
 
 /** Claims as many tasks as the capacity allows, and begins their runs. Returns how long the API lets the worker pause. */
 async function claimOnce(serving: Serving, types: string[], waitMs: number): Promise<number> {
-  const { engine, client, claim } = serving
+  const { engine, claim } = serving
   const limit = await engine.capacity.takeUpTo(CLAIM_TASKS_MAX, engine.draining.signal)
   if (limit === 0) return 0
   let begun = 0
   try {
-    const { claims, retryAfterMs = 0 } = await claim({ types, limit, waitMs })
-    if (engine.draining.signal.aborted) await giveBack(client, claims)
+    const { claims, retryAfterMs = 0, since } = await claim({ types, limit, waitMs })
+    if (engine.draining.signal.aborted) await giveBack(serving, claims)
     else begun = claims.length
-    for (const one of claims.slice(0, begun)) begin(engine, serveClaim(serving, one))
+    for (const one of claims.slice(0, begun)) begin(engine, serveClaim(serving, one, since))
     return retryAfterMs
   } finally {
     engine.capacity.release(limit - begun)
@@ -109,10 +115,14 @@ async function claimOnce(serving: Serving, types: string[], waitMs: number): Pro
 }
 
 /** Runs a claimed task to its end. Never throws. */
-async function serveClaim({ engine, hooks, ...serving }: Serving, claim: Claim): Promise<void> {
+async function serveClaim(
+  { engine, hooks, ...serving }: Serving,
+  claim: Claim,
+  since: Moment,
+): Promise<void> {
   try {
     const definition = definitionOf(engine, claim.task.stepType ?? claim.task.type)
-    const kept = keepOverHttp(serving, claim)
+    const kept = keepOverHttp(serving, claim, since)
     await runClaimed(serving, kept, { definition, hooks, aborting: engine.aborting.signal })
   } catch (error) {
     serving.log.error('the end of a run was not reported; the run ends with its lease', {
@@ -124,29 +134,44 @@ async function serveClaim({ engine, hooks, ...serving }: Serving, claim: Claim):
 
 /**
  * Sends claims. A claim whose answer was lost is sent with the same `requestId` at the next turn of its types, and the API answers it with
- * the same claims. So a lost answer costs no retry.
+ * the same claims. So a lost answer costs no retry. `since` is a moment before the claim was sent first.
  */
 function repeatedClaims(
   client: Client,
+  clock: Clock,
   claimer: { readonly workerId: string; readonly workerVersion?: string },
 ) {
-  const unanswered = new Map<string, string>()
+  const unanswered = new Map<string, { readonly requestId: string; readonly since: Moment }>()
   return async (request: { readonly types: string[]; readonly limit: number; readonly waitMs: number }) => {
     const name = request.types.join()
-    const requestId = unanswered.get(name) ?? newKey()
-    unanswered.set(name, requestId)
+    const sent = unanswered.get(name) ?? { requestId: newKey(), since: momentOf(clock) }
+    unanswered.set(name, sent)
     const call = { timeoutMs: request.waitMs + CLAIM_TIMEOUT_MS }
-    const answer = await client.claim({ ...request, ...claimer, requestId }, call)
+    const answer = await client.claim({ ...request, ...claimer, requestId: sent.requestId }, call)
     unanswered.delete(name)
-    return answer
+    return { ...answer, since: sent.since }
   }
 }
 
-/** Releases what a claim brought after the worker was stopped. */
-async function giveBack(client: Client, claims: readonly Claim[]): Promise<void> {
+/** Releases what a claim brought after the worker was stopped. A run that is not released ends with its lease. Never throws. */
+async function giveBack({ client, log, hooks }: Serving, claims: readonly Claim[]): Promise<void> {
   const runs = claims.map(({ task, run }) => ({
     ...{ taskId: task.id, runId: run.id, fence: run.fence },
     outcome: 'release' as const,
   }))
-  if (runs.length > 0) await client.finishMany(runs)
+  if (runs.length === 0) return
+  try {
+    for (const { taskId, runId, status, problem } of await client.finishMany(runs)) {
+      if (NOT_HELD.has(verdictOf(status))) continue
+      const about = { taskId, runId, status, detail: problem?.detail }
+      log.error('a claimed task was not given back; its run ends with its lease', about)
+    }
+  } catch (error) {
+    const taskIds = runs.map(({ taskId }) => taskId)
+    log.error('claimed tasks were not given back; their runs end with their leases', { taskIds, error })
+    void hooks.onError({ error })
+  }
 }
+
+/** What the API says of a run that its worker holds no longer. */
+const NOT_HELD: ReadonlySet<Verdict> = new Set<Verdict>(['accepted', 'gone'])

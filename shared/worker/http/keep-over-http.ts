@@ -8,18 +8,22 @@ import { defined } from '../../core/values/defined.ts'
 import type { Json } from '../../core/values/json.ts'
 import type { Clock } from '../../ports/machine.ts'
 import type { KeptRun, Published, RunContent, RunFacts, RunRules } from '../../ports/runs.ts'
-import { momentOf } from '../../runtime/kernel/moment.ts'
+import { elapsedSince, type Moment, momentOf } from '../../runtime/kernel/moment.ts'
 import { type HeldRun, type HeldRuns, hasLeaseEnded } from './held-runs.ts'
 
 type Tools = { readonly client: Client; readonly held: HeldRuns; readonly clock: Clock }
 
-/** Keeps a claimed run by requests to the API. */
-export function keepOverHttp({ client, held, clock }: Tools, claim: Claim): KeptRun<Claim> {
+/** Keeps a claimed run by requests to the API. `claimSince` is a moment before its claim was sent first. */
+export function keepOverHttp(
+  { client, held, clock }: Tools,
+  claim: Claim,
+  claimSince: Moment,
+): KeptRun<Claim> {
   const { task, run } = claim
   const { heartbeatMs, leaseMs } = task.options
   const mine: HeldRun = {
     ...{ taskId: task.id, runId: run.id, fence: run.fence, heartbeatMs, leaseMs },
-    ...{ leaseSince: momentOf(clock), beatAt: 0 },
+    ...{ leaseSince: leaseSinceOf(claim, claimSince, clock), beatAt: 0 },
   }
   return {
     claim,
@@ -33,7 +37,19 @@ export function keepOverHttp({ client, held, clock }: Tools, claim: Claim): Kept
     },
     publish: publication => publish(client, { ...defined({ userId: task.userId }), ...publication }),
     finish: outcome => held.finish(mine, outcome),
+    forget: () => held.forget(mine),
   }
+}
+
+/**
+ * When the lease began. A repeated claim returns leases that began before its answer. The clocks of the worker and the API may differ, but
+ * no lease began before the claim was sent first.
+ */
+function leaseSinceOf({ task, run }: Claim, claimSince: Moment, clock: Clock): Moment {
+  const { wall, monotonic } = momentOf(clock)
+  const ageMs = wall - (Date.parse(run.leaseUntil) - task.options.leaseMs)
+  const passedMs = Math.max(0, Math.min(ageMs, elapsedSince(clock, claimSince)))
+  return { wall: wall - passedMs, monotonic: monotonic - passedMs }
 }
 
 function factsOf({ task, run }: Claim): RunFacts {
