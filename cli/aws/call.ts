@@ -1,7 +1,7 @@
 /** One call of an AWS service by a client of the SDK, sent by the `fetch` of the command line, and the words for its failure. */
 
 import { searchOf } from '../../shared/client/signed/request-parts.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError, messageOf } from '../../shared/core/errors.ts'
 import type { Io } from '../terminal/io.ts'
 import { fetchFailureOf } from '../terminal/say.ts'
 import type { LoadCredentials } from './access.ts'
@@ -27,7 +27,10 @@ type NamedCall = {
   readonly action: string
 }
 
-/** Why a service refused a call: its code, such as `AccessDenied`, and its sentence. */
+/**
+ * Why a service refused a call: its code, such as `AccessDenied`, and its sentence. A page of a proxy has the code `status 403`, and its own
+ * beginning as the sentence.
+ */
 export type Refusal = { readonly status: number; readonly code: string; readonly message: string }
 
 /** A success has its document under `found`. */
@@ -40,6 +43,9 @@ const TOO_MANY_REQUESTS = 429
 /** What a client of the SDK is made with. */
 type Settings = ReturnType<typeof settingsFor>
 
+/** What the last try of a call was refused with, if that is not an error document of the service. */
+type LastTry = { page?: Refusal | undefined }
+
 /**
  * Sends a call by the client that `send` makes. The client sends it again while the service is busy.
  *
@@ -50,25 +56,40 @@ export async function call<Document>(
   access: Access,
   send: (settings: Settings) => Promise<Document>,
 ): Promise<Answer<Document>> {
+  const last: LastTry = {}
   try {
-    return { found: await send(settingsFor(named, access)) }
+    return { found: await send(settingsFor(named, access, last)) }
   } catch (error) {
     if (error instanceof BatonError) throw error
-    const { name, message, $metadata } = error as ServiceError
+    if (last.page) return { refusal: last.page }
+    const { name, message, $metadata, $fault } = error as ServiceError
+    if (!$fault) throw unreadable(named, error)
     return { refusal: { status: $metadata?.httpStatusCode ?? 0, code: name, message } }
   }
 }
 
-type ServiceError = Error & { readonly $metadata?: { readonly httpStatusCode?: number } }
+/** Only an error that the service itself has answered with has `$fault`. */
+type ServiceError = Error & {
+  readonly $metadata?: { readonly httpStatusCode?: number }
+  readonly $fault?: 'client' | 'server'
+}
 
-function settingsFor(named: NamedCall, { region, credentials, io, profile }: Access) {
+/** The error for a call whose answer the SDK cannot read. The SDK adds a hint for developers, which no user can follow. */
+function unreadable({ service, action }: NamedCall, cause: unknown): BatonError {
+  const [why] = messageOf(cause).split('\n  Deserialization error:')
+  return new BatonError('unavailable', `${action} got no answer of ${service} that can be read: ${why}`, {
+    cause,
+  })
+}
+
+function settingsFor(named: NamedCall, { region, credentials, io, profile }: Access, last: LastTry) {
   const name = named.service === 'monitoring' ? 'CLOUDWATCH' : named.service.toUpperCase()
   const endpoint = io.env[`AWS_ENDPOINT_URL_${name}`] || io.env.AWS_ENDPOINT_URL
   return {
     region,
     credentials,
     maxAttempts: TRIES,
-    requestHandler: { handle: (request: SdkRequest) => sendOne(request, named, io) },
+    requestHandler: { handle: (request: SdkRequest) => sendOne(request, named, io, last) },
     // The profile may name endpoints, or ask for those that keep to FIPS.
     ...(profile !== undefined && { profile }),
     ...(endpoint && { endpoint }),
@@ -87,7 +108,7 @@ type SdkRequest = {
 }
 
 /** Sends a request and reads its answer whole. The time is that of both. */
-async function sendOne(request: SdkRequest, { service, action }: NamedCall, io: Access['io']) {
+async function sendOne(request: SdkRequest, { service, action }: NamedCall, io: Access['io'], last: LastTry) {
   const { method, protocol, hostname, port, path, query, body } = request
   const { host: _host, 'content-length': _length, ...headers } = request.headers
   const endpoint = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`
@@ -97,6 +118,7 @@ async function sendOne(request: SdkRequest, { service, action }: NamedCall, io: 
     const response = await io.fetch(new Request(address, { method, headers, signal, body: body || null }))
     const text = await response.text()
     if (response.ok && !isOfService(text, action)) throw notOfService({ service, action }, text)
+    last.page = pageIn(response, text)
     const answer = { statusCode: response.status, headers: Object.fromEntries(response.headers) }
     return { response: { ...answer, body: Buffer.from(text) } }
   } catch (cause) {
@@ -109,6 +131,26 @@ async function sendOne(request: SdkRequest, { service, action }: NamedCall, io: 
 /** Services answer with a document: JSON, or XML that is named after the action. */
 function isOfService(text: string, action: string): boolean {
   return text.startsWith('{') || text.includes(`<${action}Response`)
+}
+
+const PAGE_CHARACTERS_MAX = 200
+
+/** The refusal by a page that is not an error document of a service: that of a proxy, an empty one, or one that was cut. */
+function pageIn({ ok, status, headers }: Response, text: string): Refusal | undefined {
+  if (ok || isErrorDocument(text, headers)) return undefined
+  const beginning = text.trim().replace(/\s+/g, ' ').slice(0, PAGE_CHARACTERS_MAX)
+  return { status, code: `status ${status}`, message: beginning || 'an empty page' }
+}
+
+/** Services name their errors: in an XML document that is whole, in a JSON document, or in a header beside one. */
+function isErrorDocument(text: string, headers: Headers): boolean {
+  if (/<Code>[^<]+<\/Code>.*<\/ErrorResponse>\s*$/s.test(text)) return true
+  try {
+    const document = Object(JSON.parse(text || '{}')) as object
+    return headers.has('x-amzn-errortype') || '__type' in document || 'code' in document
+  } catch {
+    return false
+  }
 }
 
 /** The error for an answer that is not of the service, such as the page of a proxy. */

@@ -38,7 +38,7 @@ export const worker: DefineCommand = (command, invocation) => {
     .option('--concurrency <n>', 'runs at the same time, of all types together', Number)
     .option('--worker-id <id>', 'a stable name, to which tasks can be directed')
     .option('--worker-version <v>', 'the version under which it claims tasks')
-    .option('--drain-ms <ms>', 'how long its runs may go on after the first signal', duration)
+    .option('--drain-ms <ms>', 'how long its runs may go on after the first signal', wholeMs)
     .option('--isolate', 'runs each handler in a process of its own')
     .addHelpText(
       'after',
@@ -105,10 +105,10 @@ function workerOptions(file: string, options: Options, tasks: WorkerOptions['tas
   }
 }
 
-function duration(text: string): number {
+function wholeMs(text: string): number {
   const ms = Number(text)
-  if (Number.isFinite(ms) && ms >= 0) return ms
-  throw new InvalidArgumentError('Give a number of milliseconds from 0 up.')
+  if (text.trim() !== '' && Number.isInteger(ms) && ms >= 0) return ms
+  throw new InvalidArgumentError('Give a whole number of milliseconds from 0 up.')
 }
 
 function stopOnSignals(served: Worker): void {

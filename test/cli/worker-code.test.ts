@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, realpathSync, symlinkSync, writeFi
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
+import { runOn } from '../support/cli/a-terminal.ts'
 
 /** `baton worker FILE` in a project of its own. It ends where no system runs, after the file is loaded. */
 function workerIn(files: Readonly<Record<string, string>>, file: string, packages = ['esbuild']) {
@@ -81,4 +82,11 @@ it('leaves a JavaScript file to Node', () => {
 
   expect(stderr).toMatch(/^file:.*\/dist\/video\.js$/m)
   expect(stderr).toContain(LOADED)
+})
+
+it.each(['1.5', '-1', 'soon', ''])('refuses --drain-ms %j before it loads the file', async ms => {
+  const { code, err } = await runOn(undefined, ['worker', 'none.ts', `--drain-ms=${ms}`])
+
+  expect(code).toBe(2)
+  expect(err).toContain('Give a whole number of milliseconds from 0 up.')
 })

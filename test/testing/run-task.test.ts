@@ -120,6 +120,16 @@ function abortOf({ signal }: TaskContext): Promise<string> {
   return new Promise(resolve => signal.addEventListener('abort', () => resolve(signal.reason.message)))
 }
 
+test('a run whose signal is aborted already does not call the handler', async () => {
+  const called: number[] = []
+  const work = defineTask('work', { run: () => called.push(1) })
+
+  const ran = await runTask(work, {}, { signal: AbortSignal.abort() })
+
+  expect(ran.outcome).toBe('stopped')
+  expect(called).toEqual([])
+})
+
 test('a run is stopped by the signal, after which nothing of it counts', async () => {
   const stopping = new AbortController()
   const work = aTask(async (_input, ctx) => {
