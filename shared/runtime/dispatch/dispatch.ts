@@ -35,7 +35,7 @@
  * | suspects      | run alone, since a batch shares a process   | run beside other tasks                            |
  *
  * Read next: `disposition.ts`. A function enters by `serve-dispatches.ts`, with `batch-tickets.ts` and `suspects.ts`. A
- * worker receives in `worker/receive.ts`, and its tickets wait in `claim/claim-by-ticket.ts`.
+ * worker receives in `worker/queue/receive.ts`, and its tickets wait in `claim/claim-by-ticket.ts`.
  */
 
 import { QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
