@@ -91,7 +91,7 @@ describe.each(KINDS)('a worker of kind %s: a run', kind => {
   ]
   it.each(ENDS)('that %s', async (_what, run, options, { outcome, ...expected }) => {
     calls = 0
-    const { hooks, seen } = seenByHooks()
+    const { hooks, seen, names } = seenByHooks()
     world = await aWorkerOfKind(kind, run, hooks)
     const retry = { backoff: 'fixed', delayMs: 3_600_000 }
 
@@ -99,12 +99,14 @@ describe.each(KINDS)('a worker of kind %s: a run', kind => {
       ...options,
       retry: { ...retry, ...('retry' in options && (options.retry as object)) },
     })
-    await world.until(() => seen.at(-1)?.[0] === 'afterRun')
+    await world.until(() => names().includes('afterRun'))
+    await world.end()
 
     const head = await world.head(id)
     expect({ state: head.state, runs: runsOf(head) }).toEqual(expected)
     expect(seen.at(-1)).toMatchObject(['afterRun', { task: { id }, run: { fence: 1 }, outcome }])
     const error = Object.values(head.ended)[0]?.error
+    expect(names()).toEqual(['beforeRun', ...(error ? ['onError'] : []), 'afterRun'])
     const failures = seen.filter(([name]) => name === 'onError')
     expect(failures.map(([, about]) => about)).toMatchObject(
       error ? [{ error: { name: error.name, message: error.message } }] : [],
@@ -115,16 +117,17 @@ describe.each(KINDS)('a worker of kind %s: a run', kind => {
     const order: string[] = []
     world = await aWorkerOfKind(kind, () => void order.push('handler'), {
       beforeRun: async () => {
-        order.push('before')
+        order.push('before begins')
         await world.system.clock.sleep(20_000)
+        order.push('before ends')
       },
       afterRun: () => order.push('after'),
     })
 
     const id = await world.publish()
-    await world.until(() => order.length === 3)
+    await world.until(() => order.includes('after'))
 
-    expect(order).toEqual(['before', 'handler', 'after'])
+    expect(order).toEqual(['before begins', 'before ends', 'handler', 'after'])
     expect(await world.head(id)).toMatchObject({ state: 'succeeded', fence: 1, failures: 0 })
   })
 
@@ -151,10 +154,11 @@ describe.each(KINDS)('a worker of kind %s: a run', kind => {
 
     await world.system.tasks.apply(changeOf(cancel(await world.head(id), world.system.clock.now())))
     await world.until(() => names().includes('afterRun'))
+    await world.end()
 
     expect(reasons).toEqual(['the run is over: cancelled'])
     expect(seen.at(-1)).toMatchObject(['afterRun', { outcome: 'stopped' }])
-    expect(names()).not.toContain('onError')
+    expect(names()).toEqual(['beforeRun', 'afterRun'])
     expect(runsOf(await world.head(id))).toEqual(['cancelled'])
   })
 
@@ -171,8 +175,10 @@ describe.each(KINDS)('a worker of kind %s: a run', kind => {
 
     await world.publish({ leaseMs: 5_000, heartbeatMs: 1_000 })
     await world.until(() => names().includes('afterRun'))
+    const seenOfRun = names()
 
     expect(reasons).toEqual(['the run is over: its lease has ended'])
+    expect(seenOfRun).toEqual(['beforeRun', 'afterRun'])
     expect(await late).toBe('resize:late is not published: the run is over: its lease has ended')
     expect(seen.at(-1)).toMatchObject(['afterRun', { outcome: 'stopped' }])
   })
@@ -189,6 +195,16 @@ describe.each(KINDS)('a worker of kind %s: a run', kind => {
     await world.until(async () => (await world.head(id)).live[1]?.progress)
 
     expect((await world.head(id)).live[1]?.progress).toEqual({ done: 1 })
+  })
+
+  it('publishes children for the user of its task', async () => {
+    const run: Run = (_input, { key, type, publish }) => key !== 'child' && publish({ type, key: 'child' })
+    world = await aWorkerOfKind(kind, run)
+
+    const id = await world.publish({ key: 'parent', userId: 'u1' })
+    await world.until(async () => (await world.head(id)).state === 'succeeded')
+
+    expect((await world.head(id.replace('parent', 'child'))).userId).toBe('u1')
   })
 
   it('reports its end again after an outage', async () => {
@@ -213,7 +229,7 @@ describe.each(KINDS)('a worker of kind %s: a run', kind => {
     await world.until(() => names().includes('onError'))
 
     expect(seen.at(-1)).toMatchObject(['onError', { error: { code: 'unavailable' }, task: { id } }])
-    expect(names()).not.toContain('afterRun')
+    expect(names()).toEqual(['beforeRun', 'onError'])
     expect((await world.head(id)).state).toBe('open')
   })
 })
@@ -261,6 +277,33 @@ describe.each(KINDS)('a worker of kind %s', kind => {
     expect(() => world.worker.start()).toThrow('was stopped')
   })
 
+  it.each([
+    ['any worker may take', {}],
+    ['names it', { workerIds: ['w1'] }],
+  ])(
+    'that stops while it claims a task that %s waits for the answer, and runs the task or gives it back',
+    async (_which, options) => {
+      world = await aWorkerOfKind(kind, () => 'done')
+      const claims = world.holdClaims()
+      const id = await world.publish({ ...options, leaseMs: 3_600_000 })
+      await world.until(() => claims.waiting() > 0)
+
+      let isOver = false
+      void world.worker.stop({ timeoutMs: 600_000 }).then(() => {
+        isOver = true
+      })
+      await world.system.clock.advance(2_000)
+      const early = isOver
+      claims.letGo()
+      await world.until(() => isOver)
+
+      const head = await world.head(id)
+      expect(early).toBe(false)
+      expect(head).toMatchObject({ live: {}, fence: 1, failures: 0 })
+      expect(runsOf(head)).toEqual([head.state === 'open' ? 'released' : 'succeeded'])
+    },
+  )
+
   it.each(['stop', 'abort'] as const)(
     'releases runs that do not end, at no cost of a retry: %s',
     async how => {
@@ -278,6 +321,7 @@ describe.each(KINDS)('a worker of kind %s', kind => {
       const head = await world.head(id)
       expect(head).toMatchObject({ state: 'open', failures: 0, live: {} })
       expect(new Set(runsOf(head))).toEqual(new Set(['released']))
+      expect(names()).toEqual(['beforeRun', 'afterRun'])
       expect(seen.at(-1)).toMatchObject(['afterRun', { outcome: 'release' }])
       expect(world.worker.running()).toBe(0)
     },

@@ -2,12 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { vi } from 'vitest'
 
 import { createApi } from '../../functions/http/create-api.ts'
+import type { ClaimsAnswer } from '../../shared/api/runs.ts'
 import { createClient } from '../../shared/client/client.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { Task } from '../../shared/core/task/task.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/task-context.ts'
 import { readTask } from '../../shared/runtime/kernel/read-heads.ts'
+import { sendMessages } from '../../shared/runtime/plan/plan.ts'
 import { ALL_OPERATIONS } from '../../shared/service/operations.ts'
 import type { Worker } from '../../shared/worker/engine.ts'
 import { runHttpWorker } from '../../shared/worker/http/http-worker.ts'
@@ -42,6 +44,8 @@ export type WorkerOfKind = {
   readonly errors: readonly string[]
   /** The reports that fail from now on, as in an outage. */
   readonly outage: Set<Report>
+  /** Holds the answers that bring claimed tasks, from now on until `letGo`. */
+  holdClaims(): HeldClaims
   /** Publishes a task for the worker. Returns its id. */
   publish(body?: object): Promise<string>
   head(id: string): Promise<Task>
@@ -49,6 +53,12 @@ export type WorkerOfKind = {
   until(holds: () => unknown): Promise<void>
   /** Ends the worker. */
   end(): Promise<void>
+}
+
+type HeldClaims = {
+  /** The number of answers that are held now. */
+  waiting(): number
+  letGo(): void
 }
 
 export const KINDS = ['queue', 'http'] as const
@@ -65,16 +75,20 @@ export async function aWorkerOfKind(
   const api = await anApi()
   const { system } = api
   const outage = new Set<Report>()
+  const claims = aBarrier()
   const errors: string[] = []
   const log = { ...system.log, warn: () => {}, error: (message: string) => void errors.push(message) }
-  const made = { queue: aQueueWorker, http: anHttpWorker }[kind](api, run, settings, { outage, log })
+  const made = { queue: aQueueWorker, http: anHttpWorker }[kind](api, run, settings, { outage, claims, log })
   const until = (holds: () => unknown) => passTime(system, made.isBusy, holds)
   made.worker.start()
   return {
     ...{ system, worker: made.worker, errors, outage, until },
+    holdClaims: claims.hold,
     publish: async (body = {}) => {
       const id = await published(api, { type: made.type, ...body })
-      await made.announce(id)
+      const head = await headOf(system, id)
+      if (head.options.workerIds.length > 0) await sendMessages(system, [head])
+      else made.announce(head)
       return id
     },
     head: id => headOf(system, id),
@@ -89,23 +103,52 @@ export async function aWorkerOfKind(
   }
 }
 
-type Faults = { readonly outage: ReadonlySet<Report>; readonly log: MemorySystem['log'] }
+/** Lets everything pass until it is told to hold. */
+function aBarrier() {
+  let opening: PromiseWithResolvers<void> | undefined
+  let waiting = 0
+  return {
+    pass: async () => {
+      waiting += 1
+      await opening?.promise
+      waiting -= 1
+    },
+    hold: (): HeldClaims => {
+      opening = Promise.withResolvers()
+      return { waiting: () => waiting, letGo: opening.resolve }
+    },
+  }
+}
+
+type Faults = {
+  readonly outage: ReadonlySet<Report>
+  readonly claims: ReturnType<typeof aBarrier>
+  readonly log: MemorySystem['log']
+}
 
 type Made = {
   readonly type: string
   readonly worker: Worker
   /** Whether a call is under way that must not take virtual time. */
   isBusy(): boolean
-  announce(id: string): Promise<void>
+  /** Lets the worker know of a task that names no worker. */
+  announce(task: Task): void
 }
 
-function aQueueWorker({ system }: TestApi, run: Run, settings: Settings, { outage, log }: Faults): Made {
+function aQueueWorker(
+  { system }: TestApi,
+  run: Run,
+  settings: Settings,
+  { outage, claims, log }: Faults,
+): Made {
   const inbox = createMemoryInbox(system.clock)
   const apply: MemorySystem['tasks']['apply'] = async change => {
     const { operation } = change.after
     const report = operation === 'beat' ? 'beat' : isEnd(operation) && 'end'
     if (report && outage.has(report)) throw new BatonError('unavailable', 'no answer')
-    return system.tasks.apply(change)
+    const applied = await system.tasks.apply(change)
+    if (operation === 'claim' && applied.applied) await claims.pass()
+    return applied
   }
   const reached = { ...system, log, tasks: { ...system.tasks, apply } }
   const tasks = [defineTask('resize', { run })]
@@ -113,7 +156,7 @@ function aQueueWorker({ system }: TestApi, run: Run, settings: Settings, { outag
     type: 'resize',
     worker: runQueueWorker(reached, inbox, { ...settings, tasks, workerId: 'w1' }),
     isBusy: () => false,
-    announce: async id => inbox.put(await headOf(system, id)),
+    announce: task => inbox.put(task),
   }
 }
 
@@ -121,14 +164,24 @@ function isEnd(operation: string): boolean {
   return ['succeed', 'fail', 'release'].includes(operation)
 }
 
-function anHttpWorker({ system }: TestApi, run: Run, settings: Settings, { outage, log }: Faults): Made {
+function anHttpWorker(
+  { system }: TestApi,
+  run: Run,
+  settings: Settings,
+  { outage, claims, log }: Faults,
+): Made {
   const app = createApi(system, ALL_OPERATIONS, { claimPace: { retryAfterMs: 20, maxWaiting: 50 } })
   let underWay = 0
   const client = createClient({
     url: 'http://baton.test',
     fetch: async request => {
       const { pathname } = new URL(request.url)
-      if (pathname === '/v1/claims') return app.request(request)
+      if (pathname === '/v1/claims') {
+        const answer = await app.request(request)
+        const brought = ((await answer.clone().json()) as ClaimsAnswer).claims
+        if (brought?.length > 0) await claims.pass()
+        return answer
+      }
       const report = pathname === '/v1/runs/heartbeat' ? 'beat' : 'end'
       if (outage.has(report)) return Response.json({ message: 'Service Unavailable' }, { status: 503 })
       underWay += 1
@@ -145,7 +198,7 @@ function anHttpWorker({ system }: TestApi, run: Run, settings: Settings, { outag
       { clock: system.clock, log, workerId: 'w1' },
     ),
     isBusy: () => underWay > 0,
-    announce: async () => {},
+    announce: () => {},
   }
 }
 

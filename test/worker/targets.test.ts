@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { sendMessages } from '../../shared/runtime/plan/plan.ts'
-import { SECOND } from '../support/tasks/a-task.ts'
+import { MINUTE, SECOND } from '../support/tasks/a-task.ts'
 import { aMemorySystem, stored } from '../support/worlds/memory-system.ts'
 import { aDefinition, aGate, aWorkerWorld, ended } from './a-worker-world.ts'
 
@@ -50,4 +50,21 @@ it('a worker is in the registry from its start to its end, with its types and it
     { workerId: 'w1', kind: 'standalone', version: '1.2', types: ['resize'], running: 2 },
   ])
   expect(afterwards).toEqual([])
+})
+
+it('a worker stays in the registry while its stop waits for its run', async () => {
+  const gate = aGate()
+  const world = aWorkerWorld({ tasks: [aDefinition(gate.run)], drainMs: 10 * MINUTE })
+  await world.dispatched(1)
+  await world.system.clock.advance(1 * SECOND)
+
+  const stopped = world.worker.stop()
+  await world.system.clock.advance(2 * MINUTE)
+  const during = await world.system.workers.list()
+  gate.openAll()
+  await world.system.clock.advance(1 * SECOND)
+  await stopped
+
+  expect(during).toMatchObject([{ workerId: 'w1', running: 1 }])
+  expect(await world.system.workers.list()).toEqual([])
 })

@@ -184,6 +184,26 @@ describe('a handler whose run ends under it', () => {
     expect(runs[0]).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
   })
 
+  it('over its timeout: what its handler returns later is not written', async () => {
+    const system = aMemorySystem()
+    const task = await stored(system, { options: { timeoutMs: 2_000 } })
+    const ends: string[] = []
+    const { apply } = system.tasks
+    const counting = { ...system, tasks: { ...system.tasks } }
+    counting.tasks.apply = change => {
+      if (['succeed', 'fail', 'release'].includes(change.after.operation)) ends.push(change.after.operation)
+      return apply(change)
+    }
+    const late = Promise.withResolvers<string>()
+
+    const { after } = await runWith(counting, task, () => late.promise)
+    late.resolve('too late')
+    await system.clock.advance(1 * SECOND)
+
+    expect(ends).toEqual(['fail'])
+    expect(await readTask(system, task.id)).toEqual(after)
+  })
+
   it('past its deadline: the task fails for good', async () => {
     const system = aMemorySystem()
     const task = await stored(system, { options: { deadlineMs: 2_000 } })
@@ -347,6 +367,18 @@ describe('heartbeats', () => {
 
     await runWith(system, task, () => 1)
 
+    expect(system.clock.sleepers()).toBe(0)
+  })
+
+  it('end with the run, and so does the watch of its timeout and of its deadline', async () => {
+    const system = aMemorySystem()
+    const options = { timeoutMs: 3_600_000, deadlineMs: 7_200_000 }
+    const task = await stored(system, { options })
+
+    const { after } = await runWith(system, task, () => 1)
+
+    expect(after?.state).toBe('succeeded')
+    expect(system.clock.now() - task.dueAt).toBeLessThan(1 * SECOND)
     expect(system.clock.sleepers()).toBe(0)
   })
 })
