@@ -189,7 +189,7 @@ function unionOf(type: ts.UnionType, printer: Printer, indent: string): string {
 }
 
 function jsonIn({ imports }: Printer): string {
-  imports.add("import type { Json } from '../core/json.js'")
+  imports.add("import type { Json } from '../core/values/json.js'")
   return 'Json'
 }
 

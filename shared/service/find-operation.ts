@@ -1,4 +1,5 @@
 import { idOf } from '../api/paths.ts'
+import { groupBy } from '../core/values/group-by.ts'
 import type { Operation } from './operation.ts'
 
 export type Found<On> =
@@ -42,7 +43,7 @@ export function operationFinder<On>(
 }
 
 function resourcesOf<On>(operations: readonly Operation<On>[]): Resource<On>[] {
-  const byPath = Map.groupBy(operations, ({ path }) => path as string)
+  const byPath = groupBy(operations, ({ path }) => path as string)
   const resources = [...byPath].map(([path, own]) => ({ path, pattern: patternOf(path), own }))
   return resources.sort((a, b) => fixedSegments(b.path) - fixedSegments(a.path))
 }

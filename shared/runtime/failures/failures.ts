@@ -1,3 +1,4 @@
+import { groupBy } from '../../core/values/group-by.ts'
 /**
  * Failures are counted from the table's stream (`countFailures`) and read as groups of one type and error (`readFailures`).
  * `core/failures/failures.ts` says what counts.
@@ -68,7 +69,7 @@ export async function readFailures(
   })
   if (left < 0) return undefined
   const counts = read.flat()
-  const hours = Map.groupBy(counts, groupOf)
+  const hours = groupBy(counts, groupOf)
   return addedUp(counts, groupOf)
     .sort((a, b) => b.count - a.count || b.lastAt - a.lastAt)
     .map(({ hour: _hour, ...group }) => ({ ...group, hours: hoursOf(hours.get(groupOf(group)) ?? []) }))
