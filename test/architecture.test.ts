@@ -90,6 +90,19 @@ describe('clock, chance and environment', () => {
   })
 })
 
+describe('what users run on Node 20', () => {
+  const LATER =
+    /\b(Map|Object)\.groupBy\(|\bPromise\.(withResolvers|try)\b|\bArray\.fromAsync\(|\bIterator\.from\(/
+
+  test('uses nothing that later versions brought', () => {
+    const using = [...sources].filter(
+      ([file, text]) => isWithin(file, 'shared/') && LATER.test(withoutComments(text)),
+    )
+
+    expect(using.map(([file]) => file)).toEqual([])
+  })
+})
+
 describe('calls of what is not AWS', () => {
   const CALL = /\bfetch\(|^import (?!type)[^'"]*'node:(https?|http2|net|tls)'/m
 
@@ -186,4 +199,8 @@ function isBarrel(text: string): boolean {
   const code = text.replaceAll(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '').trim()
   const rest = code.replaceAll(/^export\b[^'"`;]*?\bfrom\s+'[^']+'\s*$/gm, '').trim()
   return code !== '' && rest === ''
+}
+
+function withoutComments(text: string): string {
+  return text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, '')
 }

@@ -1,3 +1,4 @@
+import { deferred } from '../../core/values/deferred.ts'
 /**
  * One run, from its claim to its end, the same for functions, for workers of queues and for workers over HTTP:
  *
@@ -97,7 +98,7 @@ type Stop = (why: string, end: RunEnd) => void
 function holdRun({ clock }: RunMachine, kept: KeptRun, { aborting, outOfTime }: RunTools): Hold {
   const [handler, ended] = [new AbortController(), new AbortController()]
   const over = AbortSignal.any([handler.signal, ended.signal])
-  const { promise: stopped, resolve } = Promise.withResolvers<RunEnd>()
+  const { promise: stopped, resolve } = deferred<RunEnd>()
   const stop: Stop = (why, end) => {
     // Before the signal, so that what the handler throws because of its signal comes second.
     resolve(end)

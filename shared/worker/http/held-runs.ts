@@ -5,6 +5,7 @@ import { ProblemError } from '../../client/problem-error.ts'
 import { BatonError } from '../../core/errors.ts'
 import { FIRST_BEAT_MS_MAX, intervalMs } from '../../core/run/heartbeat.ts'
 import type { Outcome } from '../../core/run/run.ts'
+import { type Deferred, deferred } from '../../core/values/deferred.ts'
 import { defined } from '../../core/values/defined.ts'
 import type { Json } from '../../core/values/json.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
@@ -38,7 +39,7 @@ export type HeldRun = {
 }
 
 /** The end of a run that the API has not accepted yet. */
-type PendingEnd = PromiseWithResolvers<RunEnd> & {
+type PendingEnd = Deferred<RunEnd> & {
   report: EndReport
   /** When the report was sent last, or else when the run ended, by the monotonic clock. The earliest is sent first. */
   waitsSince: number
@@ -92,7 +93,7 @@ export function createHeldRuns(tools: Omit<Held, 'runs'>): HeldRuns {
     finish: async (run, outcome) => {
       if (!held.runs.has(run)) return { outcome: 'stopped', why: 'lost' }
       const waitsSince = held.clock.monotonic()
-      run.end = { ...Promise.withResolvers<RunEnd>(), report: endReport(run, outcome), waitsSince }
+      run.end = { ...deferred<RunEnd>(), report: endReport(run, outcome), waitsSince }
       sendEnds()
       return run.end.promise
     },
