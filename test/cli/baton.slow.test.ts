@@ -28,7 +28,11 @@ describe('wrong use ends with code 2 and says what is legal:', () => {
     ['a file that is not there', ['worker', 'nowhere.ts'], 'there is no file nowhere.ts'],
     ['a file that defines no task', ['worker', 'cli/worker/worker.ts'], 'exports no task'],
     ['a misspelt option', ['worker', TASKS, '--concurency', '1'], 'Did you mean --concurrency?'],
-    ['no number of milliseconds', ['worker', TASKS, '--drain-ms', '-1'], 'Give a whole number of milliseconds'],
+    [
+      'no number of milliseconds',
+      ['worker', TASKS, '--drain-ms', '-1'],
+      'Give a whole number of milliseconds',
+    ],
     ['no URL', ['worker', TASKS, '--url', 'here'], 'here is not a URL'],
     [
       'an address at which nothing runs',
