@@ -42,6 +42,12 @@ export const PUBLISHER_ACCESS: TableUse = {
   queries: ['items', 'place'],
 }
 
+/** The access of the waker, the sweeper and the jobs. They publish, and read the heads of an index. */
+export const MACHINERY_ACCESS: TableUse = {
+  items: PUBLISHER_ACCESS.items,
+  queries: ['items', 'view', 'place'],
+}
+
 export type TableLimits = {
   /** The table throttles above this many write units per second. @default none */
   readonly maxWriteUnitsPerSecond?: number

@@ -14,7 +14,7 @@ const SHORT_FILE_CODE_LINES = 40
 
 const ROOT = resolve(import.meta.dirname, '..')
 /** The folders whose code is shipped, or makes what is shipped. */
-const PRODUCTION = [
+export const PRODUCTION = [
   'shared',
   'functions',
   'infra',

@@ -22,7 +22,7 @@ import type { Parts } from '../parts.ts'
 import { allow } from '../permissions/permissions.ts'
 import type { FarTimers } from '../queues/queues.ts'
 import { concurrencyWithin } from '../queues/source-queue.ts'
-import { PUBLISHER_ACCESS } from '../task-table.ts'
+import { MACHINERY_ACCESS, PUBLISHER_ACCESS } from '../task-table.ts'
 import { createFunction, reserving } from './functions.ts'
 
 const PLANNER_TIMEOUT_S = 60
@@ -133,10 +133,7 @@ export class Waker extends Construct {
       allowRecursion: true,
       ...reserving(reservedConcurrency),
     })
-    table.openTo(this.function, {
-      items: PUBLISHER_ACCESS.items,
-      queries: ['items', 'view', 'place'],
-    })
+    table.openTo(this.function, MACHINERY_ACCESS)
     messages.openTo(this.function, {
       wakes: true,
       jobs: true,
@@ -171,10 +168,7 @@ export class Sweeper extends Construct {
       retryAttempts: 0,
       maxEventAge: Duration.seconds(SWEEP_EVENT_AGE_S_MAX),
     })
-    table.openTo(this.function, {
-      items: PUBLISHER_ACCESS.items,
-      queries: ['items', 'view', 'place'],
-    })
+    table.openTo(this.function, MACHINERY_ACCESS)
     messages.openTo(this.function, {
       wakes: true,
       jobs: true,
@@ -226,7 +220,7 @@ export class Jobs extends Construct {
       allowRecursion: true,
       ...reserving(reservedConcurrency),
     })
-    table.openTo(this.function, { items: PUBLISHER_ACCESS.items, queries: ['items', 'view', 'place'] })
+    table.openTo(this.function, MACHINERY_ACCESS)
     messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type' })
     messages.jobs.feed(this.function, {
       maxConcurrency: concurrencyWithin('jobs', JOBS_CONCURRENCY_MAX, reservedConcurrency),

@@ -3,7 +3,7 @@ import { type Duration, type Size, Token } from 'aws-cdk-lib'
 import { Architecture, CfnLayerVersion, type ILayerVersion } from 'aws-cdk-lib/aws-lambda'
 import type { FieldProblem } from '../../shared/core/errors.ts'
 import { listOf, optionals, strict } from '../../shared/core/rules/compound.ts'
-import { inside, type Rule, unless } from '../../shared/core/rules/rules.ts'
+import { inside, isObject, type Rule, unless } from '../../shared/core/rules/rules.ts'
 import { flag, oneOf, text, whole } from '../../shared/core/rules/scalars.ts'
 import type { BundlingProps } from '../bundling/options.ts'
 import type { FunctionPlacement } from '../functions/functions.ts'
@@ -36,8 +36,7 @@ function recordOf(value: Rule, expected: string, nameFits: (name: string) => boo
     expected,
     schema: { type: 'object', additionalProperties: value.schema },
     problems: (given, path) => {
-      if (typeof given !== 'object' || given === null || Array.isArray(given))
-        return unless(false, expected, given, path)
+      if (!isObject(given)) return unless(false, expected, given, path)
       return Object.entries(given).flatMap(([name, member]) =>
         nameFits(name)
           ? Token.isUnresolved(member)

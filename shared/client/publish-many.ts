@@ -1,6 +1,6 @@
 import { targetOf } from '../api/endpoints.ts'
 import type { PublishBody, PublishResult } from '../api/publish.ts'
-import { BATCH_TASKS_MAX, REQUEST_BYTES_MAX } from '../core/bounds.ts'
+import { BATCH_BYTES_MAX, BATCH_ESCAPED_BYTES_MAX, BATCH_TASKS_MAX } from '../core/bounds.ts'
 import type { AnyDefinition, InputOf } from '../define/any-definition.ts'
 import { isOutage, isProblem } from './outage.ts'
 import type { ProblemError } from './problem-error.ts'
@@ -22,10 +22,6 @@ export type PublishManyOptions = CallOptions & {
 }
 
 const DEFAULT_CONCURRENCY = 4
-/** Bytes of a batch's tasks: the API's limit of 4 MB, less 1 KB for the rest of the request. */
-const BATCH_BYTES_MAX = REQUEST_BYTES_MAX - 1_024
-/** Bytes of a batch as escaped text. Lambda's event holds the body in that form, and the event may have 6 MB (6,291,456 bytes). */
-const BATCH_ESCAPED_BYTES_MAX = 6_000_000
 /** What has a backslash more in a JSON string. JSON text has no other such characters. */
 const ESCAPED = /["\\]/
 

@@ -4,7 +4,7 @@ import type { PublishAnswer, PublishBody } from '../api/publish.ts'
 import type { ApiTask } from '../api/tasks.ts'
 import type { AnyDefinition, OutputOf } from '../define/any-definition.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
-import type { PublishArguments } from '../define/publishable.ts'
+import { bodyOf, isCanvas, type PublishArguments } from '../define/publishable.ts'
 import { newKey } from './new-key.ts'
 import type { Operations } from './operations.ts'
 import { refuseInput } from './refuse-input.ts'
@@ -74,14 +74,9 @@ export async function publishAny(
   }
   if (typeof what === 'object' && !('kind' in what))
     return publishTask(send, operations, what, given[0] as CallOptions)
-  const [input, options, call] = given
+  const [input, , call] = given
   if (typeof what === 'object') await refuseInput(what, input)
-  const body = { ...Object(options), type: typeof what === 'string' ? what : what.type, input }
-  return publishTask(send, operations, body, call as CallOptions)
-}
-
-function isCanvas(what: Publishable): what is Canvas {
-  return typeof what === 'object' && ('chain' in what || 'group' in what || 'chord' in what)
+  return publishTask(send, operations, bodyOf(what, given) as PublishBody, call as CallOptions)
 }
 
 async function publishTask(

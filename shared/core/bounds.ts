@@ -29,6 +29,13 @@ export const REQUEST_BYTES_MAX = 4 * KB * KB
 export const ANSWER_BYTES_MAX = 6_291_556 - 16 * KB
 /** Tasks, or reports about runs, in one batch request. */
 export const BATCH_TASKS_MAX = 100
+/** Bytes of the members of a batch request. The rest of the request has 1 KB. */
+export const BATCH_BYTES_MAX = REQUEST_BYTES_MAX - KB
+/**
+ * Bytes of the members of a batch request as escaped text. The function's event holds the body in that form, and the rest of the event
+ * has 291,456 bytes.
+ */
+export const BATCH_ESCAPED_BYTES_MAX = 6_000_000
 /** Bytes of a stored error, all its parts together, as JSON text in UTF-8. */
 export const ERROR_BYTES_MAX = 4 * KB
 /** Causes that a stored error keeps: the nearest ones. */
@@ -54,11 +61,11 @@ export const CONCURRENCY_MAX = 100
 export const RETRIES_MAX = 1_000
 /** Steps of a flow. The flow's head keeps a record of each step and is written twice per step. */
 export const STEPS_MAX = 100
-/** Bytes of all steps of a flow type as JSON. They are stored in the item of their type. */
 /** The minutes of activity that an answer shows. */
 export const ACTIVITY_MINUTES_MAX = 120
-/** The JSON Schema of a type's input. */
+/** Bytes of the JSON Schema of a type's input. */
 export const INPUT_SCHEMA_BYTES_MAX = 32 * KB
+/** Bytes of all steps of a flow type as JSON. They are stored in the item of their type. */
 export const STEPS_BYTES_MAX = 100 * KB
 /** Bytes of a flow's resolved steps. They are one item, which each process that works on such flows reads once. */
 export const FLOW_DEFINITION_BYTES_MAX = 180 * KB

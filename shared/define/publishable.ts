@@ -7,6 +7,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { DerivedBody } from '../api/publish.ts'
 import type { FieldProblem } from '../core/errors.ts'
 import type { AnyDefinition, InputOf } from './any-definition.ts'
+import type { Canvas } from './canvases.ts'
 import type { Arguments } from './signature.ts'
 
 export type Publishable = AnyDefinition | string | DerivedBody
@@ -29,6 +30,11 @@ export type PublishArguments<What, Options> = [What] extends [never]
       : What extends string
         ? [input?: unknown, options?: Options]
         : []
+
+/** Whether what a publish was given is a canvas. */
+export function isCanvas(what: unknown): what is Canvas {
+  return typeof what === 'object' && what !== null && ('chain' in what || 'group' in what || 'chord' in what)
+}
 
 /** Makes the body of a task from the arguments of `publish`. A body itself is returned as it is. */
 export function bodyOf(what: Publishable, [input, options]: readonly unknown[]): object {

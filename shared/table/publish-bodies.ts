@@ -3,7 +3,7 @@ import { ProblemError } from '../client/problem-error.ts'
 import type { FieldProblem } from '../core/errors.ts'
 import { joinPath } from '../core/rules/rules.ts'
 import type { AnyDefinition } from '../define/any-definition.ts'
-import { bodyOf, inputProblems, type Publishable } from '../define/publishable.ts'
+import { bodyOf, inputProblems, isCanvas, type Publishable } from '../define/publishable.ts'
 import { invalid } from '../service/present/problems.ts'
 
 /**
@@ -39,9 +39,8 @@ function isDefinition(what: Publishable): what is AnyDefinition {
   return typeof what === 'object' && 'kind' in what
 }
 
-const CANVASES = ['chain', 'group', 'chord']
-
 function canvasProblems(what: Publishable, path: string): FieldProblem[] {
-  const isCanvas = typeof what === 'object' && CANVASES.some(name => name in what)
-  return isCanvas ? [{ path, message: 'is a canvas, which only the client of the HTTP API publishes' }] : []
+  return isCanvas(what)
+    ? [{ path, message: 'is a canvas, which only the client of the HTTP API publishes' }]
+    : []
 }

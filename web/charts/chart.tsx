@@ -205,7 +205,7 @@ type Drawing = {
 /** A chart of minutes in a card of its own. */
 function minuteChart(
   slots: readonly Slot[],
-  { title, label, kind, format = countText }: Drawing,
+  { title, label, kind, format = wholeText }: Drawing,
   series: readonly Series[],
 ) {
   return (
@@ -215,7 +215,7 @@ function minuteChart(
   )
 }
 
-function countText(value: number): string {
+function wholeText(value: number): string {
   return number(Math.round(value))
 }
 

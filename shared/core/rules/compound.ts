@@ -1,7 +1,7 @@
 import type { FieldProblem } from '../errors.ts'
 import { defined } from '../values/defined.ts'
 import { didYouMean } from './nearest.ts'
-import { COMPONENT, inside, type JsonSchema, type Rule, type ValueOf, wrong } from './rules.ts'
+import { COMPONENT, inside, isObject, type JsonSchema, type Rule, type ValueOf, wrong } from './rules.ts'
 import { name } from './scalars.ts'
 
 type ListBounds = {
@@ -63,8 +63,7 @@ export const tagsRule: Rule<Readonly<Record<string, string>>> = {
     additionalProperties: TAG.schema,
   },
   problems: (value, path) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      return [{ path, message: wrong(TAGS, value) }]
+    if (!isObject(value)) return [{ path, message: wrong(TAGS, value) }]
     const entries = Object.entries(value)
     if (entries.length > TAGS_MAX) return [{ path, message: `must have at most ${TAGS_MAX} members` }]
     return entries.flatMap(([tag, one]) => [
@@ -120,7 +119,7 @@ function objectRule<Members extends Shape>(
     shape,
     schema: { ...defined({ [COMPONENT]: component }), ...objectSchema(shape), ...closed },
     problems: (value, path) => {
-      if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+      if (!isObject(value)) {
         return [{ path, message: wrong(expected, value) }]
       }
       const unknown = additionalProperties === false ? unknownProblems(value, path, shape) : []
@@ -143,9 +142,13 @@ function isOptional(rule: Rule): rule is Optional {
   return 'isOptional' in rule
 }
 
-function memberProblems(value: object, path: string, shape: Shape): FieldProblem[] {
+function memberProblems(
+  value: Readonly<Record<string, unknown>>,
+  path: string,
+  shape: Shape,
+): FieldProblem[] {
   return Object.entries(shape).flatMap(([name, rule]) => {
-    const member = Object.hasOwn(value, name) ? (value as Record<string, unknown>)[name] : undefined
+    const member = Object.hasOwn(value, name) ? value[name] : undefined
     return member === undefined && isOptional(rule) ? [] : rule.problems(member, inside(path, name))
   })
 }
@@ -201,8 +204,7 @@ export function recordOf<Of extends Rule>(rule: Of): Rule<{ readonly [name: stri
     expected,
     schema: { type: 'object', propertyNames: { type: 'string' }, additionalProperties: rule.schema },
     problems: (value, path) => {
-      if (typeof value !== 'object' || value === null || Array.isArray(value))
-        return [{ path, message: wrong(expected, value) }]
+      if (!isObject(value)) return [{ path, message: wrong(expected, value) }]
       return Object.entries(value).flatMap(([name, member]) => rule.problems(member, inside(path, name)))
     },
   }

@@ -98,6 +98,11 @@ function cutShort(text: string): string {
   return plain.length > SHOWN_CHARACTERS ? `${plain.slice(0, SHOWN_CHARACTERS).toWellFormed()}…` : plain
 }
 
+/** Whether a value is an object with members, thus no list and not null. */
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
 export function inside(path: string, name: string | number): string {
   return path === '' ? String(name) : `${path}.${name}`
 }

@@ -21,7 +21,7 @@ import { type Json, jsonBytes } from '../values/json.ts'
 import { anything, listOf, optionals, strict } from './compound.ts'
 import { flowOptionProblems } from './flow-options.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
-import { inside, type Rule, shown, wrong } from './rules.ts'
+import { inside, isObject, type Rule, shown, wrong } from './rules.ts'
 import { duration, flag, name, oneOf, revisionRule, text, whole } from './scalars.ts'
 
 /** The longest timeout of a webhook's call. The call runs in the shipped webhook function, which Lambda ends after 5 minutes. */
@@ -129,7 +129,7 @@ const inputSchema: Rule<{ readonly [name: string]: Json }> = {
   expected: 'a JSON Schema: an object',
   schema: { type: 'object' },
   problems: (value, path) => {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    if (!isObject(value)) {
       return [{ path, message: wrong('a JSON Schema: an object', value) }]
     }
     const bytes = jsonBytes(value as Json)

@@ -1,4 +1,3 @@
-import { groupBy } from '../../core/values/group-by.ts'
 /**
  * Failures are counted from the table's stream (`countFailures`) and read as groups of one type and error (`readFailures`).
  * `core/failures/failures.ts` says what counts.
@@ -6,6 +5,7 @@ import { groupBy } from '../../core/values/group-by.ts'
 
 import { addedUp, type FailureCount, failuresIn, hourOf } from '../../core/failures/failures.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
+import { groupBy } from '../../core/values/group-by.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { type Batch, countableChanges } from '../stream/countable-changes.ts'

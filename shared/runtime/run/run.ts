@@ -1,4 +1,3 @@
-import { deferred } from '../../core/values/deferred.ts'
 /**
  * One run, from its claim to its end, the same for functions, for workers of queues and for workers over HTTP:
  *
@@ -15,6 +14,7 @@ import { deferred } from '../../core/values/deferred.ts'
 import { isOutage } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
+import { deferred } from '../../core/values/deferred.ts'
 import type { TaskDefinition } from '../../define/define-task.ts'
 import type { Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { KeptRun, RunEnd, RunFacts, RunLost, RunRules } from '../../ports/runs.ts'

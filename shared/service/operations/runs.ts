@@ -6,17 +6,14 @@ import {
   releaseBody,
   succeedBody,
 } from '../../api/runs.ts'
-import { taskAnswer } from '../../api/tasks.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import { hasResultOf } from '../../core/task/result.ts'
 import { describeHead } from '../../runtime/read/read.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { presentHeartbeat } from '../present/claims.ts'
-import { presentTask } from '../present/tasks.ts'
+import { PRESENT_TASK, presentTask } from '../present/tasks.ts'
 import { finishRun, heartbeatRun } from '../requests/apply-run-update.ts'
 import { failureOf, releaseOf, successOf } from '../requests/parse-run-update.ts'
-
-const PRESENT_TASK = { 200: { description: 'The task as it is now.', schema: taskAnswer } }
 
 /** A report about a run that is over is answered so. */
 const OVER =

@@ -17,11 +17,9 @@ import { type Answer, answerProblem, type Call, operation, type Parts, recording
 import { listPage } from '../present/lists.ts'
 import { invalid } from '../present/problems.ts'
 import { noSuchTask, operationProblem } from '../present/refusal-problems.ts'
-import { presentTask } from '../present/tasks.ts'
+import { PRESENT_TASK, presentTask } from '../present/tasks.ts'
 import { fieldProblems, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
 import { isTaskId } from '../requests/task-ids.ts'
-
-const PRESENT_TASK = { 200: { description: 'The task as it is now.', schema: taskAnswer } }
 
 export const readOperations = [
   operation({

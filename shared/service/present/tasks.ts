@@ -1,5 +1,5 @@
 import type { ApiOperation } from '../../api/scalars.ts'
-import type { ApiHistoryEntry, ApiRun, ApiStep, ApiTask } from '../../api/tasks.ts'
+import { type ApiHistoryEntry, type ApiRun, type ApiStep, type ApiTask, taskAnswer } from '../../api/tasks.ts'
 import { editsOf } from '../../core/change/edits.ts'
 import { describeSteps, needsAttention } from '../../core/flow/describe-steps.ts'
 import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
@@ -11,6 +11,9 @@ import { defined } from '../../core/values/defined.ts'
 import { traceIdOf } from '../../runtime/kernel/traceparent.ts'
 import type { DescribedRun, TaskDescription } from '../../runtime/read/describe-task.ts'
 import { iso, isoOf } from './iso.ts'
+
+/** The answers of an operation that answers with the task. */
+export const PRESENT_TASK = { 200: { description: 'The task as it is now.', schema: taskAnswer } }
 
 /** A described task as the API shows it. */
 export function presentTask(description: TaskDescription): ApiTask {

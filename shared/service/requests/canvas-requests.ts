@@ -2,7 +2,7 @@ import { canvasFields, leafBody } from '../../api/canvases.ts'
 import { CANVAS_DEPTH_MAX } from '../../core/bounds.ts'
 import type { Composition } from '../../core/canvas/shape.ts'
 import type { FieldProblem } from '../../core/errors.ts'
-import { joinPath } from '../../core/rules/rules.ts'
+import { isObject, joinPath } from '../../core/rules/rules.ts'
 import { type Json, jsonProblem } from '../../core/values/json.ts'
 import type { LeafRequest } from '../../runtime/canvas/canvas.ts'
 import type { CanvasRequest } from '../../runtime/canvas/publish-canvas.ts'
@@ -129,8 +129,4 @@ function leafOf(walk: Walk, value: JsonObject, at: string): Part | undefined {
 
 function addProblem({ problems }: Walk, path: string, message: string): undefined {
   problems.push({ path, message })
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -8,7 +8,7 @@ import { BatonError } from '../../core/errors.ts'
 import { defined } from '../../core/values/defined.ts'
 import type { AnyDefinition } from '../../define/any-definition.ts'
 import type { Canvas } from '../../define/canvases.ts'
-import { bodyOf, inputProblems, textOf } from '../../define/publishable.ts'
+import { bodyOf, inputProblems, isCanvas, textOf } from '../../define/publishable.ts'
 import { type ClaimedRun, nameOf, type SystemUnderTest } from './test-system.ts'
 
 /** The calls of a test system, in memory or deployed: those of the client, with the same answers and refusals. */
@@ -72,10 +72,6 @@ function post<Answer>(
 
 /** What `publish` takes, as the client does: a definition or a name with its input and options, a canvas, or a body. */
 export type Publishable = AnyDefinition | string | Canvas | PublishBody
-
-function isCanvas(what: Publishable): what is Canvas {
-  return typeof what === 'object' && ('chain' in what || 'group' in what || 'chord' in what)
-}
 
 /**
  * Refuses an input that the definition's schema does not accept, as the client does before it sends.

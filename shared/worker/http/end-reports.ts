@@ -1,5 +1,5 @@
 import type { FinishMember } from '../../api/runs.ts'
-import { BATCH_TASKS_MAX, REQUEST_BYTES_MAX } from '../../core/bounds.ts'
+import { BATCH_BYTES_MAX, BATCH_ESCAPED_BYTES_MAX, BATCH_TASKS_MAX } from '../../core/bounds.ts'
 import { fittedReport } from '../../core/run/report.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import { shortError } from '../../core/task/error.ts'
@@ -27,11 +27,6 @@ export function endReport({ taskId, runId, fence }: RunName, end: Outcome): EndR
   const json = member as Json
   return { outcome, member, bytes: jsonBytes(json), escapedBytes: escapedBytes(json) }
 }
-
-/** Bytes of the reports of one request: the API's limit of 4 MB, less 1 KB for the rest of the request. */
-const BATCH_BYTES_MAX = REQUEST_BYTES_MAX - 1_024
-/** Bytes of them as escaped text. Lambda's event holds the body in that form, and the event may have 6 MB (6,291,456 bytes). */
-const BATCH_ESCAPED_BYTES_MAX = 6_000_000
 
 /** How many of the reports, from the first on, fit one request. A report that fits none is sent alone. */
 export function countInBatch(reports: readonly EndReport[]): number {

@@ -2,6 +2,7 @@ import type { RunResult } from '../../api/runs.ts'
 import type { Client } from '../../client/client.ts'
 import { isProblem } from '../../client/outage.ts'
 import { ProblemError } from '../../client/problem-error.ts'
+import { BATCH_TASKS_MAX } from '../../core/bounds.ts'
 import { BatonError } from '../../core/errors.ts'
 import { FIRST_BEAT_MS_MAX, intervalMs } from '../../core/run/heartbeat.ts'
 import type { Outcome } from '../../core/run/run.ts'
@@ -72,7 +73,6 @@ type Held = {
 const TICK_MS = 250
 /** A heartbeat without an answer after this time is given up, so that the next one may still renew the lease. */
 const BEAT_TIMEOUT_MS = 5_000
-const BATCH_BEATS_MAX = 100
 
 export function createHeldRuns(tools: Omit<Held, 'runs'>): HeldRuns {
   const held: Held = { ...tools, runs: new Map() }
@@ -131,7 +131,7 @@ async function beatOnce(held: Held): Promise<void> {
   const { runs, clock, log } = held
   const now = clock.monotonic()
   for (const run of runs.keys()) if (hasLeaseEnded(clock, run)) lose(held, run, 'storage')
-  const due = [...runs.keys()].filter(({ beatAt }) => beatAt <= now).slice(0, BATCH_BEATS_MAX)
+  const due = [...runs.keys()].filter(({ beatAt }) => beatAt <= now).slice(0, BATCH_TASKS_MAX)
   for (const run of due) run.beatAt = now + intervalMs(run)
   if (due.length > 0) await sendBeats(held, due).catch(error => log.warn('heartbeats failed', { error }))
   const nextAt = Math.min(...[...runs.keys()].map(({ beatAt }) => beatAt))
