@@ -22,7 +22,7 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
     /** Mutants of the draw that are passed over, so that a run can continue another one. */
     skip: { type: 'string', default: '0' },
-    scenarios: { type: 'string', default: '100' },
+    scenarios: { type: 'string', default: '300' },
     threads: { type: 'string', default: String(availableParallelism()) },
     /** Plays only mutants whose names contain this text. */
     word: { type: 'string', default: '' },
@@ -32,7 +32,7 @@ const { values } = parseArgs({
 })
 
 /** Scenarios of each kind, since one kind alone may reach the changed line. */
-const OF_EACH_KIND = 3
+const OF_EACH_KIND = 6
 const SURVIVORS = 'test/simulation/mutants/survivors.md'
 
 const scenarios: readonly Chosen[] = [

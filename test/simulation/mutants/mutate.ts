@@ -9,7 +9,10 @@ export type Mutant = {
   readonly text: string
 }
 
-/** What a mutant changes. */
+/**
+ * What a mutant changes. These are the operators of StrykerJS, as far as the types allow them. Like StrykerJS they leave numbers alone: most
+ * numbers are pauses, sizes of batches and reserves, and one more of a hundred is as good.
+ */
 type Operator =
   | 'condition negated'
   | 'comparison shifted'
@@ -17,8 +20,10 @@ type Operator =
   | 'and for or'
   | 'arithmetic inverted'
   | 'statement dropped'
-  | 'number off by one'
   | 'boolean inverted'
+  | 'negation dropped'
+  | 'method replaced'
+  | 'method dropped'
   | 'collection emptied'
   | 'fallback dropped'
   | 'spread dropped'
@@ -39,6 +44,24 @@ const OPERATORS: Readonly<Partial<Record<ts.SyntaxKind, readonly [Operator, stri
   [ts.SyntaxKind.AsteriskToken]: ['arithmetic inverted', '/'],
   [ts.SyntaxKind.SlashToken]: ['arithmetic inverted', '*'],
 }
+
+const INVERSES: Readonly<Partial<Record<ts.SyntaxKind, string>>> = {
+  [ts.SyntaxKind.TrueKeyword]: 'false',
+  [ts.SyntaxKind.FalseKeyword]: 'true',
+}
+
+/** Methods with a counterpart of the same type. */
+const COUNTERPARTS: Readonly<Record<string, string>> = {
+  some: 'every',
+  every: 'some',
+  min: 'max',
+  max: 'min',
+  startsWith: 'endsWith',
+  endsWith: 'startsWith',
+}
+
+/** Methods that return a value of the type of what they are called on. The call is replaced by that. */
+const DROPPED_METHODS = new Set(['filter', 'sort', 'toSorted', 'reverse', 'toReversed', 'slice', 'trim'])
 
 /** Every mutant of a source file, in the order of the text. Types, imports and texts of messages have none. */
 export function mutantsOf(path: string, source: string): Mutant[] {
@@ -63,9 +86,12 @@ function editsOf(node: ts.Node, file: ts.SourceFile): Edit[] {
   if (ts.isBinaryExpression(node)) return ofBinary(node, file, whole)
   if (ts.isIfStatement(node)) return ofIf(node, file, whole)
   if (ts.isConditionalExpression(node)) return [negated(node.condition, file, whole)]
-  if (ts.isNumericLiteral(node)) return [whole('number off by one', `(${node.getText(file)} + 1)`)]
-  if (node.kind === ts.SyntaxKind.TrueKeyword) return [whole('boolean inverted', 'false')]
-  if (node.kind === ts.SyntaxKind.FalseKeyword) return [whole('boolean inverted', 'true')]
+  if (ts.isPrefixUnaryExpression(node) && node.operator === ts.SyntaxKind.ExclamationToken)
+    return [whole('negation dropped', node.operand.getText(file))]
+  if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression))
+    return ofMethod(node.expression, file, whole)
+  const inverse = INVERSES[node.kind]
+  if (inverse) return [whole('boolean inverted', inverse)]
   if (ts.isSpreadAssignment(node)) return [whole('spread dropped', '...{}')]
   if (ts.isArrayLiteralExpression(node) && node.elements.length > 0)
     return [whole('collection emptied', '[]')]
@@ -94,6 +120,16 @@ function ofBinary(node: ts.BinaryExpression, file: ts.SourceFile, whole: Whole):
   }
   const [operator, text] = OPERATORS[operatorToken.kind] ?? []
   return operator && text ? [whole(operator, text, operatorToken)] : []
+}
+
+function ofMethod(
+  { name, expression }: ts.PropertyAccessExpression,
+  file: ts.SourceFile,
+  whole: Whole,
+): Edit[] {
+  const counterpart = Object.hasOwn(COUNTERPARTS, name.text) ? COUNTERPARTS[name.text] : undefined
+  if (counterpart !== undefined) return [whole('method replaced', counterpart, name)]
+  return DROPPED_METHODS.has(name.text) ? [whole('method dropped', expression.getText(file))] : []
 }
 
 export function applied(source: string, { start, end, text }: Mutant): string {
