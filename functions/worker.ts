@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { requiredVariable, versionOfEnvironment } from '../shared/aws/environment.ts'
-import { systemClock } from '../shared/aws/machine.ts'
+import { requiredVariable, systemClock, versionOfEnvironment } from '../shared/aws/environment.ts'
 import type { TaskDefinition } from '../shared/define/define-task.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { createWorker } from '../shared/worker/create-worker.ts'

@@ -1,6 +1,5 @@
 import { SchedulerClient } from '@aws-sdk/client-scheduler'
-import { requiredVariable } from '../../shared/aws/environment.ts'
-import { systemClock } from '../../shared/aws/machine.ts'
+import { requiredVariable, systemClock } from '../../shared/aws/environment.ts'
 import { withConnectionQueue } from '../../shared/aws/requests.ts'
 import { createFarTimers } from '../../shared/aws/scheduler/far-timers.ts'
 import { encodeMinute } from '../../shared/aws/sqs/wire.ts'

@@ -1,6 +1,5 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
-import { requiredVariable } from '../../shared/aws/environment.ts'
-import { systemClock } from '../../shared/aws/machine.ts'
+import { requiredVariable, systemClock } from '../../shared/aws/environment.ts'
 import { createTimedCache } from '../../shared/runtime/kernel/timed-cache.ts'
 
 /** How long a secret is cached. The new value of a rotated secret is used after at most this time. */

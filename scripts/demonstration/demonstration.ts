@@ -1,12 +1,7 @@
-/**
- * The demonstration of `npm start`. `workload.ts` defines tasks of each kind, with `canvases.ts`, `sagas.ts` and `staged.ts`.
- * `http-worker.ts` runs some of them, and `receiver.ts` receives webhooks. `verify.ts` checks every result, and `summary.ts`
- * prints latencies and costs.
- */
-
 import { readdirSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LocalCloud } from '../../local/cloud.ts'
+import { type MeterSnapshot, totalOf } from '../../local/gateway/meter.ts'
 import { type Client, createClient } from '../../shared/client/client.ts'
 import { signedFetch } from '../../shared/client/signed/signed-fetch.ts'
 import type { Status } from '../../shared/core/task/lifecycle.ts'
@@ -14,9 +9,14 @@ import { type DemoCanvas, type DemoTask, type Types, taskCountOf } from './demo-
 import { HTTP_TYPES, startHttpWorker } from './http-worker.ts'
 import { startReceiver } from './receiver.ts'
 import { sagaTypes } from './sagas.ts'
-import { summarise } from './summary.ts'
 import { type Verdict, verify } from './verify.ts'
 import { workload } from './workload.ts'
+
+/**
+ * The demonstration of `npm start`. `workload.ts` defines tasks of each kind, with `canvases.ts`, `sagas.ts` and `staged.ts`.
+ * `http-worker.ts` runs some of them, and `receiver.ts` receives webhooks. `verify.ts` checks every result, and `summary.ts`
+ * prints latencies and costs.
+ */
 
 const TEXTS = new URL('../../examples/data/', import.meta.url)
 /** The demonstration takes some 20 seconds. A task that has not ended after this time is reported as not as expected. */
@@ -130,4 +130,55 @@ function show(share: number, text: string): void {
   const line = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)} ${text}`
   if (process.stdout.isTTY) process.stdout.write(`\r\x1b[K${line}`)
   else console.log(line)
+}
+
+/** Prints the outcomes of the workload by group, its latencies, and its cost in requests and units. */
+function summarise(verdicts: readonly Verdict[], tasks: number, used: MeterSnapshot): void {
+  console.log('\nOutcomes')
+  const groups = Map.groupBy(verdicts, ({ group }) => group)
+  for (const [group, members] of groups) console.log(`  ${group.padEnd(24)}${outcomes(members)}`)
+  console.log('\nLatency (p50 / p95 / p99 / max)')
+  const immediate = verdicts.filter(({ dueAt, createdAt }) => dueAt === createdAt)
+  console.log(
+    `  ${'publish to start'.padEnd(24)}${percentiles(waits(immediate))}   (all tasks are published at once)`,
+  )
+  const delayed = verdicts.filter(({ dueAt, createdAt }) => dueAt > createdAt)
+  console.log(`  ${'lateness of delayed'.padEnd(24)}${percentiles(waits(delayed))}`)
+  console.log('\nAWS use per task (a saga counts as one)')
+  for (const [label, amount] of costs(used, tasks)) console.log(`  ${label.padEnd(24)}${amount}`)
+  console.log()
+}
+
+function outcomes(members: readonly Verdict[]): string {
+  const counts = Map.groupBy(members, ({ status }) => status)
+  return [...counts].map(([status, ofStatus]) => `${ofStatus.length} ${status}`).join(', ')
+}
+
+function waits(verdicts: readonly Verdict[]): number[] {
+  return verdicts.flatMap(({ startedAt, dueAt }) => (startedAt === undefined ? [] : [startedAt - dueAt]))
+}
+
+/** The requests and units of all callers, per task. */
+function costs(used: MeterSnapshot, tasks: number): Array<[string, string]> {
+  const per = (amount: number) => (amount / tasks).toFixed(2)
+  const of = (service: string) => totalOf(used.filter(line => line.service === service))
+  const dynamo = of('dynamodb')
+  return [
+    [
+      'DynamoDB writes',
+      `${per(dynamo.writeUnits)} units (${per(dynamo.failedWriteUnits)} of them for conditions that failed)`,
+    ],
+    ['DynamoDB reads', `${per(dynamo.readUnits)} units (watching and checking the workload included)`],
+    ['SQS', `${per(of('sqs').requests)} requests`],
+    ['Lambda', `${per(of('lambda').requests)} invocations`],
+    ['Scheduler', `${per(of('scheduler').requests)} requests`],
+  ]
+}
+
+/** The p50, p95, p99 and largest of the values, as `1 / 2 / 3 / 4 ms`. */
+function percentiles(values: readonly number[]): string {
+  if (values.length === 0) return 'none'
+  const sorted = values.toSorted((a, b) => a - b)
+  const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.ceil(sorted.length * share) - 1)]
+  return `${[at(0.5), at(0.95), at(0.99), sorted.at(-1)].map(value => Math.round(value ?? 0)).join(' / ')} ms`
 }

@@ -1,9 +1,10 @@
-import { canvases } from './canvases.ts'
+import type { ApiCanvas } from '../../shared/api/canvases.ts'
+import { chain, chord } from '../../shared/define/canvases.ts'
 import type { DemoCanvas, DemoTask } from './demo-task.ts'
-import { digestOf, paragraphs, range } from './pieces.ts'
+import { inOneLine, wordsOf } from './http-worker.ts'
+import { blocks, countByPattern, digestOf, paragraphs, range } from './pieces.ts'
 import { FLAKY_REFUSALS } from './receiver.ts'
 import { sagas } from './sagas.ts'
-import { callingBack, staged } from './staged.ts'
 
 const WORD_COUNT_TASKS = 60
 const DELAYED_TASKS = 40
@@ -108,4 +109,88 @@ function digest(index: number, text: string): DemoTask {
       problem: ({ result }) => (result === digestOf(text) ? undefined : 'the digest is wrong'),
     },
   }
+}
+
+/** The sizes of a chapter and of a block. A text is counted chapter by chapter, and a chapter block by block. */
+const [CHAPTER_CHARACTERS, BLOCK_CHARACTERS] = [20_000, 4_000]
+const CHAINS = 4
+
+/** Makes chords that count each text, and chains that digest a count. */
+function canvases(texts: ReadonlyMap<string, string>, pieces: readonly string[]): DemoCanvas[] {
+  return [
+    ...[...texts].flatMap(([name, text]) =>
+      blocks(text, CHAPTER_CHARACTERS).map((chapter, index) => chordOf(`${name}-${index}`, chapter)),
+    ),
+    ...range(CHAINS).map(index => chainOf(index, pieces[(index * 11) % pieces.length] ?? '')),
+  ]
+}
+
+function chordOf(key: string, chapter: string): DemoCanvas {
+  const members = blocks(chapter, BLOCK_CHARACTERS).map(text => ({ type: 'word-count', input: { text } }))
+  return {
+    group: 'chords',
+    key: `chord-${key}`,
+    canvas: chord(members, { type: 'merge-counts' }),
+    tasks: members.length + 1,
+    problem: ({ result }) => {
+      const { words, lines } = (result ?? {}) as { words?: number; lines?: number }
+      const right = countByPattern(chapter)
+      if (words === right.words && lines === right.lines) return undefined
+      return `it adds up to ${words} words in ${lines} lines instead of ${wordsOf(right)}`
+    },
+  }
+}
+
+function chainOf(index: number, text: string): DemoCanvas {
+  const digest = digestOf(wordsOf(countByPattern(text)))
+  return {
+    group: 'chains',
+    key: `chain-${index}`,
+    canvas: chain([{ type: 'word-count', input: { text } }, { type: 'digest' }]),
+    tasks: 2,
+    problem: ({ result }: ApiCanvas) =>
+      result === digest ? undefined : 'its digest belongs to another count',
+  }
+}
+
+/** How many tasks have two stages. */
+const STAGED_TASKS = 6
+/** Of the tasks with callbacks, this many must succeed, and as many must fail. */
+const TASKS_PER_END = 4
+
+/** Makes tasks that the HTTP worker moves through two stages. */
+function staged(texts: readonly string[]): DemoTask[] {
+  return range(STAGED_TASKS).map(index => {
+    const text = texts[(index * 5) % texts.length] ?? ''
+    return {
+      group: 'two stages',
+      publication: { type: 'proofread', key: `proof-${index}`, stage: 'tidy', input: { text } },
+      expected: {
+        status: 'succeeded',
+        runs: 2,
+        problem: ({ history, result }) => {
+          const stages = history.map(({ stage, outcome }) => `${stage} ${outcome}`).join(', ')
+          if (stages !== 'tidy succeeded, seal succeeded') return `its history is: ${stages}`
+          return result === digestOf(inOneLine(text)) ? undefined : 'the digest is wrong'
+        },
+      },
+    }
+  })
+}
+
+/** Makes tasks that publish a note at their end. Success and failure publish different notes. */
+function callingBack(texts: readonly string[]): DemoTask[] {
+  return (['succeeded', 'failed'] as const).flatMap(status =>
+    range(TASKS_PER_END).map(index => ({
+      group: 'calling back',
+      publication: {
+        type: 'word-count',
+        key: `${status}-${index}`,
+        input: { text: status === 'failed' ? index : (texts[(index * 13) % texts.length] ?? '') },
+        onSuccess: [{ type: 'note', tags: { after: 'succeeded' } }],
+        onError: [{ type: 'note', tags: { after: 'failed' } }],
+      },
+      expected: { status, runs: 1 },
+    })),
+  )
 }

@@ -1,4 +1,7 @@
+import { ulid } from 'ulid'
 import { BatonError } from '../core/errors.ts'
+import { monotonicUlids } from '../core/values/ulid.ts'
+import type { Chance, Clock } from '../ports/machine.ts'
 
 /** The addresses of a deployed system. */
 export type SystemAddress = {
@@ -47,3 +50,23 @@ export function systemOfEnvironment(): SystemAddress {
     ...(jobsQueueUrl && { jobsQueueUrl }),
   }
 }
+
+/** The clock of this machine. */
+export const systemClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  sleep: (ms, signal) =>
+    new Promise(resolve => {
+      if (signal?.aborted) return resolve()
+      const done = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', done)
+        resolve()
+      }
+      const timer = setTimeout(done, ms)
+      signal?.addEventListener('abort', done, { once: true })
+    }),
+}
+
+/** The randomness of this machine. */
+export const systemChance: Chance = { ulid: monotonicUlids(ulid), fraction: () => Math.random() }

@@ -8,7 +8,7 @@ import { createHeadReader } from './dynamo/head/head-reader.ts'
 import { transactEntries } from './dynamo/head/transact-entries.ts'
 import type { TransactEntry } from './dynamo/head/transact-entry.ts'
 import { storesOn } from './dynamo/stores.ts'
-import { systemChance, systemClock } from './machine.ts'
+import { systemChance, systemClock } from './environment.ts'
 import { type AwsSettings, createDocuments, newWriteId } from './system.ts'
 
 /** The ports of a program that works on the table alone, without the queues of the system. */

@@ -1,3 +1,8 @@
+import type { ApiTask, OmittedPart } from '../api/tasks.ts'
+import { ANSWER_BYTES_MAX } from '../core/bounds.ts'
+import { escapedBytes, type Json } from '../core/values/json.ts'
+import type { Answer } from './operation.ts'
+
 /**
  * Keeps every answer below the size that Lambda delivers. Operations bound the sizes that they can foresee. This file handles
  * the rest:
@@ -8,11 +13,6 @@
  *
  * Claims are bounded before they are written (`shared/core/run/claim-size.ts`).
  */
-import type { ApiTask } from '../api/tasks.ts'
-import { ANSWER_BYTES_MAX } from '../core/bounds.ts'
-import { escapedBytes, type Json } from '../core/values/json.ts'
-import type { Answer } from '../service/operation.ts'
-import { fittedTask } from './fit-task.ts'
 
 /** A character of JSON text takes at most three bytes, escaped or not. A short text need not be measured. */
 const BYTES_PER_CHARACTER_MAX = 3
@@ -89,4 +89,58 @@ function withoutDetails({ task: _task, options: _options, problem, ...rest }: Re
 
 function bytesOf(value: unknown): number {
   return escapedBytes(value as Json)
+}
+
+/**
+ * Shortens a task to at most `room` bytes of escaped JSON. It drops, in this order and only as far as needed: the results of
+ * runs, oldest first (the last success also stands in `result`); `params`, which repeats the results of a flow's steps; the
+ * results of these steps; and `previous`. Input, result and errors stay: together they always fit.
+ */
+function fittedTask(task: ApiTask, room: number): ApiTask {
+  const omitted = new Set<OmittedPart>(task.omitted)
+  let shown = task
+  for (const [part, without] of PARTS) {
+    const excess = bytesOf({ ...shown, omitted: [...omitted, part] }) - room
+    if (excess <= 0) break
+    const less = without(shown, excess)
+    if (less !== shown) omitted.add(part)
+    shown = less
+  }
+  return omitted.size === 0 ? shown : { ...shown, omitted: [...omitted] }
+}
+
+/** Returns the task without one of its parts, or the same task when it does not have that part. */
+type Without = (task: ApiTask, excess: number) => ApiTask
+
+const PARTS: ReadonlyArray<readonly [OmittedPart, Without]> = [
+  ['runs.result', withoutOldResults],
+  ['params', withoutParams],
+  ['steps.result', withoutStepResults],
+  ['previous', withoutPrevious],
+]
+
+function withoutOldResults(task: ApiTask, excess: number): ApiTask {
+  let left = excess
+  const runs = task.runs.map(run => {
+    const { result, ...rest } = run
+    if (result === undefined || left <= 0) return run
+    left -= escapedBytes(result)
+    return rest
+  })
+  return left === excess ? task : { ...task, runs }
+}
+
+function withoutParams(task: ApiTask): ApiTask {
+  const { params, ...rest } = task
+  return params ? rest : task
+}
+
+function withoutPrevious(task: ApiTask): ApiTask {
+  const { previous, ...rest } = task
+  return previous === undefined ? task : rest
+}
+
+function withoutStepResults(task: ApiTask): ApiTask {
+  if (!task.steps?.some(({ result }) => result !== undefined)) return task
+  return { ...task, steps: task.steps.map(({ result: _result, ...rest }) => rest) }
 }

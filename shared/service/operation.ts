@@ -1,7 +1,9 @@
 import { ENDPOINTS, type Endpoint, type OperationName } from '../api/endpoints.ts'
 import type { ApiProblemCode } from '../api/problem-codes.ts'
 import type { Problem } from '../api/problems.ts'
+import type { FieldProblem } from '../core/errors.ts'
 import type { Rule, ValueOf } from '../core/rules/rules.ts'
+import { jsonProblem } from '../core/values/json.ts'
 import type { ClaimPace } from '../runtime/claim/wait-for-work.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import type { StatusReaders } from '../runtime/read/describe-task.ts'
@@ -127,4 +129,23 @@ export function answerProblem(problem: Problem, headers: Readonly<Record<string,
     body: problem,
     headers: { 'content-type': 'application/problem+json', ...retry, ...headers },
   }
+}
+
+export type Checked<Value> =
+  | { readonly ok: true; readonly value: Value }
+  | { readonly ok: false; readonly problems: readonly FieldProblem[] }
+
+/**
+ * Checks a value against a rule. It first refuses values that JSON text can express but the store cannot keep exactly,
+ * such as a number that would lose digits. Paths of problems are dotted and begin with `at`.
+ */
+export function check<Of extends Rule>(rule: Of, value: unknown, at = ''): Checked<ValueOf<Of>> {
+  const unstorable = jsonProblem(value, at)
+  return unstorable ? { ok: false, problems: [unstorable] } : checkRule(rule, value, at)
+}
+
+/** Checks a value against a rule only, for values whose members `check` checks one by one. */
+export function checkRule<Of extends Rule>(rule: Of, value: unknown, at = ''): Checked<ValueOf<Of>> {
+  const problems = rule.problems(value, at)
+  return problems.length > 0 ? { ok: false, problems } : { ok: true, value: value as ValueOf<Of> }
 }

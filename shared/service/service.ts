@@ -8,10 +8,17 @@ import { cachedLimitReader } from '../runtime/limits/limit-usage.ts'
 import { cachedTypeReader } from '../runtime/types/type-cache.ts'
 import { createHttpWorkers } from '../runtime/worker/announce-http-workers.ts'
 import { cachedLiveWorkers } from '../runtime/worker/worker.ts'
-import { check } from './check.ts'
 import { type Found, operationFinder } from './find-operation.ts'
 import { fittedAnswer } from './fit-answer.ts'
-import { type Answer, answerProblem, type Call, type Operation, type Parts, recording } from './operation.ts'
+import {
+  type Answer,
+  answerProblem,
+  type Call,
+  check,
+  type Operation,
+  type Parts,
+  recording,
+} from './operation.ts'
 import { invalid, problem, problemOfError } from './present/problems.ts'
 
 type ServiceRequest = {

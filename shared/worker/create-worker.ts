@@ -13,8 +13,12 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SQSClient } from '@aws-sdk/client-sqs'
-import { logLevelOfEnvironment, type SystemAddress, systemOfEnvironment } from '../aws/environment.ts'
-import { systemClock } from '../aws/machine.ts'
+import {
+  logLevelOfEnvironment,
+  type SystemAddress,
+  systemClock,
+  systemOfEnvironment,
+} from '../aws/environment.ts'
 import { CONNECTIONS_DEFAULT, withConnectionQueue } from '../aws/requests.ts'
 import { createSqsInbox } from '../aws/sqs/inbox.ts'
 import { createReceivingSystem } from '../aws/system.ts'

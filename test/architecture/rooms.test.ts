@@ -43,13 +43,12 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'functions/http/parse-exactly.ts': 'JSON whose whole numbers keep all their digits',
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',
   'functions/tasks/signing-secret.ts': 'the secret that signs webhooks',
-  'shared/aws/dynamo/records/record-requests.ts':
-    'requests of records, apart from sending them as in each room beside it',
   'shared/client/paced-claims.ts': 'claims that wait as long as the server asks',
   'shared/client/repetition.ts': 'which requests may be sent again, and when',
   'shared/core/place/claim-order.ts': 'the order in which tasks of a ready place are claimed',
   'shared/testing/create-test-system.ts': 'the choice between a system in memory and one behind a URL',
   'shared/worker/console-log.ts': 'the log of a worker without one of its own',
+  'web/operate/searched-part.ts': 'how much of the failed tasks a page has seen',
 }
 
 describe('a folder', () => {

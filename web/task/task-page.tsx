@@ -1,20 +1,21 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi, Link } from '@tanstack/react-router'
+import type { WhyAnswer } from '../../shared/api/diagnosis/why.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { isStatus } from '../api/baton.ts'
-import { taskQuery, whyMemberQuery } from '../api/queries.ts'
+import { taskQuery, whyMemberQuery, whyQuery } from '../api/queries.ts'
 import { TaskCostCard } from '../cost/cost-card.tsx'
 import { JsonView } from '../json/json-view.tsx'
-import { duration, moment } from '../parts/format.ts'
+import { duration, moment, visible } from '../parts/format.ts'
 import { Empty, Failure, Loading } from '../parts/notes.tsx'
 import { Operations } from '../parts/operations.tsx'
 import { Card, Facts, Page } from '../parts/page.tsx'
+import { reasonText, StatusBadge } from '../parts/status.tsx'
 import { CopyButton, Name, When } from '../parts/text.tsx'
 import { ErrorView } from './error-view.tsx'
 import { History, Runs, Steps } from './runs.tsx'
 import { TaskActions } from './task-actions.tsx'
 import { TimelineView } from './timeline-view.tsx'
-import { MemberWhy, Why } from './why.tsx'
 
 const route = getRouteApi('/tasks/$id')
 
@@ -175,4 +176,62 @@ function relationsOf({ canvasId, parentId, userId, tags, traceId, stage, fairnes
     ['Trace', traceId !== undefined && <Name>{traceId}</Name>],
     ...Object.entries(tags ?? {}).map(([name, value]) => [name, <Name key={name}>{value}</Name>] as const),
   ].map(([name, value]) => [String(name), value === false ? undefined : value] as const)
+}
+
+/** The status of a task, why it is so in one sentence, and what can be done. */
+export function Why({ task }: { readonly task: ApiTask }) {
+  const { data: why } = useQuery(whyQuery(task))
+  const { status, statusReason, needsAttention } = task
+  return (
+    <div className="verdict">
+      <StatusBadge state={status} />
+      {needsAttention && <span className="tag bad">needs attention</span>}
+      <div className="verdict-text isolated">
+        {why ? (
+          <p>{visible(why.sentence)}</p>
+        ) : (
+          <p className="soft">{statusReason && reasonText(statusReason)}</p>
+        )}
+        {why && <p className="soft">{visible(why.next)}</p>}
+        {why?.limit?.holders && <Holders holders={why.limit.holders} />}
+      </div>
+    </div>
+  )
+}
+
+/** Why a member of a canvas is not published. */
+export function MemberWhy({ why, canvasId }: { readonly why: WhyAnswer; readonly canvasId: string }) {
+  return (
+    <div className="verdict">
+      <StatusBadge state={why.status} />
+      <div className="verdict-text isolated">
+        <p>{visible(why.sentence)}</p>
+        <p className="soft">{visible(why.next)}</p>
+        <p>
+          <Link to="/canvases/$id" params={{ id: canvasId }}>
+            Show the canvas
+          </Link>
+        </p>
+      </div>
+    </div>
+  )
+}
+
+type Holder = NonNullable<NonNullable<WhyAnswer['limit']>['holders']>[number]
+
+function Holders({ holders }: { readonly holders: readonly Holder[] }) {
+  return (
+    <ul className="tags">
+      {holders.map(({ taskId, since }) => (
+        <li key={taskId}>
+          <Link to="/tasks/$id" params={{ id: taskId }} search={{}}>
+            <Name>{taskId}</Name>
+          </Link>{' '}
+          <span className="faint">
+            <When at={since} />
+          </span>
+        </li>
+      ))}
+    </ul>
+  )
 }

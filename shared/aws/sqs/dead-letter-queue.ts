@@ -4,12 +4,21 @@ import {
   ReceiveMessageCommand,
   type SQSClient,
 } from '@aws-sdk/client-sqs'
+import { type ReplayQueue, typeOfQueue } from '../../core/dead-letters/dead-letters.ts'
 import { BatonError } from '../../core/errors.ts'
 import { cut } from '../../core/task/error.ts'
 import { defined } from '../../core/values/defined.ts'
-import type { ArrivedLetter, DeadLetterQueue, TaskCodec } from '../../ports/messages.ts'
+import { groupBy } from '../../core/values/group-by.ts'
+import type {
+  ArrivedLetter,
+  DeadLetterQueue,
+  Resender,
+  SendFailure,
+  TaskCodec,
+} from '../../ports/messages.ts'
 import { queueOfLetter, readLetter, type SourceNames } from './letter-subject.ts'
-import type { QueueNames } from './messages.ts'
+import { jobsQueueOf, type Outgoing, type QueueNames, sendAll, urlOf } from './messages.ts'
+import { freshBody } from './wire.ts'
 
 /** SQS delivers up to 10 messages at once. Source: SQS quotas. */
 const RECEIVED_MAX = 10
@@ -103,4 +112,31 @@ async function answered<T>(queueUrl: string, request: Promise<T>): Promise<T> {
 
 function unavailable(queueUrl: string, cause: unknown): BatonError {
   return new BatonError('unavailable', `no answer from ${queueUrl}`, { cause })
+}
+
+/** Sends the bodies of dead letters over SQS to the queues that gave them up. */
+export function createSqsResender(sqs: SQSClient, names: QueueNames): Resender {
+  return {
+    sendAgain: async letters => {
+      const byUrl = groupBy(
+        letters.map(({ queue, body }, index) => ({ queue, index, body: freshBody(body), delaySeconds: 0 })),
+        ({ queue }) => urlOfReplay(names, queue),
+      )
+      const sent = [...byUrl].map(([url, group]) => sendAll(sqs, url, group, missing))
+      return (await Promise.all(sent)).flat()
+    },
+  }
+}
+
+function urlOfReplay(names: QueueNames, queue: ReplayQueue): string {
+  if (queue === 'wake') return names.wakeQueueUrl
+  return queue === 'jobs' ? jobsQueueOf(names) : urlOf(names, typeOfQueue(queue) ?? '')
+}
+
+function missing(batch: readonly Outgoing[]): SendFailure[] {
+  return batch.map(({ index }) => ({
+    index,
+    reason: 'its queue does not exist any more',
+    transient: false,
+  }))
 }

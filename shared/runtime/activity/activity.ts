@@ -13,7 +13,7 @@ import {
 import { type Head, isTask } from '../../core/task/head.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { ActivitySystem, System } from '../kernel/system.ts'
-import { type Batch, countableChanges } from '../stream/countable-changes.ts'
+import { type Batch, countableChanges } from '../stream/stream.ts'
 
 const WRITES_AT_ONCE_MAX = 10
 const READS_AT_ONCE_MAX = 10

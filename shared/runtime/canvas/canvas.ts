@@ -47,9 +47,9 @@ import { taskId } from '../../core/task/task.ts'
 import type { Json } from '../../core/values/json.ts'
 import type { CanvasName } from '../../ports/stores.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
-import { processMemory } from '../kernel/process-memory.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
+import { processMemory } from '../kernel/timed-cache.ts'
 import type { PublishRequest } from '../publish/resolve-publication.ts'
 
 /** The publish request of one leaf, without the fields that make the task a member. */

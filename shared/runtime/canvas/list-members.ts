@@ -6,9 +6,15 @@ import type { Task } from '../../core/task/task.ts'
 import { readHead, readTasks, readTasksById } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import type { ListAnswer } from '../list/list.ts'
-import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
-import { filterName, type ListFilter, passes } from '../list/list-filter.ts'
-import { type ListOrder, sortKeyOf } from '../list/list-query.ts'
+import {
+  decodeCursor,
+  encodeCursor,
+  filterName,
+  type ListFilter,
+  type ListOrder,
+  passes,
+  sortKeyOf,
+} from '../list/list-query.ts'
 import { type LoadedCanvas, loadCanvas, memberId } from './canvas.ts'
 
 export type MemberQuery = ListFilter & {

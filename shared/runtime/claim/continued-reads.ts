@@ -1,8 +1,8 @@
 import type { Claimer } from '../../core/run/claim.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { isInvocation } from '../../core/worker/worker.ts'
-import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
+import { processMemory } from '../kernel/timed-cache.ts'
 import type { Position } from '../ready/ready.ts'
 
 /**

@@ -8,7 +8,7 @@ import { type Head, isTask } from '../../core/task/head.ts'
 import { groupBy } from '../../core/values/group-by.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
-import { type Batch, countableChanges } from '../stream/countable-changes.ts'
+import { type Batch, countableChanges } from '../stream/stream.ts'
 
 const WRITES_AT_ONCE_MAX = 10
 const READS_AT_ONCE_MAX = 10

@@ -2,8 +2,8 @@ import { type FairLine, lineName, presentTurn, turnAt, turnRange } from '../../c
 import { readyPlace } from '../../core/place/place-names.ts'
 import { shardNumbers } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
-import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
+import { processMemory } from '../kernel/timed-cache.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 
 /**

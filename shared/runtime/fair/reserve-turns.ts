@@ -2,8 +2,8 @@ import { BatonError } from '../../core/errors.ts'
 import { lineName } from '../../core/fair/fair.ts'
 import type { LineEntry } from '../../core/place/line-entry.ts'
 import type { TenantTurns } from '../../ports/stores.ts'
-import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
+import { processMemory } from '../kernel/timed-cache.ts'
 
 /** A tenant's item expires after this time. By then its last turn is past, or its first task has waited for a week. */
 const TURNS_LIFE_MS = 7 * 86_400_000

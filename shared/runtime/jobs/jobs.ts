@@ -19,12 +19,12 @@ import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { readTask, readTasksInOrder } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { lookAtLines } from '../limits/line.ts'
-import { deleteLastingBodies } from '../operate/delete-lasting-bodies.ts'
+import { deleteLastingBodies } from '../operate/operate.ts'
 import { sendMessages } from '../plan/plan.ts'
 import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
 import { followPresentTypes } from '../types/follow-types.ts'
 import { type JobRange, jobRanges, throwIfUnsent } from '../types/start-job.ts'
-import { recordPurgeProgress } from './purge-progress.ts'
+import { recordPurgeProgress } from './sweep-purges.ts'
 
 const PAGE_TASKS = 100
 const CHANGES_AT_ONCE_MAX = 25

@@ -1,11 +1,13 @@
 import { rangesOfPurge } from '../../core/operate/purge.ts'
+import { purgeRecord } from '../../core/record-names.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
+import type { IndexEntry } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
+import { changeType } from '../types/change-type.ts'
+import { startJob } from '../types/start-job.ts'
 import { lostMessageDetector } from './lost-messages.ts'
-import { type PurgeProgress, readPurgeProgress } from './purge-progress.ts'
-import { endPurge } from './start-purge.ts'
 
 /**
  * Longer than the work on one message of a purge takes. A purge that is silent for longer has lost its message,
@@ -84,4 +86,96 @@ function jobLookOf(
     ...(after && { after }),
     delaySeconds: 0,
   }
+}
+
+/** How far a purge is in one partition of its type's view, as the jobs function records it. */
+type PurgeProgress = {
+  /** Whether this is the second pass. A purge passes over each partition twice, because the index shows some tasks late. */
+  readonly isSecond: boolean
+  readonly at: number
+  /** The present pass over the partition is complete. */
+  readonly isDone: boolean
+  /** The present pass has left tasks in place that open canvases need. */
+  readonly hasSpared?: boolean
+  readonly after?: IndexEntry
+}
+
+type Partition = Pick<JobLook, 'type' | 'bucket' | 'shard'> & { readonly job: PurgeJob }
+
+/** Longer than any purge takes. */
+const PROGRESS_TTL_MS = 7 * 86_400_000
+
+/** Records how far the present pass over a partition is, or that it is complete. */
+export async function recordPurgeProgress(
+  { records, clock }: Pick<System, 'records' | 'clock'>,
+  partition: Partition,
+  { isDone, after }: Pick<PurgeProgress, 'isDone' | 'after'>,
+): Promise<void> {
+  const now = clock.now()
+  const { isSecond = false, hasSpared = false } = partition.job
+  const position = after && { after: { id: after.id, sort: after.sort } }
+  const progress = { isSecond, at: now, isDone, hasSpared, ...position }
+  await records.put(purgeRecord(partition), progress, now + PROGRESS_TTL_MS)
+}
+
+/** The progress recorded last; undefined when the partition was not begun. */
+async function readPurgeProgress(
+  { records }: Pick<System, 'records'>,
+  partition: Partition,
+): Promise<PurgeProgress | undefined> {
+  return (await records.get(purgeRecord(partition))) as PurgeProgress | undefined
+}
+
+/**
+ * Indexes show a write up to 2 s late. The purge waits this long, so that it finds all tasks that existed when
+ * it was asked for.
+ */
+const INDEX_DELAY_S = 2
+/** The most purges of one type at a time; asking for the same purge again does not count. */
+export const PURGES_MAX = 10
+
+type StartedPurge = { readonly ok: true } | { readonly ok: false; readonly reason: 'unknown' | 'too-many' }
+
+/**
+ * Begins to remove tasks of a type in the background. The type lists the purge until it is done, so the sweeper
+ * can replace a message that gets lost.
+ */
+export async function startPurge(
+  system: Pick<System, 'types' | 'messages' | 'clock' | 'log' | 'operator'>,
+  type: string,
+  which: Omit<PurgeJob, 'kind'>,
+): Promise<StartedPurge> {
+  const job: PurgeJob = { kind: 'purge', ...which }
+  const { before, after } = await changeType(system, type, stored => {
+    const others = (stored?.purges ?? []).filter(other => !isCoveredBy(other, job))
+    return stored && others.length < PURGES_MAX
+      ? { ...stored, purges: [...others, job], operator: system.operator }
+      : undefined
+  })
+  if (!after) return { ok: false, reason: before ? 'too-many' : 'unknown' }
+  await startJob(system, after, job, INDEX_DELAY_S).catch(error =>
+    system.log.warn('a purge could not be started; the sweeper starts it', { type, error }),
+  )
+  return { ok: true }
+}
+
+/** Takes a finished purge from the list of its type. */
+async function endPurge(
+  system: Pick<System, 'types' | 'clock'>,
+  { type }: Pick<TaskType, 'type'>,
+  job: PurgeJob,
+): Promise<void> {
+  await changeType(system, type, stored => {
+    const left = stored?.purges?.filter(other => !isSame(other, job)) ?? []
+    return stored && left.length !== stored.purges?.length ? { ...stored, purges: left } : undefined
+  })
+}
+
+/** Whether the purge `wider` covers every task of `one`. */
+function isCoveredBy(one: PurgeJob, wider: PurgeJob): boolean {
+  return one.before <= wider.before && one.statuses.every(status => wider.statuses.includes(status))
+}
+
+function isSame(one: PurgeJob, other: PurgeJob): boolean {
+  return one.askedAt === other.askedAt && isCoveredBy(one, other) && isCoveredBy(other, one)
 }

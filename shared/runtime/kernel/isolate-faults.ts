@@ -1,9 +1,9 @@
 import { isItemFault, isOutage, messageOf } from '../../core/errors.ts'
 import type { Head } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
-import { processMemory } from './process-memory.ts'
 import { sideBySide } from './side-by-side.ts'
 import type { System } from './system.ts'
+import { processMemory } from './timed-cache.ts'
 import { logFields } from './traceparent.ts'
 
 /**

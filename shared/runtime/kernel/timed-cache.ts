@@ -5,7 +5,7 @@ import { isWithin, type Moment, momentOf } from './moment.ts'
 export type Known<Value> = { readonly value: Value; readonly readAt: Moment }
 
 /** A cache that reads each value once per lifetime, however often it is asked for. */
-export type TimedCache<Value> = {
+type TimedCache<Value> = {
   /**
    * The value under the name. It is read again when the cached one is older than the lifetime. A failed read is not
    * cached.
@@ -36,5 +36,19 @@ export function createTimedCache<Value>(lifetimeMs: number, maxEntries = 1_000):
       return entry.read
     },
     forget: name => void entries.delete(name),
+  }
+}
+
+/**
+ * Creates a memory of this process beside a store or a queue, such as a cache, a wait list or a measured latency.
+ * The memory is kept by the identity of its owner, so that two systems in one process, as in tests, share nothing.
+ * It lives as long as its owner.
+ */
+export function processMemory<Value>(create: () => Value): (owner: object) => Value {
+  const byOwner = new WeakMap<object, Value>()
+  return owner => {
+    const known = byOwner.get(owner) ?? create()
+    byOwner.set(owner, known)
+    return known
   }
 }

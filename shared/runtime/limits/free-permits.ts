@@ -8,8 +8,8 @@ import {
   shardsOf,
 } from '../../core/limits/held-permits.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
-import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
+import { processMemory } from '../kernel/timed-cache.ts'
 
 /**
  * Finds a shard with a free permit. A refused write costs as much as a granted one, and five times as much as a read. So a claim

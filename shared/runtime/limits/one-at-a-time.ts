@@ -1,5 +1,5 @@
-import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
+import { processMemory } from '../kernel/timed-cache.ts'
 
 /** The callers of one process that wait to go on. `isServed` is true while `serve` lets them go on. */
 type WaitList = { readonly starts: Array<() => void>; readonly waits: Array<() => void>; isServed: boolean }

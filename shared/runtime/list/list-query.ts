@@ -5,10 +5,12 @@ import type { View } from '../../core/task/head-fields.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { Task } from '../../core/task/task.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import { defined } from '../../core/values/defined.ts'
+import { hash32 } from '../../core/values/hash.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import { readTasks } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
-import { type ListFilter, passes, withinTimes } from './list-filter.ts'
+import type { MergedEntry } from '../ready/merge-ranges.ts'
 
 /**
  * `ended` sorts ended tasks by their end and all others by their due time, as the index of a type does. For
@@ -110,4 +112,89 @@ function matches(task: Task, query: ListQuery, now: number): boolean {
   if (!passes(task, sortKeyOf(task, query.order), query)) return false
   if (userId !== undefined && task.userId !== userId) return false
   return statuses.length === 0 || statuses.includes(statusOf(task, now))
+}
+
+/**
+ * Filters that narrow a list beyond the index that it reads. Each page examines a bounded number of tasks and leaves out those that
+ * do not fit. So a page may be short or empty, and its cursor still leads to the rest.
+ */
+export type ListFilter = {
+  /** Tasks from this time on, by the time that the order sorts by. */
+  readonly since?: number
+  /** Tasks before this time. */
+  readonly until?: number
+  /** Tags as `name:value`; a task has all of them. */
+  readonly tags?: readonly string[]
+  /** Text in the name or the message of the task's error, in upper or lower case. */
+  readonly error?: string
+}
+
+/** Whether the task passes the filter. `sort` is its time in the order of the list. */
+export function passes(
+  { tags = {}, error }: Task,
+  sort: number,
+  {
+    since = Number.NEGATIVE_INFINITY,
+    until = Number.POSITIVE_INFINITY,
+    tags: wanted = [],
+    error: text,
+  }: ListFilter,
+): boolean {
+  if (sort < since || sort >= until) return false
+  const own = new Set(Object.entries(tags).map(([name, value]) => `${name}:${value}`))
+  if (!wanted.every(tag => own.has(tag))) return false
+  if (text === undefined) return true
+  return error !== undefined && `${error.name}: ${error.message}`.toLowerCase().includes(text.toLowerCase())
+}
+
+/** The range, bounded by the times of the filter as well. The sort keys of the range must be the times of the list's order. */
+function withinTimes(range: IndexRange, { since, until }: ListFilter): IndexRange {
+  const from = [Number(range.from ?? Number.NEGATIVE_INFINITY), since ?? Number.NEGATIVE_INFINITY]
+  const to = [Number(range.to ?? Number.POSITIVE_INFINITY), (until ?? Number.POSITIVE_INFINITY) - 1]
+  return { ...range, ...defined({ from: finite(Math.max(...from)), to: finite(Math.min(...to)) }) }
+}
+
+function finite(bound: number): number | undefined {
+  return Number.isFinite(bound) ? bound : undefined
+}
+
+/** The filter as part of the name of a query, to which a cursor belongs. */
+export function filterName({ since, until, tags = [], error }: ListFilter): readonly unknown[] {
+  return [since ?? null, until ?? null, [...tags].sort(), error ?? null]
+}
+
+/** Cursors of an older form are refused; the reader then begins the list again. */
+const VERSION = 1
+
+/**
+ * Encodes a position in a list as opaque text. The position is valid only within the query that it was made for, so
+ * a forged cursor cannot show more than the query itself. The hash detects typing errors and cursors of other
+ * queries.
+ */
+export function encodeCursor(query: string, { sort, id, range }: MergedEntry): string {
+  const fields = [VERSION, sort, id, range]
+  return Buffer.from(JSON.stringify([...fields, checksum(query, fields)])).toString('base64url')
+}
+
+/** Decodes a cursor; undefined when it is malformed or belongs to another query. */
+export function decodeCursor(query: string, cursor: string): MergedEntry | undefined {
+  const parsed = parse(cursor)
+  if (!Array.isArray(parsed) || parsed.length !== 5) return undefined
+  const [version, sort, id, range, hash] = parsed as unknown[]
+  const isWhole = Number.isSafeInteger(sort) && Number.isSafeInteger(range)
+  if (version !== VERSION || !isWhole || typeof id !== 'string') return undefined
+  if (hash !== checksum(query, [version, sort, id, range])) return undefined
+  return { sort: sort as number, id, range: range as number }
+}
+
+function checksum(query: string, fields: readonly unknown[]): number {
+  return hash32(JSON.stringify([query, ...fields]))
+}
+
+function parse(cursor: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(cursor, 'base64url').toString())
+  } catch {
+    return undefined
+  }
 }

@@ -1,3 +1,4 @@
+import { BODY_GRACE_MS, TOMBSTONE_MS } from '../../core/bounds.ts'
 import { type Expected, isStale } from '../../core/change/edits.ts'
 import { BatonError } from '../../core/errors.ts'
 import { type ResumeAction, type ResumeRefusal, resume } from '../../core/flow/resume.ts'
@@ -5,13 +6,14 @@ import { cancel, remove } from '../../core/operate/operate.ts'
 import { type Clean, type RestartRefusal, restart } from '../../core/operate/restart.ts'
 import { DEFAULT_OPTIONS, type Options } from '../../core/options/options.ts'
 import { isGone, type Publication } from '../../core/publish/publish.ts'
+import { bodyExpiry, bodyRef } from '../../core/task/body.ts'
 import type { FlowDefinition, FlowState } from '../../core/task/flow-state.ts'
-import type { Head } from '../../core/task/head.ts'
+import { type Head, separateBodies } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import { defaultOrdering, shardOf, type TaskType } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/defined.ts'
 import type { TypeStore } from '../../ports/stores.ts'
-import { markFair } from '../fair/mark-fair.ts'
+import { markFair } from '../fair/fair.ts'
 import { transact } from '../kernel/kernel.ts'
 import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
@@ -19,7 +21,6 @@ import { newTraceparent } from '../kernel/traceparent.ts'
 import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
 import { resolveFlow } from '../publish/resolve-flow.ts'
 import { type PublicationDraft, withNewBirth } from '../publish/resolve-publication.ts'
-import { deleteLastingBodies } from './delete-lasting-bodies.ts'
 
 export type OperateOutcome<Refusal extends string, H extends Head = Task> =
   | { readonly ok: true; readonly task: H }
@@ -194,7 +195,7 @@ function optionsOfFlow({ retentionMs }: Options, { deadlineMs }: FlowState): Opt
 }
 
 /** There is no such task, or readers do not find it any more. */
-export const UNKNOWN = { ok: false, reason: 'unknown' } as const
+const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 /** A person has changed the task since the caller read it. */
 const STALE = { ok: false, reason: 'stale' } as const
@@ -224,4 +225,36 @@ export function outcomeOf<Refusal extends string>(
   if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
   if (decision.ok) return { ok: true, task }
   return { ok: false, reason: decision.reason as Refusal, task }
+}
+
+/**
+ * Bodies and run records that expire within this time are left to DynamoDB, which deletes them free of charge.
+ * That covers a task with the default retention that is due within a week. Deleting costs a write unit per KB.
+ */
+const LEFT_TO_TTL_MS_MAX = TOMBSTONE_MS + BODY_GRACE_MS
+/** A task has more records than this only with thousands of retries. */
+const RECORDS_MAX = 1_000
+
+/**
+ * Deletes the bodies and run records of a removed task that would otherwise stay for months or years, such as
+ * the input of a task due in ten years. A process that dies between the removal and this leaves them to expire
+ * at their own time. `task` is the task before its removal.
+ */
+export async function deleteLastingBodies({ tasks, clock }: System, task: Task): Promise<void> {
+  const until = clock.now() + LEFT_TO_TTL_MS_MAX
+  const lasting = separateBodies(task).filter(({ expiresAt }) => expiresAt > until)
+  const dropped = [...lasting, ...(await lastingRecords(tasks, task, until))]
+  if (dropped.length > 0) await tasks.dropBodies(task.id, dropped)
+}
+
+/** Run records are listed nowhere but under their own keys. */
+async function lastingRecords(
+  tasks: System['tasks'],
+  task: Task,
+  until: number,
+): Promise<Array<{ readonly ref: string }>> {
+  const { id, born, fence, dueAt, updatedAt, options } = task
+  if (fence === 0 || bodyExpiry(dueAt, updatedAt, options.retentionMs) <= until) return []
+  const records = await tasks.runRecords(id, born, RECORDS_MAX)
+  return records.map(record => ({ ref: bodyRef.run(born, record.fence) }))
 }

@@ -1,15 +1,18 @@
 import type { Change } from '../../core/change/change.ts'
+import type { FieldProblem } from '../../core/errors.ts'
 import { restart } from '../../core/operate/restart.ts'
 import { create, isGone, type Publication } from '../../core/publish/publish.ts'
 import { update } from '../../core/publish/update.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
-import type { PublishRequest } from './resolve-publication.ts'
+import type { System } from '../kernel/system.ts'
+import { registeredNames } from '../types/types.ts'
+import type { PublishRequest, UnknownType } from './resolve-publication.ts'
 
 /**
  * What a publish does with the task `current` that has its key. Not `ok`: the publish is refused, for one of the
  * reasons that `startOver` and `debounced` name, or because `ifExists` is `reject` and that task is running.
  */
-export type PublishDecision =
+type PublishDecision =
   | { readonly ok: true; readonly created: boolean; readonly change?: Change<Task> }
   | { readonly ok: false; readonly change?: undefined }
 
@@ -102,4 +105,46 @@ function throttled(
 
 function asCreated(decision: PublishDecision): PublishDecision {
   return decision.ok && decision.change ? { ...decision, created: true } : decision
+}
+
+/** Why a request cannot be published, whatever task has its key. */
+export type PublishRefusal =
+  /**
+   * `unknown`: the types that are not registered, of the task itself or of its callbacks, and where the request
+   * names them.
+   */
+  | {
+      readonly ok: false
+      readonly reason: 'unknown-type'
+      readonly unknown: readonly UnknownType[]
+      readonly existing: readonly string[]
+    }
+  | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
+
+type Outcome = { readonly ok: boolean; readonly reason?: string }
+
+/** The refusal of a request with these problems. Unknown types come first, because other problems may follow from them. */
+export function refusalOf({
+  problems = [],
+  unknown,
+}: {
+  readonly problems?: readonly FieldProblem[]
+  readonly unknown: readonly UnknownType[]
+}): PublishRefusal {
+  if (unknown.length > 0) return { ok: false, reason: 'unknown-type', unknown, existing: [] }
+  return { ok: false, reason: 'invalid', problems }
+}
+
+/** Adds the registered types to refusals of unknown types. They are listed once for all outcomes. */
+export async function withRegisteredTypes<One extends Outcome>(
+  system: System,
+  outcomes: readonly One[],
+): Promise<One[]> {
+  if (!outcomes.some(isUnknown)) return [...outcomes]
+  const existing = await registeredNames(system)
+  return outcomes.map(outcome => (isUnknown(outcome) ? { ...outcome, existing } : outcome))
+}
+
+function isUnknown({ ok, reason }: Outcome): boolean {
+  return !ok && reason === 'unknown-type'
 }

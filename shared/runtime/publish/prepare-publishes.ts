@@ -2,12 +2,12 @@ import type { Change } from '../../core/change/change.ts'
 import { create } from '../../core/publish/publish.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import { markFair } from '../fair/mark-fair.ts'
+import { markFair } from '../fair/fair.ts'
 import { preparedChange } from '../kernel/apply-change.ts'
 import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
-import { type PublishRefusal, refusalOf, withRegisteredTypes } from './refusals.ts'
+import { type PublishRefusal, refusalOf, withRegisteredTypes } from './decide-publish.ts'
 import {
   type PublicationDraft,
   type PublishRequest,

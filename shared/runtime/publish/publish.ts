@@ -17,15 +17,20 @@ import { type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/defined.ts'
 import { jsonBytes } from '../../core/values/json.ts'
-import { markFair } from '../fair/mark-fair.ts'
+import { markFair } from '../fair/fair.ts'
 import { transact } from '../kernel/kernel.ts'
 import { readTask } from '../kernel/read-heads.ts'
 import { sideBySide, sideBySideByName } from '../kernel/side-by-side.ts'
 import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
-import { decidePublish, isDebounceSuccessor } from './decide-publish.ts'
-import { type PublishRefusal, refusalOf, withRegisteredTypes } from './refusals.ts'
+import {
+  decidePublish,
+  isDebounceSuccessor,
+  type PublishRefusal,
+  refusalOf,
+  withRegisteredTypes,
+} from './decide-publish.ts'
 import {
   createArrivals,
   type PublicationDraft,

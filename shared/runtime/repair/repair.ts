@@ -1,3 +1,11 @@
+import type { Decision } from '../../core/change/change.ts'
+import { bodiesExpiringBefore, type Head, type OfKind } from '../../core/task/head.ts'
+import { isolateEach } from '../kernel/isolate-faults.ts'
+import { ofSameBirth, transact } from '../kernel/kernel.ts'
+import { BODY_ALERT_MS } from '../kernel/living-bodies.ts'
+import { sideBySide } from '../kernel/side-by-side.ts'
+import type { System } from '../kernel/system.ts'
+
 /**
  * What all repairs of the sweeper share. A repair mends one kind of loss, in rounds that come every minute; `sweep/sweep.ts`
  * lists the repairs and runs them. Each repair stands in the room of what it mends. That list imports those rooms, and they
@@ -10,8 +18,6 @@
  * - goes on with the other items when one fails (`sweepEach`);
  * - renews the bodies of heads that wait for long (`renew-ageing-bodies.ts`).
  */
-
-import { sideBySide } from '../kernel/side-by-side.ts'
 
 /** What a round did. */
 export type SweepReport = {
@@ -55,4 +61,27 @@ export async function sweepEach<Item>(
     }
   })
   return sumOf(reports)
+}
+
+/**
+ * Renews the bodies of open heads that wait untouched for so long that their bodies expire within days. The kernel renews
+ * them at any change, so `touch`, a transition that changes nothing, is enough.
+ */
+export async function renewAgeingBodies<H extends Head>(
+  system: System,
+  heads: readonly H[],
+  most: number,
+  touch: (current: OfKind<H>, now: number) => Decision<string, OfKind<H>>,
+): Promise<void> {
+  const now = system.clock.now()
+  const ageing = heads.filter(
+    head => head.state === 'open' && bodiesExpiringBefore(head, now + BODY_ALERT_MS).length > 0,
+  )
+  await isolateEach(system, ageing, most, seen =>
+    transact(
+      system,
+      seen,
+      ofSameBirth(seen, current => touch(current, now)),
+    ),
+  )
 }

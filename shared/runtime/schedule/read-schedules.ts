@@ -8,7 +8,7 @@ import { ticksOfTiming } from '../../cron/cron-ticks.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
-import { decodeCursor, encodeCursor } from '../list/list-cursor.ts'
+import { decodeCursor, encodeCursor } from '../list/list-query.ts'
 import { mergeRanges, take } from '../ready/merge-ranges.ts'
 import { isPresent, readScheduledTask } from './operate-schedule.ts'
 

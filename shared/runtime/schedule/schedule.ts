@@ -29,11 +29,11 @@ import { transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
-import type { PublishRefusal } from '../publish/refusals.ts'
+import type { PublishRefusal } from '../publish/decide-publish.ts'
 import { requestOfBody } from '../publish/request-of-body.ts'
 import { resolvePublication } from '../publish/resolve-publication.ts'
-import { registeredNames } from '../types/registered-names.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
+import { registeredNames } from '../types/types.ts'
 
 /** A schedule as a caller asks for it. The caller has already validated each field, including the cron expression. */
 export type ScheduleRequest = {

@@ -1,19 +1,19 @@
-/**
- * The table's stream delivers each change of a head. This room does the work that must follow from it: it plans
- * the tasks (`plan/`) and counts ended members of canvases (`canvas/count-ends.ts`). The rooms `events/` and
- * `limits/` read the same changes on their own.
- */
-
 import { EVERY_TYPE } from '../../core/bounds.ts'
 import { needsAttention } from '../../core/flow/describe-steps.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import { countEnds } from '../canvas/count-ends.ts'
 import type { PlanFailure } from '../kernel/isolate-faults.ts'
-import { processMemory } from '../kernel/process-memory.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
+import { processMemory } from '../kernel/timed-cache.ts'
 import { logFields } from '../kernel/traceparent.ts'
 import { isolateFaults, planTasks } from '../plan/plan.ts'
+
+/**
+ * The table's stream delivers each change of a head. This room does the work that must follow from it: it plans
+ * the tasks (`plan/`) and counts ended members of canvases (`canvas/count-ends.ts`). The rooms `events/` and
+ * `limits/` read the same changes on their own.
+ */
 
 /** A head as one change left it, and the position of that change in the stream. */
 type TaskChange = { readonly task: Head; readonly position: string }
@@ -80,4 +80,20 @@ function isInNeed(task: Task): boolean {
   } catch {
     return false
   }
+}
+
+/** A batch of the stream: the positions of all its records in order, and those of the records that Lambda must deliver again. */
+export type Batch = { readonly positions: readonly string[]; readonly failed: readonly string[] }
+
+/**
+ * The changes of a batch that count now. Lambda delivers a batch again from its first failed record on, so only the records before
+ * that one count, and the rest counts at a later delivery. A change counts once, unless the process dies before Lambda has its answer.
+ */
+export function countableChanges<Change extends { readonly position: string }>(
+  changes: readonly Change[],
+  { positions, failed }: Batch,
+): Change[] {
+  const first = positions.findIndex(position => failed.includes(position))
+  const countable = new Set(first < 0 ? positions : positions.slice(0, first))
+  return changes.filter(({ position }) => countable.has(position))
 }

@@ -1,7 +1,6 @@
 import type { TaskType } from '../../core/types/task-type.ts'
-import { processMemory } from '../kernel/process-memory.ts'
 import type { System } from '../kernel/system.ts'
-import { createTimedCache, type Known } from '../kernel/timed-cache.ts'
+import { createTimedCache, type Known, processMemory } from '../kernel/timed-cache.ts'
 
 /**
  * Each process remembers a type for this long. So a change of its configuration, and a pause, reach every claim

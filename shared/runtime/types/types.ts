@@ -1,13 +1,3 @@
-/**
- * A task type has a configuration, and may be paused. This room registers, changes, pauses and resumes types, and
- * starts the jobs that apply a change to waiting tasks.
- *
- * This file sets a configuration through the API; `register-type.ts` does so for deployments. Both write through
- * `change-type.ts`; then `apply-type-change.ts` starts the jobs (`start-job.ts`) that apply new limits and a new
- * order to waiting tasks. `pause-type.ts` pauses and resumes. Each process remembers a type for one second
- * (`type-cache.ts`), so a change reaches every claim within that time.
- */
-
 import { type Expected, isStale } from '../../core/change/edits.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import { unknownTypeProblem } from '../../core/rules/nearest.ts'
@@ -18,8 +8,17 @@ import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { applyTypeChange } from './apply-type-change.ts'
 import { changeType } from './change-type.ts'
-import { registeredNames } from './registered-names.ts'
 import { batchTypeReader } from './type-cache.ts'
+
+/**
+ * A task type has a configuration, and may be paused. This room registers, changes, pauses and resumes types, and
+ * starts the jobs that apply a change to waiting tasks.
+ *
+ * This file sets a configuration through the API; `register-type.ts` does so for deployments. Both write through
+ * `change-type.ts`; then `apply-type-change.ts` starts the jobs (`start-job.ts`) that apply new limits and a new
+ * order to waiting tasks. `pause-type.ts` pauses and resumes. Each process remembers a type for one second
+ * (`type-cache.ts`), so a change reaches every claim within that time.
+ */
 
 const READS_AT_ONCE_MAX = 25
 
@@ -105,4 +104,9 @@ async function stepProblems(
     }
     return webhookInputProblems(found, input).map(({ path, message }) => ({ path: `${at}.${path}`, message }))
   })
+}
+
+/** The names of all registered types, sorted. The refusal of an unknown type shows them, so that its caller finds the right one. */
+export async function registeredNames({ types }: Pick<System, 'types'>): Promise<string[]> {
+  return (await types.list()).map(({ type }) => type).sort()
 }

@@ -1,3 +1,25 @@
+import { evaluate } from '../../core/canvas/evaluate.ts'
+import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters/lost-message.ts'
+import { shardsOf } from '../../core/limits/held-permits.ts'
+import { isGone } from '../../core/publish/publish.ts'
+import { statusOf } from '../../core/status/status.ts'
+import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/status/why.ts'
+import type { MemberFacts, WhyFacts } from '../../core/status/why-facts.ts'
+import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
+import { isCanvas, isTask } from '../../core/task/head.ts'
+import type { Status } from '../../core/task/lifecycle.ts'
+import { workOf } from '../../core/task/piece.ts'
+import { splitTaskId, type Task, taskId } from '../../core/task/task.ts'
+import { typeOfLimit } from '../../core/task/wait.ts'
+import type { TaskType } from '../../core/types/task-type.ts'
+import { defined } from '../../core/values/defined.ts'
+import { type LoadedCanvas, loadCanvas, memberId } from '../canvas/canvas.ts'
+import { readAllEnds } from '../canvas/known-ends.ts'
+import { readHead } from '../kernel/read-heads.ts'
+import type { DiagnosticSystem, System } from '../kernel/system.ts'
+import { readServed, type StatusReaders } from '../read/describe-task.ts'
+import { type QueueFacts, readQueue, tasksBefore } from './read-queue.ts'
+
 /**
  * Answers why a task waits, runs, or has ended as it has. `core/status/why.ts` judges; this room reads what
  * it needs.
@@ -13,24 +35,6 @@
  *
  * Larger heads cost as many units more as they have 4 KB more, and a concurrency limit one more for each further 8 permits.
  */
-
-import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters/lost-message.ts'
-import { shardsOf } from '../../core/limits/held-permits.ts'
-import { isGone } from '../../core/publish/publish.ts'
-import { statusOf } from '../../core/status/status.ts'
-import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/status/why.ts'
-import type { WhyFacts } from '../../core/status/why-facts.ts'
-import { isTask } from '../../core/task/head.ts'
-import type { Status } from '../../core/task/lifecycle.ts'
-import { workOf } from '../../core/task/piece.ts'
-import type { Task } from '../../core/task/task.ts'
-import { typeOfLimit } from '../../core/task/wait.ts'
-import type { TaskType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/defined.ts'
-import { readHead } from '../kernel/read-heads.ts'
-import type { DiagnosticSystem, System } from '../kernel/system.ts'
-import { readServed, type StatusReaders } from '../read/describe-task.ts'
-import { type QueueFacts, readQueue, tasksBefore } from './read-queue.ts'
 
 /** Why a task waits, runs or has ended, and what is known of it. */
 export type Why = { readonly status: Status; readonly reason: TaskReason; readonly facts: WhyFacts }
@@ -137,4 +141,47 @@ async function lastRecord({ tasks }: System, task: Task) {
   if (last === undefined || last.state === 'succeeded') return undefined
   const [record = last] = await tasks.runRecords(task.id, task.born, 1)
   return record.fence === last.fence ? record : last
+}
+
+/** The members of a canvas whose ends one answer reads: 8 chunks of 200, one read unit each. */
+const COUNTED_MEMBERS_MAX = 1_600
+
+/**
+ * Why a member of a canvas is not published. Undefined when the canvas does not exist, or has no member of this id. A larger canvas
+ * answers without counts.
+ */
+export async function readWhyMember(
+  system: System,
+  id: string,
+  canvasId: string,
+): Promise<MemberFacts | undefined> {
+  const head = await readHead(system, canvasId, isCanvas)
+  if (!head?.canvas || isGone(head, system.clock.now())) return undefined
+  const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
+  const leaf = canvas && leafOf(canvas, id)
+  if (!canvas || leaf === undefined) return undefined
+  const facts = await memberFacts(system, canvas, head, leaf)
+  return { id, canvasId: taskId(CANVAS_TYPE, head.key), ...facts }
+}
+
+/** The number of the leaf whose task has this id. */
+function leafOf(canvas: LoadedCanvas, id: string): number | undefined {
+  const leaf = Number(splitTaskId(id)?.key.split('.').at(-1))
+  return Number.isInteger(leaf) && memberId(canvas, leaf) === id ? leaf : undefined
+}
+
+async function memberFacts(
+  system: System,
+  canvas: LoadedCanvas,
+  head: Canvas,
+  leaf: number,
+): Promise<Pick<MemberFacts, 'members' | 'ended' | 'state'>> {
+  const members = canvas.leaves
+  if (head.state === 'cancelled') return { members, state: 'cancelled' }
+  if (members > COUNTED_MEMBERS_MAX) return { members, state: head.state === 'open' ? 'pending' : 'skipped' }
+  const { endOf } = await readAllEnds(system, canvas)
+  const ended = canvas.types.filter((_type, one) => endOf(one) !== undefined).length
+  const reach = evaluate(canvas.tree, endOf).reachOf(leaf)
+  const state = { waiting: 'pending', ready: 'about-to-start', skipped: 'skipped' } as const
+  return { members, ended, state: head.state === 'open' ? state[reach] : 'skipped' }
 }

@@ -1,4 +1,5 @@
 import {
+  type ApiDeadLetter,
   type DeadLettersQuery,
   deadLettersPage,
   deadLettersQuery,
@@ -8,7 +9,14 @@ import {
   replayBody,
 } from '../../api/diagnosis/dead-letters.ts'
 import type { Problem } from '../../api/problems.ts'
-import { isLetterId } from '../../core/dead-letters/dead-letters.ts'
+import {
+  type DeadLetter,
+  isLetterId,
+  letterExpiresAt,
+  replayQueueOf,
+  typeOfQueue,
+} from '../../core/dead-letters/dead-letters.ts'
+import { defined } from '../../core/values/defined.ts'
 import {
   isAfterIn,
   listDeadLetters,
@@ -17,8 +25,9 @@ import {
 } from '../../runtime/dead-letters/dead-letters.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
-import { presentLetter } from '../present/dead-letters.ts'
+import { iso } from '../present/iso.ts'
 import { invalid, problem } from '../present/problems.ts'
+import { explainLetter } from '../why/explain-letter.ts'
 
 const DEFAULT_LIMIT = 20
 
@@ -127,4 +136,24 @@ function cursorOf(next: string | undefined): { readonly nextCursor?: string } {
 
 function refused(path: string, message: string): Answer {
   return answerProblem(invalid([{ path, message }]))
+}
+
+/** A dead letter as the API shows it: without its body, and with a sentence. */
+function presentLetter(letter: DeadLetter, now: number): ApiDeadLetter {
+  const { id, queue, subject, sentAt, arrivedAt, receives, bytes, error } = letter
+  return {
+    ...{ id, queue, kind: subject.kind },
+    ...namesIn(letter),
+    ...{ sentAt: iso(sentAt), arrivedAt: iso(arrivedAt), expiresAt: iso(letterExpiresAt(letter)) },
+    ...{ receives, bytes, replayable: replayQueueOf(letter) !== undefined },
+    ...defined({ error }),
+    ...explainLetter(letter, now),
+  }
+}
+
+function namesIn({ subject, queue }: DeadLetter): Pick<ApiDeadLetter, 'taskId' | 'canvasId' | 'type'> {
+  const taskId = 'taskId' in subject ? subject.taskId : undefined
+  const canvasId = subject.kind === 'canvas' ? subject.canvasId : undefined
+  const type = subject.kind === 'job' ? subject.type : typeOfQueue(queue)
+  return defined({ taskId, canvasId, type })
 }

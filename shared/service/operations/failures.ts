@@ -6,7 +6,7 @@ import {
 } from '../../api/diagnosis/failures.ts'
 import { FAILURES_SINCE_MS_MAX, HOUR_MS } from '../../core/failures/failures.ts'
 import { FAILURE_COUNTS_MAX, type FailureGroup, readFailures } from '../../runtime/failures/failures.ts'
-import { registeredNames } from '../../runtime/types/registered-names.ts'
+import { registeredNames } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { iso } from '../present/iso.ts'
 import { invalid } from '../present/problems.ts'

@@ -1,24 +1,32 @@
 import {
   type ActivityQuery,
   type AllCountsQuery,
+  type ApiMinute,
+  type ApiTypeActivity,
   activityPage,
   activityQuery,
   allCountsPage,
   allCountsQuery,
+  type LimitUsage,
   type LimitUsageQuery,
   limitUsage as limitUsageAnswer,
   limitUsageQuery,
 } from '../../api/diagnosis/load.ts'
+import {
+  ACTIVITY_KINDS,
+  type ActivityCount,
+  activityAddedUp,
+  latenessAt,
+} from '../../core/activity/activity.ts'
 import { isTypeName } from '../../core/rules/type-configuration.ts'
-import { firstMinute, readActivity } from '../../runtime/activity/activity.ts'
+import { firstMinute, readActivity, type TypeActivity } from '../../runtime/activity/activity.ts'
 import { sideBySide } from '../../runtime/kernel/side-by-side.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
-import { readLimitUsage } from '../../runtime/limits/limit-usage.ts'
+import { readLimitUsage, type TypeLimitUsage } from '../../runtime/limits/limit-usage.ts'
 import { countTasks } from '../../runtime/list/count-tasks.ts'
-import { registeredNames } from '../../runtime/types/registered-names.ts'
+import { registeredNames } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { pageByName } from '../page-by-name.ts'
-import { presentActivity, presentLimitUsage } from '../present/activity.ts'
 import { iso } from '../present/iso.ts'
 import { invalid } from '../present/problems.ts'
 import { unknownType, unknownTypes } from '../present/refusal-problems.ts'
@@ -107,4 +115,38 @@ async function handleLimits({ system, params, query }: Call<LimitUsageQuery, unk
   const { value, rateValue = value, concurrencyValue = value } = query
   const usage = await readLimitUsage(system, known, { rate: rateValue, concurrency: concurrencyValue })
   return { status: 200, body: presentLimitUsage(type, usage) }
+}
+
+/** The activity of a type as the API shows it. */
+function presentActivity({ type, minutes }: TypeActivity): ApiTypeActivity {
+  const [whole] = activityAddedUp(minutes.map(one => ({ ...one, minute: 0 })))
+  return { type, minutes: minutes.map(presentMinute), ...presentLateness(whole?.lateness ?? {}) }
+}
+
+function presentMinute({ minute, counts, lateness }: ActivityCount): ApiMinute {
+  const numbers = ACTIVITY_KINDS.map(kind => [kind, counts[kind] ?? 0])
+  return { at: iso(minute), ...Object.fromEntries(numbers), ...presentLateness(lateness) }
+}
+
+function presentLateness(lateness: ActivityCount['lateness']): Pick<ApiMinute, 'lateness'> {
+  const [p50Ms, p95Ms] = [latenessAt(lateness, 0.5), latenessAt(lateness, 0.95)]
+  return p50Ms === undefined || p95Ms === undefined ? {} : { lateness: { p50Ms, p95Ms } }
+}
+
+/** The usage of a type's limits as the API shows it. */
+function presentLimitUsage(type: string, { rate, concurrency }: TypeLimitUsage): LimitUsage {
+  return {
+    type,
+    ...(rate && { rate: presentRate(rate) }),
+    ...(concurrency && { concurrency: presentConcurrency(concurrency) }),
+  }
+}
+
+function presentRate({ nextSlotAt, ...limit }: NonNullable<TypeLimitUsage['rate']>) {
+  return { ...limit, ...(nextSlotAt !== undefined && { nextSlotAt: iso(nextSlotAt) }) }
+}
+
+function presentConcurrency({ holders, ...limit }: NonNullable<TypeLimitUsage['concurrency']>) {
+  const shown = holders?.map(({ taskId, since }) => ({ taskId, since: iso(since) }))
+  return { ...limit, ...(shown && { holders: shown }) }
 }

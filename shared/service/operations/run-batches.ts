@@ -13,13 +13,17 @@ import { cut } from '../../core/task/error.ts'
 import { endOfRequest } from '../../runtime/kernel/in-time.ts'
 import { sideBySideByName } from '../../runtime/kernel/side-by-side.ts'
 import { describeHead } from '../../runtime/read/read.ts'
-import { type Checked, checkRule } from '../check.ts'
-import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
+import { type Answer, answerProblem, type Call, type Checked, checkRule, operation } from '../operation.ts'
 import { presentHeartbeat } from '../present/claims.ts'
 import { invalid, problemOfError } from '../present/problems.ts'
 import { presentTask } from '../present/tasks.ts'
-import { finishRun, heartbeatRun, type RunUpdate } from '../requests/apply-run-update.ts'
-import { parseFinish, parseHeartbeat } from '../requests/parse-run-update.ts'
+import {
+  finishRun,
+  heartbeatRun,
+  parseFinish,
+  parseHeartbeat,
+  type RunUpdate,
+} from '../requests/apply-run-update.ts'
 
 const TASKS_AT_ONCE_MAX = 25
 

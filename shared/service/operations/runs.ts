@@ -12,8 +12,7 @@ import { describeHead } from '../../runtime/read/read.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { presentHeartbeat } from '../present/claims.ts'
 import { PRESENT_TASK, presentTask } from '../present/tasks.ts'
-import { finishRun, heartbeatRun } from '../requests/apply-run-update.ts'
-import { failureOf, releaseOf, successOf } from '../requests/parse-run-update.ts'
+import { failureOf, finishRun, heartbeatRun, releaseOf, successOf } from '../requests/apply-run-update.ts'
 
 /** A report about a run that is over is answered so. */
 const OVER =

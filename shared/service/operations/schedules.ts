@@ -7,6 +7,7 @@ import {
   pageQuery,
 } from '../../api/scalars.ts'
 import {
+  type ApiSchedule,
   type ScheduleBody,
   scheduleAnswer,
   scheduleBody,
@@ -14,8 +15,10 @@ import {
   triggerAnswer,
 } from '../../api/schedules.ts'
 import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
-import { SCHEDULE_TYPE } from '../../core/task/schedule-state.ts'
+import { editsOf } from '../../core/change/edits.ts'
+import { SCHEDULE_TYPE, type Timing } from '../../core/task/schedule-state.ts'
 import { taskId } from '../../core/task/task.ts'
+import { defined } from '../../core/values/defined.ts'
 import { isName } from '../../core/values/name.ts'
 import {
   pauseSchedule,
@@ -23,12 +26,17 @@ import {
   resumeSchedule,
   triggerSchedule,
 } from '../../runtime/schedule/operate-schedule.ts'
-import { listSchedules, readSchedule } from '../../runtime/schedule/read-schedules.ts'
+import {
+  listSchedules,
+  readSchedule,
+  type ScheduleDescription,
+} from '../../runtime/schedule/read-schedules.ts'
 import { putSchedule } from '../../runtime/schedule/schedule.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
+import { iso, isoOf } from '../present/iso.ts'
 import { invalid, problem } from '../present/problems.ts'
 import { publishProblem, staleProblem, unknownTypes } from '../present/refusal-problems.ts'
-import { presentSchedule } from '../present/schedules.ts'
+import { presentOperations } from '../present/tasks.ts'
 import { scheduleRequestOf } from '../requests/schedule-requests.ts'
 
 const DEFAULT_LIMIT = 20
@@ -206,4 +214,38 @@ function answerUnknown({ params }: OneCall<unknown>): Answer {
 /** Returns the id of the named schedule, or undefined when no schedule can have this name. */
 function idIn({ params: { name = '' } }: OneCall<unknown>): string | undefined {
   return isName(name, KEY_CHARACTERS_MAX) ? taskId(SCHEDULE_TYPE, name) : undefined
+}
+
+/** A described schedule as the API shows it. */
+function presentSchedule({ head, task, nextRunAt }: ScheduleDescription): ApiSchedule {
+  const { schedule, error, finishedAt } = head
+  return {
+    name: head.key,
+    ...presentTiming(schedule.timing),
+    ...defined({
+      missed: schedule.missed,
+      graceMs: schedule.graceMs,
+      task,
+      paused: schedule.paused,
+      lastRunAt: isoOf(schedule.lastRunAt),
+      nextRunAt: isoOf(nextRunAt),
+      lastError: error,
+      createdAt: iso(head.createdAt),
+      updatedAt: iso(head.updatedAt),
+      revision: editsOf(head),
+      finishedAt: isoOf(finishedAt),
+    }),
+    ...presentOperations(head),
+  }
+}
+
+function presentTiming(timing: Timing): Pick<ApiSchedule, 'cron' | 'timezone' | 'everyMs' | 'at'> {
+  switch (timing.kind) {
+    case 'cron':
+      return { cron: timing.cron, timezone: timing.timezone }
+    case 'every':
+      return { everyMs: timing.everyMs }
+    case 'at':
+      return { at: iso(timing.at) }
+  }
 }

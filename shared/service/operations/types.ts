@@ -3,7 +3,9 @@ import { pathOf } from '../../api/endpoints.ts'
 import type { Problem } from '../../api/problems.ts'
 import { type ExpectedRevision, expectedRevision, type PageQuery, pageQuery } from '../../api/scalars.ts'
 import {
+  type ApiType,
   countsAnswer,
+  type PausedType,
   type PurgeBody,
   pausedAnswer,
   purgeAnswer,
@@ -13,20 +15,21 @@ import {
   typeBody,
   typePage,
 } from '../../api/types.ts'
+import { editsOf } from '../../core/change/edits.ts'
 import { configurationProblems, isTypeName, typeNameProblems } from '../../core/rules/type-configuration.ts'
-import type { TaskType } from '../../core/types/task-type.ts'
+import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../../core/types/task-type.ts'
+import { withoutUser } from '../../core/types/webhook-url.ts'
 import { defined } from '../../core/values/defined.ts'
-import { PURGES_MAX, startPurge } from '../../runtime/jobs/start-purge.ts'
+import { PURGES_MAX, startPurge } from '../../runtime/jobs/sweep-purges.ts'
 import { countTasks } from '../../runtime/list/count-tasks.ts'
 import { pauseType, resumeType } from '../../runtime/types/pause-type.ts'
-import { registeredNames } from '../../runtime/types/registered-names.ts'
-import { type PutTypeOutcome, putType } from '../../runtime/types/types.ts'
+import { type PutTypeOutcome, putType, registeredNames } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { pageByName } from '../page-by-name.ts'
-import { iso } from '../present/iso.ts'
+import { iso, isoOf } from '../present/iso.ts'
 import { invalid, problem } from '../present/problems.ts'
 import { staleProblem, unknownType } from '../present/refusal-problems.ts'
-import { presentPaused, presentType } from '../present/types.ts'
+import { presentOperations } from '../present/tasks.ts'
 
 export const typeOperations = [
   operation({
@@ -209,4 +212,39 @@ function answerPut(type: TaskType, isCreated: boolean): Answer {
   return isCreated
     ? { status: 201, body, headers: { location: pathOf('getType', type.type) } }
     : { status: 200, body }
+}
+
+/** A task type as the API shows it, with the system's defaults filled in. */
+function presentType(type: TaskType): ApiType {
+  const { kind, defaults, limits, webhook, steps, onCancel, inputSchema } = type.configuration
+  return {
+    ...defined({
+      type: type.type,
+      kind,
+      defaults,
+      ordering: orderingOf(type),
+      limits,
+      shards: shardsOf(type.configuration),
+      events: type.configuration.events ?? false,
+      webhook: webhook && shownWebhook(webhook),
+      steps,
+      onCancel: kind === 'flow' ? (onCancel ?? 'undo') : undefined,
+      inputSchema,
+      paused: type.paused,
+      handlerSince: isoOf(type.handlerSince),
+      createdAt: iso(type.createdAt),
+      updatedAt: iso(type.updatedAt),
+      revision: editsOf(type),
+    }),
+    ...presentOperations(type),
+  }
+}
+
+/** The answer to a pause or the end of one. */
+function presentPaused(type: TaskType): PausedType {
+  return { type: type.type, paused: type.paused, revision: editsOf(type) }
+}
+
+function shownWebhook(webhook: WebhookSettings): WebhookSettings {
+  return webhook.url === undefined ? webhook : { ...webhook, url: withoutUser(webhook.url) }
 }

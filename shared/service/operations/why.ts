@@ -1,13 +1,17 @@
-import { type WhyQuery, whyAnswer, whyQuery } from '../../api/diagnosis/why.ts'
+import { type WhyAnswer, type WhyQuery, whyAnswer, whyQuery } from '../../api/diagnosis/why.ts'
+import { pathOf } from '../../api/endpoints.ts'
+import type { MemberFacts } from '../../core/status/why-facts.ts'
+import { defined } from '../../core/values/defined.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
-import { readWhy } from '../../runtime/why/why.ts'
-import { readWhyMember } from '../../runtime/why/why-member.ts'
+import { readWhy, readWhyMember, type Why } from '../../runtime/why/why.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
+import { iso, isoOf } from '../present/iso.ts'
 import { problem } from '../present/problems.ts'
 import { noSuchTask } from '../present/refusal-problems.ts'
 import { isTaskId } from '../requests/task-ids.ts'
-import { explainMember } from '../why/member.ts'
-import { presentWhy } from '../why/present-why.ts'
+import { explain } from '../why/explain.ts'
+import type { Explained } from '../why/explained.ts'
+import { countText } from '../why/words.ts'
 
 export const whyOperations = [
   operation({
@@ -46,4 +50,73 @@ function unpublishedMember(id: string) {
   if (!MEMBER_ID.test(id)) return noSuchTask(id)
   const hint = `if it is a member of a canvas that is not published yet, give canvasId in the query`
   return problem('not-found', `there is no task ${id}; ${hint}`)
+}
+
+/** The reason, the sentence and the next step of a member of a canvas that is not published. */
+export function explainMember({ id, canvasId, members, ended, state }: MemberFacts) {
+  const counted =
+    ended === undefined
+      ? ` of ${countText(members, 'member')}`
+      : `: ${ended} of ${countText(members, 'member')} have ended`
+  const read = `GET ${pathOf('getCanvas', canvasId)} shows its members.`
+  switch (state) {
+    case 'pending':
+      return {
+        status: 'pending' as const,
+        reason: 'canvas' as const,
+        sentence: `${id} waits for other members of ${canvasId}${counted}; it is published when those before it have ended.`,
+        next: `Nothing need be done. ${read}`,
+      }
+    case 'about-to-start':
+      return {
+        status: 'pending' as const,
+        reason: 'canvas' as const,
+        sentence: `${id} waits for no other member of ${canvasId}, and is about to be published${counted}.`,
+        next: `Nothing need be done: the sweeper publishes what was lost within some minutes. ${read}`,
+      }
+    case 'skipped':
+      return {
+        status: 'skipped' as const,
+        reason: 'skipped' as const,
+        sentence: `${id} never runs: a member of ${canvasId} before it failed, or it is for a failure that did not happen.`,
+        next: `Nothing need be done. ${read}`,
+      }
+    case 'cancelled':
+      return {
+        status: 'cancelled' as const,
+        reason: 'skipped' as const,
+        sentence: `${id} never runs: ${canvasId} was cancelled before it was published.`,
+        next: `Publish the canvas again if its work is still wanted. ${read}`,
+      }
+  }
+}
+
+/** Why a task waits, runs or has ended, as the API shows it. */
+function presentWhy(id: string, { status, reason, facts }: Why): WhyAnswer {
+  const why = explain(reason, facts)
+  const { sentence, next, since, until, holder, lastWorkerSeenAt, log, deadLetterId } = why
+  return {
+    id,
+    status,
+    reason,
+    sentence,
+    next,
+    ...defined({ since: isoOf(since), until: isoOf(until), holder }),
+    ...presentLimit(why),
+    ...presentQueue(why),
+    ...defined({ lastWorkerSeenAt: isoOf(lastWorkerSeenAt), log, deadLetterId }),
+  }
+}
+
+function presentLimit({ limit }: Explained): Pick<WhyAnswer, 'limit'> {
+  if (!limit) return {}
+  const { holders, ...rest } = limit
+  const shown = holders?.map(({ taskId, since }) => ({ taskId, since: iso(since) }))
+  return { limit: { ...rest, ...(shown && { holders: shown }) } }
+}
+
+function presentQueue({ queue }: Explained): Pick<WhyAnswer, 'queue'> {
+  if (!queue) return {}
+  const { oldestDueAt, ...rest } = queue
+  return { queue: { ...rest, ...defined({ oldestDueAt: isoOf(oldestDueAt) }) } }
 }

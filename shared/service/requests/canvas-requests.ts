@@ -6,7 +6,7 @@ import { isObject, joinPath } from '../../core/rules/rules.ts'
 import { type Json, jsonProblem } from '../../core/values/json.ts'
 import type { LeafRequest } from '../../runtime/canvas/canvas.ts'
 import type { CanvasRequest } from '../../runtime/canvas/publish-canvas.ts'
-import { checkRule } from '../check.ts'
+import { checkRule } from '../operation.ts'
 import { callbacksSizeProblem, fieldProblems, publishRequestOf, sizeProblem } from './publish-requests.ts'
 
 type ParsedCanvas =

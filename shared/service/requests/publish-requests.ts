@@ -10,7 +10,7 @@ import { type Json, jsonBytes } from '../../core/values/json.ts'
 import type { PatchRequest } from '../../runtime/operate/patch-task.ts'
 import { optionsIn, requestOfBody, timeOf } from '../../runtime/publish/request-of-body.ts'
 import type { PublishRequest } from '../../runtime/publish/resolve-publication.ts'
-import { check } from '../check.ts'
+import { check } from '../operation.ts'
 import { invalid } from '../present/problems.ts'
 
 /** Finds the problems that no rule expresses: fields that exclude each other, and bounds that depend on the time. */

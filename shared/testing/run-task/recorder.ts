@@ -1,5 +1,4 @@
-import type { DerivedBody } from '../../api/publish.ts'
-import { derivedBody } from '../../api/publish.ts'
+import { type DerivedBody, derivedBody } from '../../api/publish.ts'
 import { BatonError } from '../../core/errors.ts'
 import { taskId } from '../../core/task/task.ts'
 import { defined } from '../../core/values/defined.ts'
@@ -7,7 +6,7 @@ import type { Json } from '../../core/values/json.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 import { handlerContext } from '../../runtime/handler/handler.ts'
 import { createRunLog } from '../../runtime/handler/run-log.ts'
-import { check } from '../../service/check.ts'
+import { check } from '../../service/operation.ts'
 import type { RunTaskOptions } from './run-task.ts'
 
 /** A line that the handler has logged. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { systemClock } from '../../../shared/aws/machine.ts'
+import { systemClock } from '../../../shared/aws/environment.ts'
 import { holderIn, permitsIn, shardsOf } from '../../../shared/core/limits/held-permits.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { finish } from '../../../shared/core/run/finish.ts'

@@ -1,6 +1,6 @@
 import { UpdateCommand } from '@aws-sdk/lib-dynamodb'
 import { expect, it } from 'vitest'
-import { systemClock } from '../../../shared/aws/machine.ts'
+import { systemClock } from '../../../shared/aws/environment.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'

@@ -13,9 +13,8 @@ import { createMeter } from '../../../local/gateway/meter.ts'
 import { type SqsServer, startSqsServer } from '../../../local/stores/sqs-server.ts'
 import type { HeadReader } from '../../../shared/aws/dynamo/head/head-reader.ts'
 import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
-import { createSqsDeadLetterQueue } from '../../../shared/aws/sqs/dead-letter-queue.ts'
+import { createSqsDeadLetterQueue, createSqsResender } from '../../../shared/aws/sqs/dead-letter-queue.ts'
 import { queueOfLetter, readLetter } from '../../../shared/aws/sqs/letter-subject.ts'
-import { createSqsResender } from '../../../shared/aws/sqs/resender.ts'
 import {
   encodeCanvasLook,
   encodeDispatch,

@@ -1,8 +1,7 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { reachOf } from '../../../functions/guarded-fetch/address-reach.ts'
 import { isSuccess, textOf } from '../../../functions/guarded-fetch/answer.ts'
-import { systemResolver } from '../../../functions/guarded-fetch/checked-addresses.ts'
+import { reachOf, systemResolver } from '../../../functions/guarded-fetch/checked-addresses.ts'
 import { type GuardedCall, guardedFetch } from '../../../functions/guarded-fetch/guarded-fetch.ts'
 import { Fatal } from '../../../shared/signals.ts'
 

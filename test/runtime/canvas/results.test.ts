@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { contentOf } from '../../../shared/runtime/claim/content-of.ts'
+import { contentOf } from '../../../shared/runtime/claim/claimed-task.ts'
 import {
   aCanvasWorld,
   add,

@@ -4,7 +4,7 @@ import { cancel, recordCallbacksPublished } from '../../../shared/core/operate/o
 import { create } from '../../../shared/core/publish/publish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { countOutcomes } from '../../../shared/runtime/events/count-outcomes.ts'
+import { countOutcomes } from '../../../shared/runtime/events/events.ts'
 import { afterOf, aPublication, aTask, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aFlowTask, claimedBy, DONE, ended, failingFor } from '../../support/tasks/flow-life.ts'
 

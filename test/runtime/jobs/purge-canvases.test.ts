@@ -1,8 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { LoadedCanvas } from '../../../shared/runtime/canvas/canvas.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
-import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
-import { sweepPurges } from '../../../shared/runtime/jobs/sweep-purges.ts'
+import { startPurge, sweepPurges } from '../../../shared/runtime/jobs/sweep-purges.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aCanvasWorld,

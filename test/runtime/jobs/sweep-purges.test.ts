@@ -1,7 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
-import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
-import { sweepPurges } from '../../../shared/runtime/jobs/sweep-purges.ts'
+import { startPurge, sweepPurges } from '../../../shared/runtime/jobs/sweep-purges.ts'
 import { registerHandlerType } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { systemClock } from '../../../shared/aws/machine.ts'
+import { systemClock } from '../../../shared/aws/environment.ts'
 import { oneAtATime } from '../../../shared/runtime/limits/one-at-a-time.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 

@@ -1,6 +1,6 @@
 import { decodeTime } from 'ulid'
 import { expect, it } from 'vitest'
-import { systemChance } from '../../../shared/aws/machine.ts'
+import { systemChance } from '../../../shared/aws/environment.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { NOW } from '../../support/tasks/a-task.ts'
 

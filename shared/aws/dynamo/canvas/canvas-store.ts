@@ -1,8 +1,9 @@
-import type { CanvasStore } from '../../../ports/stores.ts'
+import { CHUNK_LEAVES } from '../../../core/canvas/chunks.ts'
+import type { CanvasEnds, CanvasName, CanvasStore } from '../../../ports/stores.ts'
 import { type BatchReader, readBatches } from '../batch-get.ts'
-import type { Documents } from '../documents.ts'
-import { assertKnownSchema } from '../stored-form.ts'
-import { addEnds, batchGetEnds, chunkFromItem, endsFromItem } from './canvas-requests.ts'
+import { type BatchGetRequest, type Documents, METERED, type UpdateRequest } from '../documents.ts'
+import { chunkOfEnds, ENDS_SORT_KEY, endsPartition } from '../keys.ts'
+import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 /** Stores the ends of canvases' members in a DynamoDB table with the keys of `keys.ts`. */
 export function createCanvasStore(
@@ -23,4 +24,61 @@ export function createCanvasStore(
       return new Map(different.map(chunk => [chunk, endsFromItem(byChunk.get(chunk), chunk)]))
     },
   }
+}
+
+/** Two sets: the leaves that succeeded, and those that ended otherwise. A leaf is stored as its number in its chunk: three bytes. */
+const ATTRIBUTES = { ok: 'ok', bad: 'bad' } as const
+
+/** Adds ends to a chunk and returns the whole chunk. No guard: adding a leaf again adds nothing. */
+export function addEnds(
+  table: string,
+  canvas: CanvasName,
+  chunk: number,
+  { ends, expiresAt }: { readonly ends: CanvasEnds; readonly expiresAt: number },
+): UpdateRequest {
+  const added = Object.values(ATTRIBUTES).filter(name => ends[name].length > 0)
+  const sets = added.map(name => [`:${name}`, new Set(ends[name].map(leaf => leaf % CHUNK_LEAVES))])
+  return {
+    ...METERED,
+    TableName: table,
+    Key: chunkKey(canvas, chunk),
+    UpdateExpression: [
+      'SET #v = :v, #ttl = :ttl',
+      ...(added.length > 0 ? [`ADD ${added.map(name => `#${name} :${name}`).join(', ')}`] : []),
+    ].join(' '),
+    ExpressionAttributeNames: {
+      '#v': 'v',
+      '#ttl': 'ttl',
+      ...Object.fromEntries(added.map(name => [`#${name}`, name])),
+    },
+    ExpressionAttributeValues: {
+      ':v': SCHEMA.v,
+      ':ttl': ttlSeconds(expiresAt),
+      ...Object.fromEntries(sets),
+    },
+    ReturnValues: 'ALL_NEW',
+  }
+}
+
+/** Reads at most 100 different chunks. Strongly consistent. */
+export function batchGetEnds(table: string, canvas: CanvasName, chunks: readonly number[]): BatchGetRequest {
+  const Keys = chunks.map(chunk => chunkKey(canvas, chunk))
+  return { ...METERED, RequestItems: { [table]: { Keys, ConsistentRead: true } } }
+}
+
+function chunkKey({ canvasId, born }: CanvasName, chunk: number) {
+  return { pk: endsPartition(canvasId, born, chunk), sk: ENDS_SORT_KEY }
+}
+
+export function chunkFromItem(item: Item): number {
+  return chunkOfEnds(String(item.pk))
+}
+
+export function endsFromItem(item: Item | undefined, chunk: number): CanvasEnds {
+  return { ok: leavesIn(item?.ok, chunk), bad: leavesIn(item?.bad, chunk) }
+}
+
+function leavesIn(set: unknown, chunk: number): number[] {
+  const numbers = set instanceof Set ? [...(set as Set<number>)] : []
+  return numbers.map(number => Number(number) + chunk * CHUNK_LEAVES).sort((a, b) => a - b)
 }

@@ -1,10 +1,17 @@
-import type { DeadLetter } from '../../../core/dead-letters/dead-letters.ts'
-import { lostMessageOf } from '../../../core/dead-letters/lost-message.ts'
+import { type DeadLetter, idsOfQueue, letterExpiresAt } from '../../../core/dead-letters/dead-letters.ts'
+import { type LostMessage, lostMessageOf } from '../../../core/dead-letters/lost-message.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { DeadLetterStore } from '../../../ports/stores.ts'
-import type { Documents } from '../documents.ts'
-import { assertKnownSchema, type Item } from '../stored-form.ts'
-import * as requests from './dead-letter-requests.ts'
+import {
+  type DeleteRequest,
+  type Documents,
+  type GetRequest,
+  METERED,
+  type PutRequest,
+  type QueryRequest,
+} from '../documents.ts'
+import { chunkSortKey, DEAD_LETTERS_PARTITION, LOST_MESSAGE_SORT_KEY, letterBodyPartition } from '../keys.ts'
+import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 type Settings = { readonly table: string; readonly clock: Pick<Clock, 'now'> }
 
@@ -13,36 +20,36 @@ export function createDeadLetterStore(documents: Documents, { table, clock }: Se
   const isKept = ({ expires }: Item) => (expires as number) > clock.now()
   return {
     put: async (letter, body) => {
-      const chunks = requests.chunksOf(body).map((text, chunk) => ({ chunk, text }))
-      for (const one of chunks) await documents.put(requests.putChunk(table, letter, one))
-      await documents.put(requests.putLetter(table, letter, body))
+      const chunks = chunksOf(body).map((text, chunk) => ({ chunk, text }))
+      for (const one of chunks) await documents.put(putChunk(table, letter, one))
+      await documents.put(putLetter(table, letter, body))
     },
     get: async id => {
-      const item = await documents.get(requests.getLetter(table, id))
+      const item = await documents.get(getLetter(table, id))
       if (!item || !isKept(item)) return undefined
       const body = await bodyOf(documents, table, item)
       return body === undefined ? undefined : { letter: letterFrom(item), body }
     },
     page: async query => {
-      const { items, next } = await documents.query(requests.queryLetters(table, query))
+      const { items, next } = await documents.query(queryLetters(table, query))
       const letters = items.filter(isKept).map(letterFrom)
       return { letters, ...(next && { next: next.sk as string }) }
     },
     remove: async letter => {
-      const item = await documents.get(requests.getLetter(table, letter.id))
+      const item = await documents.get(getLetter(table, letter.id))
       const lost = lostMessageOf(letter)
-      if (lost) await documents.delete(requests.deleteNote(table, lost.taskId, letter.id))
-      await documents.delete(requests.deleteLetter(table, letter.id))
+      if (lost) await documents.delete(deleteNote(table, lost.taskId, letter.id))
+      await documents.delete(deleteLetter(table, letter.id))
       for (let chunk = 0; chunk < Number(item?.chunks ?? 0); chunk++) {
-        await documents.delete(requests.deleteChunk(table, letter.messageId, chunk))
+        await documents.delete(deleteChunk(table, letter.messageId, chunk))
       }
     },
     note: async lost => {
-      await documents.put(requests.putNote(table, lost))
+      await documents.put(putNote(table, lost))
     },
     noteOf: async taskId => {
-      const item = await documents.get(requests.getNote(table, taskId))
-      return item && isKept(item) ? requests.noteFromItem(item) : undefined
+      const item = await documents.get(getNote(table, taskId))
+      return item && isKept(item) ? noteFromItem(item) : undefined
     },
   }
 }
@@ -59,9 +66,136 @@ async function bodyOf(documents: Documents, table: string, item: Item): Promise<
   const { messageId } = letterFrom(item)
   const texts: string[] = []
   for (let chunk = 0; chunk < Number(chunks); chunk++) {
-    const stored = await documents.get(requests.getChunk(table, messageId, chunk))
+    const stored = await documents.get(getChunk(table, messageId, chunk))
     if (!stored) return undefined
     texts.push(stored.body as string)
   }
   return texts.join('')
+}
+
+/** Requests about dead letters, their bodies and their notes. */
+
+/** Bodies up to this length stand in the letter's own item, so that a list reads at most some 3 KB for each letter. */
+const INLINE_CHARACTERS_MAX = 2_000
+/** A character takes up to 3 bytes, and an item at most 400 KB. Source: DynamoDB quotas. */
+const CHUNK_CHARACTERS_MAX = 120_000
+
+/** Cuts a body into chunks. No chunk ends within a surrogate pair, which DynamoDB could not store. */
+function chunksOf(body: string): string[] {
+  if (body.length <= INLINE_CHARACTERS_MAX) return []
+  const chunks: string[] = []
+  for (let at = 0; at < body.length; ) {
+    const end = at + CHUNK_CHARACTERS_MAX
+    const isWithinPair = /[\ud800-\udbff]/.test(body.charAt(end - 1)) && end < body.length
+    const chunk = body.slice(at, isWithinPair ? end - 1 : end)
+    chunks.push(chunk)
+    at += chunk.length
+  }
+  return chunks
+}
+
+/** Writes a letter. No guard: a message that arrives again is the same letter. */
+function putLetter(table: string, letter: DeadLetter, body: string): PutRequest {
+  const expires = letterExpiresAt(letter)
+  const chunks = chunksOf(body).length
+  const Item = {
+    ...{ pk: DEAD_LETTERS_PARTITION, sk: letter.id, ...SCHEMA, expires, ttl: ttlSeconds(expires) },
+    json: JSON.stringify(letter),
+    ...(chunks > 0 ? { chunks } : { body }),
+  }
+  return { ...METERED, TableName: table, Item }
+}
+
+/** Writes one chunk of a body. It lives as long as its letter. */
+function putChunk(
+  table: string,
+  letter: DeadLetter,
+  { chunk, text }: { readonly chunk: number; readonly text: string },
+): PutRequest {
+  const key = { pk: letterBodyPartition(letter.messageId), sk: chunkSortKey(chunk) }
+  const Item = { ...key, ...SCHEMA, body: text, ttl: ttlSeconds(letterExpiresAt(letter)) }
+  return { ...METERED, TableName: table, Item }
+}
+
+/** Reads a letter. Strongly consistent. */
+function getLetter(table: string, id: string): GetRequest {
+  const Key = { pk: DEAD_LETTERS_PARTITION, sk: id }
+  return { ...METERED, TableName: table, Key, ConsistentRead: true }
+}
+
+/** Reads one chunk. Strongly consistent. */
+function getChunk(table: string, messageId: string, chunk: number): GetRequest {
+  const Key = { pk: letterBodyPartition(messageId), sk: chunkSortKey(chunk) }
+  return { ...METERED, TableName: table, Key, ConsistentRead: true }
+}
+
+/** Reads letters in descending order of their ids. Eventually consistent. */
+function queryLetters(
+  table: string,
+  query: { readonly queue?: string; readonly after?: string; readonly limit: number },
+): QueryRequest {
+  const { queue, after, limit } = query
+  const ofQueue = queue !== undefined
+  return {
+    ...METERED,
+    TableName: table,
+    KeyConditionExpression: ofQueue ? '#pk = :pk AND begins_with(#sk, :ids)' : '#pk = :pk',
+    ExpressionAttributeNames: { '#pk': 'pk', ...(ofQueue && { '#sk': 'sk' }) },
+    ExpressionAttributeValues: {
+      ':pk': DEAD_LETTERS_PARTITION,
+      ...(ofQueue && { ':ids': idsOfQueue(queue) }),
+    },
+    ScanIndexForward: false,
+    Limit: limit,
+    ...(after !== undefined && { ExclusiveStartKey: { pk: DEAD_LETTERS_PARTITION, sk: after } }),
+  }
+}
+
+/** Deletes a letter. No guard: a repeated deletion changes nothing. */
+function deleteLetter(table: string, id: string): DeleteRequest {
+  return { ...METERED, TableName: table, Key: { pk: DEAD_LETTERS_PARTITION, sk: id } }
+}
+
+/** Deletes one chunk. No guard: a repeated deletion changes nothing. */
+function deleteChunk(table: string, messageId: string, chunk: number): DeleteRequest {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: { pk: letterBodyPartition(messageId), sk: chunkSortKey(chunk) },
+  }
+}
+
+/** Writes the note beside a task. No guard: the last note wins, and a note for another revision is void. */
+function putNote(table: string, lost: LostMessage): PutRequest {
+  const { taskId, born, revision, letterId, kind, at, receives, expiresAt } = lost
+  const Item = {
+    ...{ pk: taskId, sk: LOST_MESSAGE_SORT_KEY, ...SCHEMA, born, rev: revision, at, receives },
+    ...{ letter: letterId, kind, expires: expiresAt, ttl: ttlSeconds(expiresAt) },
+  }
+  return { ...METERED, TableName: table, Item }
+}
+
+/** Reads the note beside a task. Eventually consistent. */
+function getNote(table: string, taskId: string): GetRequest {
+  return { ...METERED, TableName: table, Key: { pk: taskId, sk: LOST_MESSAGE_SORT_KEY } }
+}
+
+/** Deletes the note beside a task. Guard: it is the note of this letter. */
+function deleteNote(table: string, taskId: string, letterId: string): DeleteRequest {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: { pk: taskId, sk: LOST_MESSAGE_SORT_KEY },
+    ConditionExpression: '#letter = :letter',
+    ExpressionAttributeNames: { '#letter': 'letter' },
+    ExpressionAttributeValues: { ':letter': letterId },
+  }
+}
+
+function noteFromItem({ pk, born, rev, letter, kind, at, receives, expires }: Item): LostMessage {
+  return {
+    ...{ taskId: pk as string, born: born as string, revision: rev as number, letterId: letter as string },
+    ...{ kind: kind as LostMessage['kind'], at: at as number, receives: receives as number },
+    expiresAt: expires as number,
+  }
 }

@@ -1,14 +1,8 @@
-import type { TurnStore } from '../../../ports/stores.ts'
-import type { Documents } from '../documents.ts'
-import {
-  advanceTurns,
-  frontFromItem,
-  getFront,
-  getTurns,
-  joinTurns,
-  noteFront,
-  turnsFromItem,
-} from './turn-requests.ts'
+import { SCHEMA_VERSION } from '../../../core/bounds.ts'
+import type { JoinedFrom, TenantTurns, TurnStore } from '../../../ports/stores.ts'
+import { type Documents, type GetRequest, METERED, type UpdateRequest } from '../documents.ts'
+import { FRONT_SORT_KEY, frontPartition, TURNS_SORT_KEY, turnsPartition } from '../keys.ts'
+import { assertKnownSchema, type Item, ttlSeconds } from '../stored-form.ts'
 
 /** Stores the turns of tenants in a DynamoDB table with the keys of `keys.ts`. */
 export function createTurnStore(documents: Documents, { table }: { readonly table: string }): TurnStore {
@@ -27,4 +21,92 @@ export function createTurnStore(documents: Documents, { table }: { readonly tabl
       await documents.update(noteFront(table, line, turn, expiresAt))
     },
   }
+}
+
+const NOTHING_THERE = 'attribute_not_exists(#last)'
+const LAST_IS_BEFORE_FRONT = '#last < :front'
+const JOINED_BEYOND = '#joined > :far'
+const NONE_NOTED = 'attribute_not_exists(#turn)'
+const NOTED_BEFORE = '#turn < :turn'
+const JOINED_BY_OR = ' OR '
+
+function turnsKey(name: string) {
+  return { pk: turnsPartition(name), sk: TURNS_SORT_KEY }
+}
+
+function frontKey(line: string) {
+  return { pk: frontPartition(line), sk: FRONT_SORT_KEY }
+}
+
+/** Reads the turns of a tenant. Eventually consistent. */
+export function getTurns(table: string, name: string): GetRequest {
+  return { ...METERED, TableName: table, Key: turnsKey(name) }
+}
+
+/** Reserves turns after the last one. No guard: a repeated request only wastes turns. */
+export function advanceTurns(table: string, name: string, count: number, expiresAt: number): UpdateRequest {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: turnsKey(name),
+    UpdateExpression: 'SET #v = :v, #ttl = :ttl ADD #last :count',
+    ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#last': 'last' },
+    ExpressionAttributeValues: { ':v': SCHEMA_VERSION, ':ttl': ttlSeconds(expiresAt), ':count': count },
+    ReturnValues: 'ALL_NEW',
+  }
+}
+
+/** Reserves turns from the front on. Guard: no turn at the front or after it is reserved, or the tenant joined beyond `far`. */
+export function joinTurns(
+  table: string,
+  name: string,
+  { front, count, far }: JoinedFrom,
+  expiresAt: number,
+): UpdateRequest {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: turnsKey(name),
+    UpdateExpression: 'SET #v = :v, #ttl = :ttl, #last = :last, #joined = :front',
+    ConditionExpression: [NOTHING_THERE, LAST_IS_BEFORE_FRONT, JOINED_BEYOND].join(JOINED_BY_OR),
+    ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#last': 'last', '#joined': 'joined' },
+    ExpressionAttributeValues: {
+      ':v': SCHEMA_VERSION,
+      ':ttl': ttlSeconds(expiresAt),
+      ':last': front + count - 1,
+      ':front': front,
+      ':far': far,
+    },
+    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
+  }
+}
+
+export function turnsFromItem(item: Item | undefined): TenantTurns | undefined {
+  if (!item) return undefined
+  assertKnownSchema(item)
+  return { last: item.last as number, joined: (item.joined as number | undefined) ?? 0 }
+}
+
+/** Reads the front of a line. Eventually consistent. */
+export function getFront(table: string, line: string): GetRequest {
+  return { ...METERED, TableName: table, Key: frontKey(line) }
+}
+
+/** Notes the front of a line. Guard: the noted turn, if any, is earlier. */
+export function noteFront(table: string, line: string, turn: number, expiresAt: number): UpdateRequest {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: frontKey(line),
+    UpdateExpression: 'SET #v = :v, #ttl = :ttl, #turn = :turn',
+    ConditionExpression: [NONE_NOTED, NOTED_BEFORE].join(JOINED_BY_OR),
+    ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#turn': 'turn' },
+    ExpressionAttributeValues: { ':v': SCHEMA_VERSION, ':ttl': ttlSeconds(expiresAt), ':turn': turn },
+  }
+}
+
+export function frontFromItem(item: Item | undefined): number | undefined {
+  if (!item) return undefined
+  assertKnownSchema(item)
+  return item.turn as number
 }

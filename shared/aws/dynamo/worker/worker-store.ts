@@ -1,10 +1,19 @@
-import type { Worker } from '../../../core/worker/worker.ts'
+import type { WorkerChange } from '../../../core/events/events.ts'
+import { WORKER_LIFE_MS, type Worker } from '../../../core/worker/worker.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { WorkerStore } from '../../../ports/stores.ts'
-import type { Documents } from '../documents.ts'
-import { workerFromItem } from '../side-items.ts'
+import type { AttributeValue } from '../attribute-values.ts'
+import {
+  type DeleteRequest,
+  type Documents,
+  type GetRequest,
+  METERED,
+  type PutRequest,
+  type QueryRequest,
+} from '../documents.ts'
+import { WORKERS_PARTITION } from '../keys.ts'
+import { workerFromItem, workerItem } from '../side-items.ts'
 import type { Item } from '../stored-form.ts'
-import { deleteSilentWorker, deleteWorker, getWorker, listWorkers, putWorker } from './worker-requests.ts'
 
 /** Registers workers in a DynamoDB table with the keys of `keys.ts`. */
 export function createWorkerStore(
@@ -55,4 +64,104 @@ async function dropIfSilent(documents: Documents, table: string, item: Item): Pr
   const workerId = item.sk as string
   const request = deleteSilentWorker(table, workerId, item.seen as number)
   return (await documents.delete(request)).isWritten ? [workerId] : []
+}
+
+const NOTHING_THERE = 'attribute_not_exists(#pk)'
+const SAME_START = '#started = :started'
+const STARTED_NO_LATER = '#started <= :started'
+const OTHER_KIND = '#kind <> :kind'
+const GONE = '#seen <= :gone'
+const SEEN_LAST = '#seen = :seen'
+
+/**
+ * Records a worker. Guard: of two standalone workers with one id, the one that started first is about to stop. It does not replace the
+ * record of the other, unless the other is gone.
+ */
+export function putWorker(table: string, worker: Worker): PutRequest {
+  const put = { ...METERED, TableName: table, Item: workerItem(worker) }
+  if (worker.kind !== 'standalone') return put
+  return {
+    ...put,
+    ConditionExpression: [NOTHING_THERE, STARTED_NO_LATER, OTHER_KIND, GONE].join(' OR '),
+    ExpressionAttributeNames: { '#pk': 'pk', '#started': 'started', '#kind': 'kind', '#seen': 'seen' },
+    ExpressionAttributeValues: {
+      ':started': worker.startedAt,
+      ':kind': worker.kind,
+      ':gone': worker.lastSeen - WORKER_LIFE_MS,
+    },
+  }
+}
+
+/** Removes a worker. Guard: the stored worker is this one, not a later one of the same id. */
+export function deleteWorker(
+  table: string,
+  { workerId, startedAt }: Pick<Worker, 'workerId' | 'startedAt'>,
+): DeleteRequest {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: workerKey(workerId),
+    ConditionExpression: SAME_START,
+    ExpressionAttributeNames: { '#started': 'started' },
+    ExpressionAttributeValues: { ':started': startedAt },
+  }
+}
+
+/** Removes a silent worker. Guard: it has shown no sign of life since it was read. */
+export function deleteSilentWorker(table: string, workerId: string, lastSeen: number): DeleteRequest {
+  return {
+    ...METERED,
+    TableName: table,
+    Key: workerKey(workerId),
+    ConditionExpression: SEEN_LAST,
+    ExpressionAttributeNames: { '#seen': 'seen' },
+    ExpressionAttributeValues: { ':seen': lastSeen },
+  }
+}
+
+/** Reads a worker. Strongly consistent. */
+export function getWorker(table: string, workerId: string): GetRequest {
+  return { ...METERED, TableName: table, Key: workerKey(workerId), ConsistentRead: true }
+}
+
+function workerKey(workerId: string) {
+  return { pk: WORKERS_PARTITION, sk: workerId }
+}
+
+/** Reads all workers by id, from `start` on. Strongly consistent. */
+export function listWorkers(table: string, start?: Item): QueryRequest {
+  return {
+    ...METERED,
+    TableName: table,
+    KeyConditionExpression: '#pk = :workers',
+    ExpressionAttributeNames: { '#pk': 'pk' },
+    ExpressionAttributeValues: { ':workers': WORKERS_PARTITION },
+    ConsistentRead: true,
+    ...(start && { ExclusiveStartKey: start }),
+  }
+}
+
+/** The members of a stream record that this file reads. `ApproximateCreationDateTime` is in seconds since the epoch. */
+type StreamRecord = {
+  readonly eventName?: string | undefined
+  readonly dynamodb?:
+    | {
+        readonly Keys?: Readonly<Record<string, AttributeValue>> | undefined
+        readonly NewImage?: Readonly<Record<string, AttributeValue>> | undefined
+        readonly SequenceNumber?: string | undefined
+        readonly ApproximateCreationDateTime?: number | undefined
+      }
+    | undefined
+}
+
+/** The change that a record shows: a worker joined or left the registry. Undefined for all other records, such as a sign of life. */
+export function workerChangeIn({ eventName, dynamodb = {} }: StreamRecord): WorkerChange | undefined {
+  const { Keys, NewImage, SequenceNumber: position = '', ApproximateCreationDateTime = 0 } = dynamodb
+  const workerId = Keys?.sk?.S
+  if (Keys?.pk?.S !== WORKERS_PARTITION || workerId === undefined) return undefined
+  if (eventName === 'INSERT') {
+    return { type: 'worker.joined', workerId, at: Number(NewImage?.seen?.N ?? 0), position }
+  }
+  if (eventName !== 'REMOVE') return undefined
+  return { type: 'worker.left', workerId, at: Math.round(ApproximateCreationDateTime * 1_000), position }
 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { systemClock } from '../../../../shared/aws/machine.ts'
+import { systemClock } from '../../../../shared/aws/environment.ts'
 import { create } from '../../../../shared/core/publish/publish.ts'
 import { cancelTask, removeTask } from '../../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../../shared/runtime/operate/patch-task.ts'

@@ -52,7 +52,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'an answer of why lacks the status',
-    'shared/service/why/present-why.ts',
+    'shared/service/operations/why.ts',
     '    id,\n    status,\n    reason,',
     '    id,\n    status: undefined as never,\n    reason,',
   ),
