@@ -1,5 +1,5 @@
-import { createActivityMeter } from '../shared/runtime/activity/activity.ts'
 import { createEventPublisher } from '../shared/runtime/events/events.ts'
+import { createActivityMeter } from '../shared/runtime/statistics/activity.ts'
 import { composeHeadReader, flushMetrics } from './compose/compose.ts'
 import { composeEventSystem } from './compose/compose-events.ts'
 import { composePlanningSystem } from './compose/compose-timers.ts'

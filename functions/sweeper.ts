@@ -1,4 +1,4 @@
-import { collectDeadLetters } from '../shared/runtime/dead-letters/dead-letters.ts'
+import { collectDeadLetters } from '../shared/runtime/operate/dead-letters.ts'
 import type { SweepReport } from '../shared/runtime/repair/repair.ts'
 import { sweep } from '../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../shared/runtime/sweep/sweep-round.ts'

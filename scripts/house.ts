@@ -156,7 +156,10 @@ function reachedFrom(file: string, importsOf: ReadonlyMap<string, readonly strin
 /** Folders that hold one file and no folder. */
 export function singleFileFolders(files: readonly string[]): string[] {
   const byFolder = Map.groupBy(files, file => posix.dirname(file))
-  return [...byFolder].filter(([, { length }]) => length === 1).map(([folder]) => folder)
+  const hasFolders = (folder: string) => [...byFolder.keys()].some(other => other.startsWith(`${folder}/`))
+  return [...byFolder]
+    .filter(([folder, { length }]) => length === 1 && !hasFolders(folder))
+    .map(([folder]) => folder)
 }
 
 function report(all: readonly FileCounts[], within: string | undefined): string {

@@ -20,7 +20,7 @@ const FILE_LINES_MAX = 300
 /** Files that are public entries: they may consist of re-exports alone. */
 const ENTRIES = [
   'shared/index.ts',
-  'shared/schemas/index.ts',
+  'shared/http-entry.ts',
   'shared/api/index.ts',
   'shared/aws-entry.ts',
   'shared/testing/index.ts',
@@ -73,7 +73,7 @@ describe('clock, chance and environment', () => {
       'shared/aws/',
       'shared/testing/world/timeline.ts',
       'shared/testing/world/activity.ts',
-      'shared/testing/deployed/',
+      'shared/testing/system/deployed-system.ts',
       'shared/testing/run-task/recorder.ts',
       'shared/worker/isolation/',
     ],

@@ -1,4 +1,4 @@
-import { createActivityStore } from '../../shared/aws/dynamo/activity/activity-store.ts'
+import { createActivityStore } from '../../shared/aws/dynamo/stores/activity-store.ts'
 import { systemOfEnvironment } from '../../shared/aws/environment.ts'
 import { createDocuments } from '../../shared/aws/system.ts'
 import type { ActivityStore } from '../../shared/ports/stores.ts'

@@ -1,6 +1,6 @@
 import { SQSClient } from '@aws-sdk/client-sqs'
-import { createDeadLetterStore } from '../../shared/aws/dynamo/dead-letters/dead-letter-store.ts'
 import { createTaskCodec } from '../../shared/aws/dynamo/head/task-codec.ts'
+import { createDeadLetterStore } from '../../shared/aws/dynamo/stores/dead-letter-store.ts'
 import { requiredVariable, systemClock, systemOfEnvironment } from '../../shared/aws/environment.ts'
 import { withConnectionQueue } from '../../shared/aws/requests.ts'
 import { createSqsDeadLetterQueue, createSqsResender } from '../../shared/aws/sqs/dead-letter-queue.ts'

@@ -1,7 +1,7 @@
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge'
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { requiredVariable } from '../../shared/aws/environment.ts'
-import { createEventBridge } from '../../shared/aws/eventbridge/events.ts'
+import { createEventBridge } from '../../shared/aws/event-bus.ts'
 import { withConnectionQueue } from '../../shared/aws/requests.ts'
 import { createLateEventQueue } from '../../shared/aws/sqs/late-event-queue.ts'
 import type { EventSystem } from '../../shared/runtime/events/publish-late-events.ts'

@@ -1,7 +1,7 @@
 import { SchedulerClient } from '@aws-sdk/client-scheduler'
 import { requiredVariable, systemClock } from '../../shared/aws/environment.ts'
+import { createFarTimers } from '../../shared/aws/far-timers.ts'
 import { withConnectionQueue } from '../../shared/aws/requests.ts'
-import { createFarTimers } from '../../shared/aws/scheduler/far-timers.ts'
 import { encodeMinute } from '../../shared/aws/sqs/wire.ts'
 import type { PlanningSystem } from '../../shared/runtime/kernel/system.ts'
 import { composeSystem } from './compose.ts'

@@ -75,7 +75,7 @@ const MAIN_PACKAGE: Package = {
     './worker': 'shared/worker/create-worker.ts',
     './cdk': 'infra/index.ts',
     './testing': 'shared/testing/index.ts',
-    './http': 'shared/schemas/index.ts',
+    './http': 'shared/http-entry.ts',
   },
   bin: { baton: 'cli/program/baton.ts' },
   inBrowsers: { '.': 'shared/browser.js' },

@@ -7,7 +7,7 @@ import type { System } from '../runtime/kernel/system.ts'
 import { createHeadReader } from './dynamo/head/head-reader.ts'
 import { transactEntries } from './dynamo/head/transact-entries.ts'
 import type { TransactEntry } from './dynamo/head/transact-entry.ts'
-import { storesOn } from './dynamo/stores.ts'
+import { storesOn } from './dynamo/stores/stores.ts'
 import { systemChance, systemClock } from './environment.ts'
 import { type AwsSettings, createDocuments, newWriteId } from './system.ts'
 

@@ -4,14 +4,14 @@
  * when its service does not answer.
  */
 
-import type { ActivityCount } from '../core/activity/activity.ts'
 import type { BodyWrite, Change } from '../core/change/change.ts'
 import type { DeadLetter } from '../core/dead-letters/dead-letters.ts'
 import type { LostMessage } from '../core/dead-letters/lost-message.ts'
-import type { FailureCount } from '../core/failures/failures.ts'
 import type { HeldPermits, Holder } from '../core/limits/held-permits.ts'
 import type { Line, LineNote, StoredLineNote } from '../core/limits/line.ts'
 import type { SlotLog, StoredSlotLog } from '../core/limits/slots.ts'
+import type { ActivityCount } from '../core/statistics/activity.ts'
+import type { FailureCount } from '../core/statistics/failures.ts'
 import type { Head } from '../core/task/head.ts'
 import type { EndedRun } from '../core/task/runs.ts'
 import type { TaskType } from '../core/types/task-type.ts'

@@ -1,4 +1,4 @@
-import { createDeployedSystem, type DeployedSettings } from './deployed/deployed-system.ts'
+import { createDeployedSystem, type DeployedSettings } from './system/deployed-system.ts'
 import { createMemorySystem } from './system/memory-system.ts'
 import type { MemorySettings } from './system/settings.ts'
 import type { DeployedTestSystem, TestSystem } from './system/test-system.ts'

@@ -2,7 +2,7 @@
  * Dead letters: messages that a queue, the table's stream or EventBridge Scheduler has given up.
  *
  * All of them arrive in one dead-letter queue. The sweeper empties it every minute into the table, where callers list them and send
- * them again (`runtime/dead-letters/`). A lost message loses no task: the table says what must happen, and the sweeper replaces the
+ * them again (`runtime/operate/dead-letters.ts`). A lost message loses no task: the table says what must happen, and the sweeper replaces the
  * message. A dead letter says that something is wrong, and sending it again saves the wait for the sweeper.
  *
  * This file says what a dead letter is and which of them can be sent again. `why/explain-letter.ts` writes its sentences. `lost-message.ts`

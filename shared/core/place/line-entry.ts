@@ -1,6 +1,6 @@
-import { type FairLine, fairLineOf, tenantOf, turnAt, turnOrder } from '../fair/fair.ts'
 import { isSamePiece } from '../task/piece.ts'
 import type { Task } from '../task/task.ts'
+import { type FairLine, fairLineOf, tenantOf, turnAt, turnOrder } from './fair.ts'
 import { readyPlaceOf } from './place.ts'
 import { isLimitPlace } from './place-names.ts'
 

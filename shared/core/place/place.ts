@@ -10,7 +10,6 @@
  */
 
 import { QUEUE_DELAY_MS_MAX } from '../bounds.ts'
-import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder } from '../fair/fair.ts'
 import { type Head, isTask } from '../task/head.ts'
 import type { HeadFields, Place, View } from '../task/head-fields.ts'
 import { isTakenInOrder, workOf } from '../task/piece.ts'
@@ -22,6 +21,7 @@ import { defined } from '../values/defined.ts'
 import { hash32 } from '../values/hash.ts'
 import { orderNumber } from '../values/order-number.ts'
 import { workOrder } from './claim-order.ts'
+import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder } from './fair.ts'
 import {
   isLimitPlace,
   limitPlace,

@@ -7,7 +7,7 @@ import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { Log, MetricName, Metrics } from '../../ports/machine.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
-import { type Batch, countableChanges } from '../stream/stream.ts'
+import { type Batch, countableChanges } from '../stream.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 import { type EventSystem, postponeEvents, publishOrLog, RETRY_S_MIN } from './publish-late-events.ts'
 

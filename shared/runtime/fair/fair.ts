@@ -1,5 +1,5 @@
 import { type Change, isOfTask } from '../../core/change/change.ts'
-import { turnAt } from '../../core/fair/fair.ts'
+import { turnAt } from '../../core/place/fair.ts'
 import { type LineEntry, lineEntry, movedToTurn } from '../../core/place/line-entry.ts'
 import { type TaskType, withTenants } from '../../core/types/task-type.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'

@@ -1,5 +1,5 @@
 import { BatonError } from '../../core/errors.ts'
-import { lineName } from '../../core/fair/fair.ts'
+import { lineName } from '../../core/place/fair.ts'
 import type { LineEntry } from '../../core/place/line-entry.ts'
 import type { TenantTurns } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'

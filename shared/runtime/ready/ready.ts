@@ -3,7 +3,7 @@
  * the indexes; `merge-ranges.ts` merges several partitions into one order. It also says which dispatches are tickets.
  */
 
-import { tenantOf } from '../../core/fair/fair.ts'
+import { tenantOf } from '../../core/place/fair.ts'
 import { readyPlace } from '../../core/place/place-names.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'

@@ -1,7 +1,7 @@
 import { LOOK_SLACK_MS, MESSAGE_LIFE_MS } from '../../core/bounds.ts'
-import { plan } from '../../core/plan/plan.ts'
 import { isTakenInOrder, workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
+import { plan } from '../../core/wake/plan.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { isBehindLine } from '../limits/line.ts'

@@ -1,6 +1,6 @@
 import { isItemFault } from '../../core/errors.ts'
-import { type Planned, planned } from '../../core/plan/plan.ts'
 import type { Task } from '../../core/task/task.ts'
+import { type Planned, planned } from '../../core/wake/plan.ts'
 import type { Marker } from '../../core/worker/worker.ts'
 import type { Chance } from '../../ports/machine.ts'
 import { failureOf, type PlanFailure } from '../kernel/isolate-faults.ts'

@@ -17,13 +17,13 @@ import {
   typeOfQueue,
 } from '../../core/dead-letters/dead-letters.ts'
 import { defined } from '../../core/values/defined.ts'
+import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import {
   isAfterIn,
   listDeadLetters,
   type Replayed,
   replayDeadLetters,
-} from '../../runtime/dead-letters/dead-letters.ts'
-import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
+} from '../../runtime/operate/dead-letters.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { iso } from '../present/iso.ts'
 import { invalid, problem } from '../present/problems.ts'

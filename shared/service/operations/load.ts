@@ -12,18 +12,18 @@ import {
   limitUsage as limitUsageAnswer,
   limitUsageQuery,
 } from '../../api/diagnosis/load.ts'
+import { isTypeName } from '../../core/rules/type-configuration.ts'
 import {
   ACTIVITY_KINDS,
   type ActivityCount,
   activityAddedUp,
   latenessAt,
-} from '../../core/activity/activity.ts'
-import { isTypeName } from '../../core/rules/type-configuration.ts'
-import { firstMinute, readActivity, type TypeActivity } from '../../runtime/activity/activity.ts'
+} from '../../core/statistics/activity.ts'
 import { sideBySide } from '../../runtime/kernel/side-by-side.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readLimitUsage, type TypeLimitUsage } from '../../runtime/limits/limit-usage.ts'
 import { countTasks } from '../../runtime/list/count-tasks.ts'
+import { firstMinute, readActivity, type TypeActivity } from '../../runtime/statistics/activity.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { pageByName } from '../page-by-name.ts'

@@ -1,7 +1,7 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
-import { createTypeStore } from '../../../shared/aws/dynamo/types/type-store.ts'
+import { createTypeStore } from '../../../shared/aws/dynamo/stores/type-store.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
-import { plan } from '../../../shared/core/plan/plan.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
@@ -10,6 +9,7 @@ import { attempts } from '../../../shared/core/task/attempts.ts'
 import { idempotencyKey, pieceOf, workOf } from '../../../shared/core/task/piece.ts'
 import { resultOf } from '../../../shared/core/task/result.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { plan } from '../../../shared/core/wake/plan.ts'
 import { aFlow, afterOf, BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aFlowTask,

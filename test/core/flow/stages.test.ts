@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { restart } from '../../../shared/core/operate/restart.ts'
-import { plan } from '../../../shared/core/plan/plan.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { update } from '../../../shared/core/publish/update.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
@@ -11,6 +10,7 @@ import { attempts } from '../../../shared/core/task/attempts.ts'
 import { idempotencyKey } from '../../../shared/core/task/piece.ts'
 import { lastSuccess, resultOf } from '../../../shared/core/task/result.ts'
 import { successes, type Task } from '../../../shared/core/task/task.ts'
+import { plan } from '../../../shared/core/wake/plan.ts'
 import {
   afterOf,
   aPublication,

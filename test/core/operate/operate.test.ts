@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { TOMBSTONE_MS } from '../../../shared/core/bounds.ts'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
-import { plan } from '../../../shared/core/plan/plan.ts'
 import { create, isGone } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { look } from '../../../shared/core/wake/look.ts'
+import { plan } from '../../../shared/core/wake/plan.ts'
 import {
   afterOf,
   anEndedRun,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { turnOrder } from '../../../shared/core/fair/fair.ts'
 import { endWait, joinLine } from '../../../shared/core/limits/wait.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
+import { turnOrder } from '../../../shared/core/place/fair.ts'
 import { lineEntry, movedToTurn } from '../../../shared/core/place/line-entry.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { update } from '../../../shared/core/publish/update.ts'

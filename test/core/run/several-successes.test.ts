@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { LOOK_SLACK_MS } from '../../../shared/core/bounds.ts'
 import { eventsOf } from '../../../shared/core/events/events.ts'
-import { plan } from '../../../shared/core/plan/plan.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import { endOfComplete, isComplete } from '../../../shared/core/run/several-successes.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
 import { successes, type Task } from '../../../shared/core/task/task.ts'
 import { look } from '../../../shared/core/wake/look.ts'
+import { plan } from '../../../shared/core/wake/plan.ts'
 import {
   aFlow,
   anEndedRun,

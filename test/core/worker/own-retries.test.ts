@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { type Patch, patch } from '../../../shared/core/operate/patch.ts'
-import { plan } from '../../../shared/core/plan/plan.ts'
 import { claim, failRefusedClaim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
@@ -9,6 +8,7 @@ import type { Outcome } from '../../../shared/core/run/run.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { look } from '../../../shared/core/wake/look.ts'
+import { plan } from '../../../shared/core/wake/plan.ts'
 import {
   afterOf,
   anEndedRun,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { plan } from '../../../shared/core/plan/plan.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType, TypeLimits } from '../../../shared/core/types/task-type.ts'
+import { plan } from '../../../shared/core/wake/plan.ts'
 import { type Claimed, claimTask, type NotClaimed } from '../../../shared/runtime/claim/claim.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'

@@ -1,9 +1,9 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
-import { createActivityStore } from '../../../shared/aws/dynamo/activity/activity-store.ts'
-import { createDeadLetterStore } from '../../../shared/aws/dynamo/dead-letters/dead-letter-store.ts'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
-import { storesOn } from '../../../shared/aws/dynamo/stores.ts'
+import { createActivityStore } from '../../../shared/aws/dynamo/stores/activity-store.ts'
+import { createDeadLetterStore } from '../../../shared/aws/dynamo/stores/dead-letter-store.ts'
+import { storesOn } from '../../../shared/aws/dynamo/stores/stores.ts'
 import type {
   ActivityStore,
   CanvasStore,

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { HEAD_SORT_KEY, PRIMARY_KEY } from '../../../shared/aws/dynamo/keys.ts'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
-import { createTypeStore } from '../../../shared/aws/dynamo/types/type-store.ts'
+import { createTypeStore } from '../../../shared/aws/dynamo/stores/type-store.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
 /** Every reason of `GET /v1/tasks/{id}/why` that the local system can show, and the cost of each answer. */

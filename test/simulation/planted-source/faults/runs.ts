@@ -78,7 +78,7 @@ export const RUN_FAULTS: readonly SourceFault[] = [
     name: 'no look announces the retry of a single worker',
     replacements: [
       {
-        path: 'shared/core/plan/plan.ts',
+        path: 'shared/core/wake/plan.ts',
         old: '  if (!waitsForMinute) times.push(nextOwnRetryAt(task) ?? Number.POSITIVE_INFINITY)\n',
         new: '',
       },
