@@ -81,6 +81,7 @@ export type TrialName =
   | 'waits'
   | 'missed-ticks'
   | 'requests'
+  | 'bodies'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.
@@ -103,7 +104,7 @@ export type Conditions = {
   readonly wakers?: number
   /** How many invocations of each type's Lambda run at once at most. @default 20 */
   readonly executors?: number
-  /** Index pages end after this many entries. */
+  /** Pages of a query end after this many entries. */
   readonly pageMax?: number
   /** A round of the sweeper reads this many tasks of each kind, and the next round continues. @default thousands */
   readonly sweptAtOnce?: number

@@ -13,7 +13,7 @@ import type { Act, RepeatedReport, WorkerSetup } from '../scenario.ts'
 import type { Api } from '../world/aws/api.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
-import { beginAct, durationMs, LATER_MS, recordEnd, type Script, stageAfter } from './handlers.ts'
+import { beginAct, durationMs, LATER_MS, recordEnd, type Script, scriptIn, stageAfter } from './handlers.ts'
 import { type Host, supervise } from './host.ts'
 
 /**
@@ -123,7 +123,7 @@ async function runHeld(client: Client, { task, run, ...content }: ClaimedTask): 
       .slice(0, index)
       .every(({ end, nth }) => end === report.end && nth === report.nth)
     await reportUntilAnswered(client, task, run.fence, {
-      outcome: outcomeOf(report, task, run.fence),
+      outcome: outcomeOf(report, task, { fence: run.fence, padding: scriptIn(content.input)?.padding }),
       isOnlyReport,
     })
     if (act.repeats) await beatOnce(client, task, run.fence)
@@ -152,9 +152,18 @@ async function beatOnce(client: Client, task: Task, fence: number) {
   return answer
 }
 
-function outcomeOf(report: ReportOfAct, { id, stage }: Task, fence: number): Outcome {
+function outcomeOf(
+  report: ReportOfAct,
+  { id, stage }: Task,
+  { fence, padding }: { readonly fence: number; readonly padding: unknown },
+): Outcome {
   const { end, nth, laterMs = LATER_MS } = report
-  const result = { by: fence, of: id, ...(nth > 0 && { nth }) }
+  const result = {
+    by: fence,
+    of: id,
+    ...(typeof padding === 'string' && { padding }),
+    ...(nth > 0 && { nth }),
+  }
   const error = { name: 'Error', message: `it did not work${nth > 0 ? `, ${nth}` : ''}` }
   switch (end) {
     case 'fail':

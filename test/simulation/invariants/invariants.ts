@@ -1,4 +1,5 @@
 import { ANSWER_INVARIANTS } from './answers/answers.ts'
+import { BODY_INVARIANTS } from './bodies.ts'
 import { CANVAS_INVARIANTS } from './canvases/canvases.ts'
 import { INPUT_INVARIANTS } from './canvases/handed-on.ts'
 import { PURGED_CANVAS_INVARIANTS } from './canvases/purged-canvases.ts'
@@ -54,6 +55,7 @@ import { WRITE_INVARIANTS } from './writes.ts'
  */
 export const INVARIANTS: readonly Invariant[] = [
   ...WRITE_INVARIANTS,
+  ...BODY_INVARIANTS,
   ...BIRTH_INVARIANTS,
   ...RUN_INVARIANTS,
   ...REPORT_ANSWER_INVARIANTS,

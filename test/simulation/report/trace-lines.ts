@@ -38,6 +38,12 @@ function textOf(event: HistoryEvent): string {
       return `RECEIVES a look at ${event.id}`
     case 'refused':
       return `REFUSES ${event.why}`
+    case 'body': {
+      const { id, ref, expiresAt } = event
+      return expiresAt === undefined
+        ? `DELETES ${ref} of ${id}`
+        : `STORES ${ref} of ${id} until ${expiresAt - START}`
+    }
     case 'expired':
       return `deletes ${event.id}, which has expired`
     case 'read':

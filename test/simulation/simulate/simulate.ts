@@ -1,4 +1,4 @@
-import { HEAD_SORT_KEY } from '../../../shared/aws/dynamo/keys.ts'
+import { HEAD_SORT_KEY, TTL_ATTRIBUTE } from '../../../shared/aws/dynamo/keys.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import type { ItemChange } from '../../../shared/testing/table/contents.ts'
@@ -116,6 +116,17 @@ async function survey(
   await timeline.run(timeline.now() + SURVEY_MS, () => isOver() || isSurveyed)
 }
 
+/** The sort keys of inputs, handed-on values, callbacks, results and records of runs. */
+const BODY = /^(in|prev|call|out|run|tree)#/
+
+function bodyEvent(
+  { key, after }: Pick<ItemChange, 'key' | 'after'>,
+  seen: Pick<HistoryEvent, 'at' | 'by'>,
+): HistoryEvent {
+  const expiresAt = after && Number(after[TTL_ATTRIBUTE]) * 1_000
+  return { ...seen, what: 'body', id: key.pk, ref: key.sk, expiresAt }
+}
+
 function everyMinute({ timeline }: Pick<World, 'timeline'>, happen: (at: number) => void): void {
   timeline.at(timeline.now() + MINUTE_MS, () => {
     happen(timeline.now())
@@ -160,6 +171,7 @@ function build(
   })
   const eventOf = ({ key, before, after }: ItemChange, by: Process | undefined): HistoryEvent | undefined => {
     const at = timeline.now()
+    if (BODY.test(key.sk)) return bodyEvent({ key, after }, { at, by: by?.name ?? 'the table' })
     if (key.sk !== HEAD_SORT_KEY) return undefined
     if (!after || !by) return { at, by: 'the table', what: 'expired', id: key.pk }
     const [seenBefore, seenAfter] = [before && seenAs(table.headIn(before)), seenAs(table.headIn(after))]

@@ -79,6 +79,13 @@ export type HistoryEvent = {
   | { readonly what: 'permit'; readonly limit: string; readonly holder: string; readonly isHeld: boolean }
   /** An invocation failed by an error that is not an outage. */
   | { readonly what: 'unexpected-error'; readonly error: unknown }
+  /** The body of a task was stored apart from its head, renewed, or deleted. `expiresAt` is undefined for a deleted one. */
+  | {
+      readonly what: 'body'
+      readonly id: string
+      readonly ref: string
+      readonly expiresAt: number | undefined
+    }
   /** The table deleted an expired head. */
   | { readonly what: 'expired'; readonly id: string }
   /** A reader was answered. `from` is the time of the question. */

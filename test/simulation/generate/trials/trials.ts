@@ -2,6 +2,7 @@ import { hash32 } from '../../../../shared/core/values/hash.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { Scenario, TrialName } from '../../scenario.ts'
 import { createDice } from '../dice.ts'
+import { bodies } from './changes/bodies.ts'
 import { coalesced } from './changes/coalesced.ts'
 import { edits } from './changes/edits.ts'
 import { movedTypes } from './changes/moved-types.ts'
@@ -84,6 +85,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   waits: { share: 0.03, draw: waits },
   requests: { share: 0.02, draw: requests },
   'missed-ticks': { share: 0.005, draw: missedTicks },
+  bodies: { share: 0.02, draw: bodies },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

@@ -49,4 +49,34 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
       },
     ],
   },
+  {
+    name: 'the large input of a removed task stays for years',
+    replacements: [
+      {
+        path: 'shared/core/task/head.ts',
+        old: '...(input && { input: replaced(input) }),',
+        new: '',
+      },
+    ],
+  },
+  {
+    name: 'a body ends before the retention of its task',
+    replacements: [
+      {
+        path: 'shared/core/task/body.ts',
+        old: 'Math.max(dueAt, now) + retentionMs + BODY_GRACE_MS',
+        new: 'Math.max(dueAt, now) + BODY_GRACE_MS',
+      },
+    ],
+  },
+  {
+    name: 'the second page of the records of a task is the first one again',
+    replacements: [
+      {
+        path: 'shared/aws/dynamo/head/body-requests.ts',
+        old: '    ...(start && { ExclusiveStartKey: start }),\n',
+        new: '',
+      },
+    ],
+  },
 ]

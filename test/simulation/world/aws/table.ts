@@ -120,14 +120,15 @@ function partitionOf({ ExpressionAttributeValues: values = {} }: Query): string 
   return String(Object.values(values)[0])
 }
 
-/** How many entries of an index a page shows. DynamoDB may end a page early. */
+/** How many entries a page shows. DynamoDB may end a page early. */
 function pageOf(
   world: World,
   chance: Chance,
   { Limit: most = 1_000, IndexName, Select }: Query,
 ): Pick<Query, 'Limit'> {
-  if (IndexName === undefined || Select === 'COUNT') return {}
-  const limit = Math.min(most, world.scenario.conditions?.pageMax ?? most)
+  const { pageMax } = world.scenario.conditions ?? {}
+  const limit = Math.min(most, pageMax ?? most)
+  if (IndexName === undefined || Select === 'COUNT') return pageMax === undefined ? {} : { Limit: limit }
   const isShort = chance.fraction() < world.weather().staleIndex
   return { Limit: isShort ? 1 + Math.floor(chance.fraction() * limit) : limit }
 }
