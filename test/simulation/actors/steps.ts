@@ -1,5 +1,4 @@
 import { editsOf } from '../../../shared/core/change/edits.ts'
-import type { FieldProblem } from '../../../shared/core/errors.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { startPurge } from '../../../shared/runtime/jobs/start-purge.ts'
@@ -20,7 +19,8 @@ import { readTask } from '../../../shared/runtime/read/read.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
 import { removeHandler } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
-import { type BoundRequest, boundRequests } from '../bound-requests.ts'
+import type { BoundRequest } from '../bounds/bound-request.ts'
+import { boundRequests } from '../bounds/bounds.ts'
 import { createDice } from '../generate/dice.ts'
 import type { Step } from '../scenario.ts'
 import { type Api, NoAnswer } from '../world/aws/api.ts'
@@ -31,7 +31,7 @@ import type { World } from '../world/world.ts'
 import { operateCanvas } from './canvas-steps.ts'
 import { configurationOf, deployFlow, deployType, moveType } from './deployments.ts'
 import type { Host } from './host.ts'
-import { problemsOf } from './request-checks.ts'
+import { type CheckOutcome, checkRequest } from './request-checks.ts'
 import { requestOfStep } from './requests.ts'
 import { operateSchedule } from './schedule-steps.ts'
 
@@ -44,7 +44,7 @@ export type StepContext = {
   /** Creates or removes the queue of a type, with its Lambda. */
   readonly serveBy: (type: string, servedBy: 'lambda' | 'http') => void
   /** Records what the API found in a request. */
-  readonly record: (request: BoundRequest, problems: readonly FieldProblem[]) => void
+  readonly record: (request: BoundRequest, outcome: CheckOutcome) => void
   /** Called when a step is over, and its caller has its answer or has died. */
   readonly done: () => void
 }
@@ -215,7 +215,7 @@ async function checkRequests(
   { bounds }: Extract<Step, { readonly do: 'check-requests' }>,
 ): Promise<Answer> {
   for (const request of boundRequests(createDice(system.chance), bounds)) {
-    record(request, problemsOf(request.kind, request.body, system.clock.now()))
+    record(request, checkRequest(request, system.clock.now()))
   }
   return { ok: true }
 }

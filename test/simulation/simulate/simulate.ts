@@ -213,8 +213,8 @@ function build(
   const done = () => {
     underWay -= 1
   }
-  const recordCheck: StepContext['record'] = (request, problems) =>
-    record({ at: timeline.now(), by: 'the API', what: 'checked', request, problems })
+  const recordCheck: StepContext['record'] = (request, outcome) =>
+    record({ at: timeline.now(), by: 'the API', what: 'checked', request, ...outcome })
   const play = (step: Step) =>
     timeline.at(START + step.at, () =>
       perform(world, { api, hosts, withdraw, serveBy: deployments.serveBy, done, record: recordCheck }, step),

@@ -4,7 +4,7 @@ import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
-import type { BoundRequest } from '../bound-requests.ts'
+import type { BoundRequest } from '../bounds/bound-request.ts'
 import type { OddErrorName } from '../odd-errors.ts'
 import type { Act, Step } from '../scenario.ts'
 import type { SeenHead } from './seen-head.ts'
@@ -95,6 +95,8 @@ export type HistoryEvent = {
       readonly what: 'checked'
       readonly request: BoundRequest
       readonly problems: readonly FieldProblem[]
+      /** Whether the JSON Schema that the API publishes accepts the request. */
+      readonly fitsSchema?: boolean
     }
   /** The event bus has taken these events. */
   | { readonly what: 'events'; readonly events: readonly BatonEvent[] }

@@ -213,6 +213,18 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     'return found.length === 0 ?',
     'return found.length >= 0 ?',
   ),
+  one(
+    'two types with long names can share a queue',
+    'shared/core/types/queue-name.ts',
+    'const looksHashed = /-[0-9a-f]{8}$/.test(type)',
+    'const looksHashed = false',
+  ),
+  one(
+    'the published schema of an object does not list the required fields',
+    'shared/core/rules/compound.ts',
+    '    ...(required.length > 0 && { required }),\n',
+    '',
+  ),
 ]
 
 /** A fault that is one replacement of source text. */
