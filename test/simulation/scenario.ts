@@ -9,6 +9,7 @@ import type { StepConfiguration, TypeLimits } from '../../shared/core/types/task
 import type { PatchRequest } from '../../shared/runtime/operate/patch-task.ts'
 import type { PublishRequest } from '../../shared/runtime/publish/resolve-publication.ts'
 import type { OddErrorName } from './odd-errors.ts'
+import type { OddResultName } from './odd-results.ts'
 
 /**
  * A simulated run as data. The same scenario always plays the same way. A part can be removed to see whether a
@@ -82,6 +83,7 @@ export type TrialName =
   | 'missed-ticks'
   | 'requests'
   | 'bodies'
+  | 'odd-results'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.
@@ -235,6 +237,8 @@ export type Act = {
   readonly shop?: string
   /** What a handler that fails throws. @default a plain error */
   readonly odd?: OddErrorName
+  /** What a handler that succeeds returns. @default a plain object */
+  readonly gives?: OddResultName
   /** The reports that an HTTP worker sends after the report of this act, when the run is already over. */
   readonly repeats?: readonly RepeatedReport[]
 }

@@ -38,12 +38,24 @@ function contentOf({ nonce, acts, pieces, padding, shop, secret }: Script): {
       nonce,
       acts: acts as unknown as Json,
       ...(shop !== undefined && { shop }),
-      ...(secret !== undefined && { card: { number: secret } }),
+      ...(secret !== undefined && cardOf(secret)),
       ...(pieces && { pieces: pieces as unknown as Json }),
       ...(padding > 0 && { padding: 'x'.repeat(padding) }),
     },
     tags: { nonce: String(nonce) },
   }
+}
+
+/** Every second secret is deep in the input. */
+function cardOf(secret: string): { readonly [name: string]: Json } {
+  const input = { card: { number: secret } }
+  return Number(secret) % 2 === 0 ? input : { box: withinBoxes(input, BOXES) }
+}
+
+const BOXES = 12
+
+function withinBoxes(content: Json, boxes: number): Json {
+  return boxes === 0 ? content : { boxes: [withinBoxes(content, boxes - 1)] }
 }
 
 function callbacksOf({ onSuccess, onError }: Callbacks): Pick<PublishRequest, 'onSuccess' | 'onError'> {

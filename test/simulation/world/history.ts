@@ -6,6 +6,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { BoundRequest } from '../bounds/bound-request.ts'
 import type { OddErrorName } from '../odd-errors.ts'
+import type { OddResultName } from '../odd-results.ts'
 import type { Act, Step } from '../scenario.ts'
 import type { SeenHead } from './seen-head.ts'
 
@@ -66,6 +67,8 @@ export type HistoryEvent = {
       readonly retryInMs?: number
       /** What the handler threw, if that is no plain error. */
       readonly odd?: OddErrorName
+      /** What the handler returned, if that is no plain object. */
+      readonly gives?: OddResultName
     }
   /** A dispatch was sent for a revision of a task. */
   | { readonly what: 'dispatched'; readonly id: string; readonly born: string; readonly revision: number }

@@ -12,6 +12,7 @@ import { restarts, stages } from './changes/restarts-and-stages.ts'
 import { signals } from './changes/signals.ts'
 import { faults } from './faults.ts'
 import { oddErrors } from './odd-errors.ts'
+import { oddResults } from './odd-results.ts'
 import { owedCallbacks } from './owed-callbacks.ts'
 import { purgedCanvases } from './purged-canvases.ts'
 import { backlog } from './queueing/backlog.ts'
@@ -86,6 +87,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   requests: { share: 0.02, draw: requests },
   'missed-ticks': { share: 0.005, draw: missedTicks },
   bodies: { share: 0.02, draw: bodies },
+  'odd-results': { share: 0.01, draw: oddResults },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

@@ -7,6 +7,7 @@ import { SHOWN_TASK_INVARIANTS } from './shown-tasks.ts'
 import { beginSightings } from './sightings.ts'
 import { STATISTIC_INVARIANTS } from './statistics.ts'
 import { STORED_ERROR_INVARIANTS } from './stored-errors.ts'
+import { STORED_RESULT_INVARIANTS } from './stored-results.ts'
 import { WHY_INVARIANTS } from './why.ts'
 
 const SERVED = [200, 404]
@@ -34,6 +35,7 @@ const OF_READERS: readonly Invariant[] = [
   ...STATISTIC_INVARIANTS,
   ...EVENT_INVARIANTS,
   ...STORED_ERROR_INVARIANTS,
+  ...STORED_RESULT_INVARIANTS,
 ]
 
 /**

@@ -225,6 +225,18 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     '    ...(required.length > 0 && { required }),\n',
     '',
   ),
+  one(
+    'a result that contains itself is said to be too deep',
+    'shared/core/values/json.ts',
+    '    if (found !== undefined) return found\n',
+    '',
+  ),
+  one(
+    'a secret deep in an input is not hidden',
+    'shared/core/task-error/redact.ts',
+    'if (!isWalked(value))',
+    'if (!isWalked(value) || path.length > 8)',
+  ),
 ]
 
 /** A fault that is one replacement of source text. */
