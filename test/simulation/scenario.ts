@@ -10,6 +10,7 @@ import type { PatchRequest } from '../../shared/runtime/operate/patch-task.ts'
 import type { PublishRequest } from '../../shared/runtime/publish/resolve-publication.ts'
 import type { OddErrorName } from './odd-errors.ts'
 import type { OddResultName } from './odd-results.ts'
+import type { DamageName } from './world/damage.ts'
 
 /**
  * A simulated run as data. The same scenario always plays the same way. A part can be removed to see whether a
@@ -84,6 +85,7 @@ export type TrialName =
   | 'requests'
   | 'bodies'
   | 'odd-results'
+  | 'damaged-heads'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.
@@ -331,6 +333,10 @@ export type Step = { readonly at: number } & (
   | { readonly do: 'resume'; readonly id: string; readonly actions: readonly ResumeAction[] }
   | { readonly do: 'deploy-flow'; readonly flow: FlowSetup }
   | { readonly do: 'cancel' | 'remove' | 'read' | 'retry-callbacks'; readonly id: string }
+  /** Another program gives a head a form that this code cannot read. */
+  | { readonly do: 'damage'; readonly id: string; readonly how: DamageName }
+  /** A caller asks the API about a task, lists the tasks of its type, or removes it. */
+  | { readonly do: 'ask'; readonly operation: 'get' | 'why' | 'list' | 'remove'; readonly id: string }
   /** An editor reads a task, and changes its priority `afterMs` later, unless another editor has changed the task since. */
   | { readonly do: 'edit'; readonly id: string; readonly afterMs: number; readonly priority: number }
   /** A caller sends requests at this many bounds of the API. None of them is carried out. */

@@ -4,6 +4,7 @@ import { CANVAS_INVARIANTS } from './canvases/canvases.ts'
 import { INPUT_INVARIANTS } from './canvases/handed-on.ts'
 import { PURGED_CANVAS_INVARIANTS } from './canvases/purged-canvases.ts'
 import { DAILY_MESSAGE_INVARIANTS } from './daily-messages.ts'
+import { DAMAGED_HEAD_INVARIANTS } from './damaged-heads.ts'
 import { FAULT_INVARIANTS } from './faults.ts'
 import { FLOW_INVARIANTS } from './flows.ts'
 import { INDEX_INVARIANTS } from './index-entries.ts'
@@ -77,6 +78,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...TENANT_INVARIANTS,
   ...MESSAGE_INVARIANTS,
   ...FAULT_INVARIANTS,
+  ...DAMAGED_HEAD_INVARIANTS,
   ...START_INVARIANTS,
   ...ORDER_INVARIANTS,
   ...OVERDUE_INVARIANTS,

@@ -129,6 +129,10 @@ function sentenceOfStep(step: Step): string {
       const { type, key, ...rest } = step.request
       return `publish ${type}:${key} ${JSON.stringify(rest)}; its runs: ${runsOf(step)}${callbacksOf(step)}`
     }
+    case 'damage':
+      return `${step.id} becomes a head ${step.how}`
+    case 'ask':
+      return `${step.operation} ${step.id}`
     case 'publish-canvas':
       return `publish canvas ${step.canvas}: ${textOfPart(step.composition)}`
     case 'cancel-canvas':

@@ -38,6 +38,14 @@ function textOf(event: HistoryEvent): string {
       return `RECEIVES a look at ${event.id}`
     case 'refused':
       return `REFUSES ${event.why}`
+    case 'damaged':
+      return `DAMAGES ${event.id}: it is ${event.how}`
+    case 'touched':
+      return `WRITES ${event.id}, which is damaged`
+    case 'buried':
+      return `BURIES ${event.id} r${event.after.revision} fence ${event.after.fence}`
+    case 'left-out':
+      return `LOGS that ${event.id} is left out`
     case 'body': {
       const { id, ref, expiresAt } = event
       return expiresAt === undefined

@@ -8,6 +8,7 @@ import type { BoundRequest } from '../bounds/bound-request.ts'
 import type { OddErrorName } from '../odd-errors.ts'
 import type { OddResultName } from '../odd-results.ts'
 import type { Act, Step } from '../scenario.ts'
+import type { DamageName } from './damage.ts'
 import type { SeenHead } from './seen-head.ts'
 
 /**
@@ -89,6 +90,14 @@ export type HistoryEvent = {
       readonly ref: string
       readonly expiresAt: number | undefined
     }
+  /** Another program has damaged a head. */
+  | { readonly what: 'damaged'; readonly id: string; readonly how: DamageName }
+  /** A damaged head was written, and is still damaged. */
+  | { readonly what: 'touched'; readonly id: string }
+  /** A damaged head was replaced by a tombstone. */
+  | { readonly what: 'buried'; readonly id: string; readonly after: SeenHead }
+  /** A process has logged that it leaves out a head that it cannot read. */
+  | { readonly what: 'left-out'; readonly id: string }
   /** The table deleted an expired head. */
   | { readonly what: 'expired'; readonly id: string }
   /** A reader was answered. `from` is the time of the question. */

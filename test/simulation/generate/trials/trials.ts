@@ -10,6 +10,7 @@ import { quickRestarts } from './changes/quick-restarts.ts'
 import { regrouped } from './changes/regrouped.ts'
 import { restarts, stages } from './changes/restarts-and-stages.ts'
 import { signals } from './changes/signals.ts'
+import { damagedHeads } from './damaged-heads.ts'
 import { faults } from './faults.ts'
 import { oddErrors } from './odd-errors.ts'
 import { oddResults } from './odd-results.ts'
@@ -87,6 +88,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   requests: { share: 0.02, draw: requests },
   'missed-ticks': { share: 0.005, draw: missedTicks },
   bodies: { share: 0.02, draw: bodies },
+  'damaged-heads': { share: 0.015, draw: damagedHeads },
   'odd-results': { share: 0.01, draw: oddResults },
 }
 

@@ -50,6 +50,28 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
     ],
   },
   {
+    name: 'a head of newer code is read as a damaged one',
+    replacements: [
+      { path: 'shared/aws/dynamo/head/head-reader.ts', old: '    assertKnownSchema(item)\n', new: '' },
+    ],
+  },
+  {
+    name: 'a damaged head that is removed loses its fence',
+    replacements: [
+      {
+        path: 'shared/aws/dynamo/head/unreadable-heads.ts',
+        old: 'fence: numberOr(firstFence(now), item.fence)',
+        new: 'fence: firstFence(now - 3_600_000)',
+      },
+    ],
+  },
+  {
+    name: 'a head that is left out is logged each time',
+    replacements: [
+      { path: 'shared/aws/dynamo/head/unreadable-heads.ts', old: '    loggedAt.set(id, now)\n', new: '' },
+    ],
+  },
+  {
     name: 'the large input of a removed task stays for years',
     replacements: [
       {
