@@ -85,6 +85,7 @@ export type TrialName =
   | 'requests'
   | 'bodies'
   | 'odd-results'
+  | 'sizes'
   | 'damaged-heads'
 
 /**

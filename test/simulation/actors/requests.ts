@@ -4,7 +4,8 @@ import type { Callbacks, Job, Script, Step } from '../scenario.ts'
 
 /** The request of a publish step. */
 export function requestOfStep(step: Extract<Step, { readonly do: 'publish' }>): PublishRequest {
-  return { ...step.request, ...contentOf(step), ...callbacksOf(step) }
+  const { input, tags } = contentOf(step)
+  return { ...step.request, input, tags: { ...step.request.tags, ...tags }, ...callbacksOf(step) }
 }
 
 /** The request that publishes a job, without its key. */

@@ -44,6 +44,7 @@ import { LOST_TICK_INVARIANTS } from './schedules/lost-ticks.ts'
 import { MISSED_TICK_INVARIANTS } from './schedules/missed-ticks.ts'
 import { SCHEDULE_INVARIANTS } from './schedules/schedules.ts'
 import { MESSAGE_INVARIANTS } from './sends.ts'
+import { SIZE_INVARIANTS } from './sizes.ts'
 import { WRITE_INVARIANTS } from './writes.ts'
 
 /**
@@ -78,6 +79,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...TENANT_INVARIANTS,
   ...MESSAGE_INVARIANTS,
   ...FAULT_INVARIANTS,
+  ...SIZE_INVARIANTS,
   ...DAMAGED_HEAD_INVARIANTS,
   ...START_INVARIANTS,
   ...ORDER_INVARIANTS,

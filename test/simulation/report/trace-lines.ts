@@ -38,6 +38,8 @@ function textOf(event: HistoryEvent): string {
       return `RECEIVES a look at ${event.id}`
     case 'refused':
       return `REFUSES ${event.why}`
+    case 'claimed':
+      return `GETS ${event.tasks} tasks in ${event.bytes} bytes`
     case 'damaged':
       return `DAMAGES ${event.id}: it is ${event.how}`
     case 'touched':

@@ -90,6 +90,8 @@ export type HistoryEvent = {
       readonly ref: string
       readonly expiresAt: number | undefined
     }
+  /** An HTTP worker was answered with the tasks that it claimed. `bytes` is the size of the answer as Lambda delivers it. */
+  | { readonly what: 'claimed'; readonly tasks: number; readonly bytes: number }
   /** Another program has damaged a head. */
   | { readonly what: 'damaged'; readonly id: string; readonly how: DamageName }
   /** A damaged head was written, and is still damaged. */

@@ -28,6 +28,7 @@ import { waits } from './queueing/waits.ts'
 import { reports } from './reports.ts'
 import { requests } from './requests.ts'
 import { sagas } from './sagas.ts'
+import { sizes } from './sizes.ts'
 import { clockSteps } from './timing/clock-steps.ts'
 import { expiry } from './timing/expiry.ts'
 import { idleDays } from './timing/idle-days.ts'
@@ -89,6 +90,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   'missed-ticks': { share: 0.005, draw: missedTicks },
   bodies: { share: 0.02, draw: bodies },
   'damaged-heads': { share: 0.015, draw: damagedHeads },
+  sizes: { share: 0.006, draw: sizes },
   'odd-results': { share: 0.01, draw: oddResults },
 }
 
