@@ -11,7 +11,7 @@ const KB = 1_024
 /** HTTP workers claim many tasks at once whose inputs, tags or parameters fill more than one answer. */
 export const sizes: Trial = (dice, seed) => {
   const type = aType('http', { shards: dice.between(1, 2) })
-  const kind = dice.pick(['inputs', 'tags', 'flows'] as const)
+  const kind = dice.pick(['flows', 'inputs', 'flows', 'tags'] as const)
   const flow: FlowSetup = {
     type: FLOW,
     steps: Array.from({ length: dice.between(5, 8) }, (_, nth) => ({
