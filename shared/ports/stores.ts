@@ -34,8 +34,9 @@ export type TaskStore = {
    */
   head(id: string): Promise<Head | undefined>
   /**
-   * Replaces an unreadable head by the tombstone of a removed task. False when the head is readable, was written by newer
-   * code, or does not exist.
+   * Replaces an unreadable head by the tombstone of a removed task. False when the head is readable or does not exist.
+   *
+   * @throws BatonError `newer-schema` for a head that newer code has written.
    */
   bury(id: string, now: number): Promise<boolean>
   /**

@@ -9,6 +9,8 @@ import type { StepConfiguration, TypeLimits } from '../../shared/core/types/task
 import type { PatchRequest } from '../../shared/runtime/operate/patch-task.ts'
 import type { PublishRequest } from '../../shared/runtime/publish/resolve-publication.ts'
 import type { OddErrorName } from './odd-errors.ts'
+import type { OddResultName } from './odd-results.ts'
+import type { DamageName } from './world/damage.ts'
 
 /**
  * A simulated run as data. The same scenario always plays the same way. A part can be removed to see whether a
@@ -81,6 +83,10 @@ export type TrialName =
   | 'waits'
   | 'missed-ticks'
   | 'requests'
+  | 'bodies'
+  | 'odd-results'
+  | 'sizes'
+  | 'damaged-heads'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.
@@ -103,7 +109,7 @@ export type Conditions = {
   readonly wakers?: number
   /** How many invocations of each type's Lambda run at once at most. @default 20 */
   readonly executors?: number
-  /** Index pages end after this many entries. */
+  /** Pages of a query end after this many entries. */
   readonly pageMax?: number
   /** A round of the sweeper reads this many tasks of each kind, and the next round continues. @default thousands */
   readonly sweptAtOnce?: number
@@ -234,6 +240,8 @@ export type Act = {
   readonly shop?: string
   /** What a handler that fails throws. @default a plain error */
   readonly odd?: OddErrorName
+  /** What a handler that succeeds returns. @default a plain object */
+  readonly gives?: OddResultName
   /** The reports that an HTTP worker sends after the report of this act, when the run is already over. */
   readonly repeats?: readonly RepeatedReport[]
 }
@@ -326,6 +334,10 @@ export type Step = { readonly at: number } & (
   | { readonly do: 'resume'; readonly id: string; readonly actions: readonly ResumeAction[] }
   | { readonly do: 'deploy-flow'; readonly flow: FlowSetup }
   | { readonly do: 'cancel' | 'remove' | 'read' | 'retry-callbacks'; readonly id: string }
+  /** Another program gives a head a form that this code cannot read. */
+  | { readonly do: 'damage'; readonly id: string; readonly how: DamageName }
+  /** A caller asks the API about a task, lists the tasks of its type, or removes it. */
+  | { readonly do: 'ask'; readonly operation: 'get' | 'why' | 'list' | 'remove'; readonly id: string }
   /** An editor reads a task, and changes its priority `afterMs` later, unless another editor has changed the task since. */
   | { readonly do: 'edit'; readonly id: string; readonly afterMs: number; readonly priority: number }
   /** A caller sends requests at this many bounds of the API. None of them is carried out. */

@@ -106,13 +106,8 @@ function overlay(base: Options, layer: PartialOptions): Options {
 
 /** The options that differ from the system's defaults. A head stores only these. */
 export function optionDifferences(options: Options): PartialOptions {
-  const { retry, ...rest } = options
-  const { retry: defaultRetry, ...defaultRest } = DEFAULT_OPTIONS
-  const retryDifferences = differences(retry, defaultRetry)
-  const restDifferences = differences(rest, defaultRest)
-  return Object.keys(retryDifferences).length > 0
-    ? { ...restDifferences, retry: retryDifferences }
-    : restDifferences
+  const { retry, ...rest } = differences(options, DEFAULT_OPTIONS)
+  return retry ? { ...rest, retry: differences(retry, DEFAULT_OPTIONS.retry) } : rest
 }
 
 function differences<T extends object>(value: T, base: Partial<T>): Partial<T> {

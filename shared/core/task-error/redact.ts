@@ -106,26 +106,19 @@ function isOpaque(value: object): boolean {
 
 /** The secrets in an input. Longer ones come first, because one secret may be part of another. */
 function secretsIn(input: unknown, marks: readonly Path[]): string[] {
-  const found = markedTexts(input, marks, [], false, 0)
+  const found = markedTexts(input, marks, [], false)
   return [...new Set(found)]
     .filter(secret => secret.length >= SECRET_CHARACTERS_MIN)
     .sort((a, b) => b.length - a.length)
 }
 
-/** The texts and numbers at or below marked paths. */
-function markedTexts(
-  value: unknown,
-  marks: readonly Path[],
-  path: Path,
-  isBelow: boolean,
-  depth: number,
-): string[] {
+/** The texts and numbers at or below marked paths. An input is stored JSON, so its depth is bounded. */
+function markedTexts(value: unknown, marks: readonly Path[], path: Path, isBelow: boolean): string[] {
   if (!isWalked(value))
     return isBelow && (typeof value === 'string' || typeof value === 'number') ? [String(value)] : []
-  if (depth > DEPTH_MAX) return []
   return Object.entries(value).flatMap(([name, member]) => {
     const at = Array.isArray(value) ? path : [...path, name]
-    return markedTexts(member, marks, at, isBelow || isMarked(at, marks), depth + 1)
+    return markedTexts(member, marks, at, isBelow || isMarked(at, marks))
   })
 }
 

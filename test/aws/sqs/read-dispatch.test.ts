@@ -1,6 +1,7 @@
 import { describe, expect, it, test } from 'vitest'
 import { headItem, taskFromItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
+import { assertKnownSchema } from '../../../shared/aws/dynamo/stored-form.ts'
 import { createDispatchReader } from '../../../shared/aws/sqs/read-dispatch.ts'
 import { encodeDispatch } from '../../../shared/aws/sqs/wire.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
@@ -10,7 +11,12 @@ import type { Log } from '../../../shared/ports/machine.ts'
 import { aFlow, anEndedRun, aRun, aTask } from '../../support/tasks/a-task.ts'
 
 const definition = aFlow()
-const codec = createTaskCodec({ task: async item => taskFromItem(item, definition) })
+const codec = createTaskCodec({
+  task: async item => {
+    assertKnownSchema(item)
+    return taskFromItem(item, definition)
+  },
+})
 const silent: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
 /** Reads a message while the table holds `stored`. Returns the dispatch, and the ids that were read from the table. */

@@ -40,6 +40,16 @@ describe('a marked value is hidden', () => {
     )
   })
 
+  test('as a value that is deep in the input', () => {
+    const levels = 100
+    let input: unknown = { card: INPUT.card }
+    for (let level = 0; level < levels; level++) input = { of: [input] }
+
+    expect(redactionOf(['card.number'], input).text(`charging ${INPUT.card.number}`)).toBe(
+      'charging [redacted]',
+    )
+  })
+
   test('in all parts of an error', () => {
     const secret = INPUT.card.number
     const thrown = {

@@ -3,6 +3,7 @@ import { defineTask, type TaskDefinition } from '../../../shared/define/define-t
 import type { TaskContext } from '../../../shared/define/task-context.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import { type OddErrorName, oddError, oddFields, SECRET_PATH } from '../odd-errors.ts'
+import { oddResult } from '../odd-results.ts'
 import type { Act, Script as Scripted } from '../scenario.ts'
 import type { HistoryEvent } from '../world/history.ts'
 import type { Process } from '../world/process.ts'
@@ -23,6 +24,7 @@ const ACTS = z.array(
     laterMs: z.number().optional(),
     shop: z.string().optional(),
     odd: z.string().optional(),
+    gives: z.string().optional(),
     repeats: z.array(z.object({ end: z.string(), nth: z.number() })).optional(),
   }),
 )
@@ -35,6 +37,7 @@ const SCRIPT = z.object({
   padding: z.string().optional(),
   shop: z.string().optional(),
   card: z.object({ number: z.string() }).optional(),
+  box: z.unknown().optional(),
 })
 
 /** An input that is an array holds the handed-on results after the script. */
@@ -93,10 +96,15 @@ export function handlerIn(
       const padding = 'padding' in input ? input.padding : undefined
       const outcome = await perform(world, process, act, context, padding)
       recordEnd(world, process, run, act)
-      if (act.odd) failOddly(act.odd, 'card' in input ? input.card?.number : undefined, context)
+      if (act.odd) failOddly(act.odd, secretIn(input), context)
       return outcome()
     },
   }) as TaskDefinition
+}
+
+/** The secret in an input, however deep it is. */
+function secretIn(input: object): string | undefined {
+  return /"card":\{"number":"(\d+)"/.exec(JSON.stringify(input))?.[1]
 }
 
 /** Logs what a handler must not log, and throws what is no plain error. */
@@ -133,8 +141,17 @@ export function recordEnd(
 ) {
   const at = world.timeline.now()
   const retryInMs = retryInMsOf(act)
-  const { end, odd } = act
-  const ended = { id, fence, end, ...(retryInMs !== undefined && { retryInMs }), ...(odd && { odd }) }
+  const { odd, gives } = act
+  // A result that cannot be stored fails the task for good.
+  const end = gives && oddResult(gives).says !== undefined ? 'fatal' : act.end
+  const ended = {
+    id,
+    fence,
+    end,
+    ...(retryInMs !== undefined && { retryInMs }),
+    ...(odd && { odd }),
+    ...(gives && { gives }),
+  }
   world.history.record({ at, by: process.name, what: 'ended', ...ended })
 }
 
@@ -170,7 +187,7 @@ async function perform(
 }
 
 function ended(
-  { end, delay, laterMs = LATER_MS, shop }: Act,
+  { end, delay, laterMs = LATER_MS, shop, gives }: Act,
   { stage, next }: TaskContext,
   { result, padding }: { readonly result: unknown; readonly padding: string | undefined },
 ): unknown {
@@ -191,6 +208,6 @@ function ended(
     case 'later':
       throw new RetryLater(delayMs ?? laterMs)
     default:
-      return result
+      return gives === undefined ? result : oddResult(gives).given()
   }
 }

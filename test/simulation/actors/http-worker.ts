@@ -2,18 +2,22 @@ import type { Outcome } from '../../../shared/core/run/run.ts'
 import { idempotencyKey, pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { ClaimedTask } from '../../../shared/runtime/claim/claimed-task.ts'
-import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
+import { type ClaimsAnswer, claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
+import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
+import { describeHead } from '../../../shared/runtime/read/read.ts'
 import {
   type BeatOutcome,
   beatOverHttp,
   type EndOutcome,
   type finishOverHttp,
 } from '../../../shared/runtime/run/http-runs.ts'
+import { presentClaim } from '../../../shared/service/present/claims.ts'
 import type { Act, RepeatedReport, WorkerSetup } from '../scenario.ts'
 import type { Api } from '../world/aws/api.ts'
+import { limitsIn, liveWorkersIn, typesIn } from '../world/caches.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
-import { beginAct, durationMs, LATER_MS, recordEnd, type Script, stageAfter } from './handlers.ts'
+import { beginAct, durationMs, LATER_MS, recordEnd, type Script, scriptIn, stageAfter } from './handlers.ts'
 import { type Host, supervise } from './host.ts'
 
 /**
@@ -72,16 +76,42 @@ async function work(client: Client): Promise<void> {
 
 /** Claims up to `limit` tasks. An idle worker waits as long as the answer asks for. */
 async function claimUpTo(
-  { process, api, setup }: Client,
+  { process, api, setup, world }: Client,
   limit: number,
   requestId: string,
 ): Promise<{ readonly claims: readonly ClaimedTask[]; readonly retryAfterMs?: number }> {
   if (limit <= 0) return { claims: [] }
-  const answer = await api.request(process, 'claims', (system, workers) =>
-    claimOverHttp(system, claimRequest(setup, limit, requestId), workers),
+  const answer = await api.request(process, 'claims', async (system, workers) =>
+    claimed(
+      world,
+      process,
+      system,
+      await claimOverHttp(system, claimRequest(setup, limit, requestId), workers),
+    ),
   )
   if (answer.ok) return answer
   return { claims: [], ...('retryAfterMs' in answer && { retryAfterMs: answer.retryAfterMs }) }
+}
+
+/** Measures the answer to a claim where tasks are large. */
+async function claimed(
+  { scenario, history, timeline }: World,
+  { name }: Process,
+  system: PlanningSystem,
+  answer: ClaimsAnswer,
+): Promise<ClaimsAnswer> {
+  if (scenario.trial !== 'sizes' || !answer.ok || answer.claims.length === 0) return answer
+  const readers = {
+    typeOf: typesIn(system),
+    liveWorkers: liveWorkersIn(system),
+    limitHolding: limitsIn(system),
+  }
+  const claims = await Promise.all(
+    answer.claims.map(async one => presentClaim(one, await describeHead(system, readers, one.task))),
+  )
+  const bytes = Buffer.byteLength(JSON.stringify(JSON.stringify({ claims })))
+  history.record({ at: timeline.now(), by: name, what: 'claimed', tasks: claims.length, bytes })
+  return answer
 }
 
 function claimRequest({ types, workerId, version }: WorkerSetup, limit: number, requestId: string) {
@@ -122,10 +152,13 @@ async function runHeld(client: Client, { task, run, ...content }: ClaimedTask): 
     const isOnlyReport = reports
       .slice(0, index)
       .every(({ end, nth }) => end === report.end && nth === report.nth)
-    await reportUntilAnswered(client, task, run.fence, {
-      outcome: outcomeOf(report, task, run.fence),
+    const answer = await reportUntilAnswered(client, task, run.fence, {
+      outcome: outcomeOf(report, task, { fence: run.fence, padding: scriptIn(content.input)?.padding }),
       isOnlyReport,
     })
+    // Another run would have the same result.
+    if (answer?.ok === false && answer.reason === 'no-room')
+      await reportUntilAnswered(client, task, run.fence, { outcome: TOO_LARGE, isOnlyReport: false })
     if (act.repeats) await beatOnce(client, task, run.fence)
   }
   over.abort()
@@ -152,9 +185,18 @@ async function beatOnce(client: Client, task: Task, fence: number) {
   return answer
 }
 
-function outcomeOf(report: ReportOfAct, { id, stage }: Task, fence: number): Outcome {
+function outcomeOf(
+  report: ReportOfAct,
+  { id, stage }: Task,
+  { fence, padding }: { readonly fence: number; readonly padding: unknown },
+): Outcome {
   const { end, nth, laterMs = LATER_MS } = report
-  const result = { by: fence, of: id, ...(nth > 0 && { nth }) }
+  const result = {
+    by: fence,
+    of: id,
+    ...(typeof padding === 'string' && { padding }),
+    ...(nth > 0 && { nth }),
+  }
   const error = { name: 'Error', message: `it did not work${nth > 0 ? `, ${nth}` : ''}` }
   switch (end) {
     case 'fail':
@@ -172,6 +214,12 @@ function outcomeOf(report: ReportOfAct, { id, stage }: Task, fence: number): Out
   }
 }
 
+const TOO_LARGE: Outcome = {
+  outcome: 'fail',
+  error: { name: 'InvalidResult', message: 'the flow has no room for the result' },
+  fatal: true,
+}
+
 type Report = { readonly outcome: Outcome; readonly isOnlyReport: boolean }
 
 async function reportUntilAnswered(
@@ -179,7 +227,7 @@ async function reportUntilAnswered(
   task: Task,
   fence: number,
   { outcome, isOnlyReport }: Report,
-): Promise<void> {
+): Promise<EndOutcome | undefined> {
   const { process, api, finish } = client
   const reference = { taskId: task.id, born: task.born, fence }
   for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -187,11 +235,13 @@ async function reportUntilAnswered(
       const answer = await api.request(process, `${outcome.outcome} ${task.id}`, system =>
         finish(system, reference, outcome),
       )
-      return recordAnswer(client, task, fence, { reported: outcome, isOnlyReport, answer })
+      recordAnswer(client, task, fence, { reported: outcome, isOnlyReport, answer })
+      return answer
     } catch {
       await process.clock.sleep(PAUSE_MS)
     }
   }
+  return undefined
 }
 
 type Answered =

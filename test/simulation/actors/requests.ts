@@ -4,7 +4,8 @@ import type { Callbacks, Job, Script, Step } from '../scenario.ts'
 
 /** The request of a publish step. */
 export function requestOfStep(step: Extract<Step, { readonly do: 'publish' }>): PublishRequest {
-  return { ...step.request, ...contentOf(step), ...callbacksOf(step) }
+  const { input, tags } = contentOf(step)
+  return { ...step.request, input, tags: { ...step.request.tags, ...tags }, ...callbacksOf(step) }
 }
 
 /** The request that publishes a job, without its key. */
@@ -38,12 +39,24 @@ function contentOf({ nonce, acts, pieces, padding, shop, secret }: Script): {
       nonce,
       acts: acts as unknown as Json,
       ...(shop !== undefined && { shop }),
-      ...(secret !== undefined && { card: { number: secret } }),
+      ...(secret !== undefined && cardOf(secret)),
       ...(pieces && { pieces: pieces as unknown as Json }),
       ...(padding > 0 && { padding: 'x'.repeat(padding) }),
     },
     tags: { nonce: String(nonce) },
   }
+}
+
+/** Every second secret is deep in the input. */
+function cardOf(secret: string): { readonly [name: string]: Json } {
+  const input = { card: { number: secret } }
+  return Number(secret) % 2 === 0 ? input : { box: withinBoxes(input, BOXES) }
+}
+
+const BOXES = 12
+
+function withinBoxes(content: Json, boxes: number): Json {
+  return boxes === 0 ? content : { boxes: [withinBoxes(content, boxes - 1)] }
 }
 
 function callbacksOf({ onSuccess, onError }: Callbacks): Pick<PublishRequest, 'onSuccess' | 'onError'> {

@@ -1,5 +1,4 @@
 import { editsOf } from '../../../shared/core/change/edits.ts'
-import type { FieldProblem } from '../../../shared/core/errors.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { startPurge } from '../../../shared/runtime/jobs/sweep-purges.ts'
@@ -20,18 +19,21 @@ import { readTask } from '../../../shared/runtime/read/read.ts'
 import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
 import { removeHandler } from '../../../shared/runtime/types/register-type.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'
-import { type BoundRequest, boundRequests } from '../bound-requests.ts'
+import type { BoundRequest } from '../bounds/bound-request.ts'
+import { boundRequests } from '../bounds/bounds.ts'
 import { createDice } from '../generate/dice.ts'
 import type { Step } from '../scenario.ts'
 import { type Api, NoAnswer } from '../world/aws/api.ts'
 import { limitsIn, liveWorkersIn, typesIn } from '../world/caches.ts'
-import type { Answer } from '../world/history.ts'
+import type { DamageName } from '../world/damage.ts'
+import type { Answer, Question } from '../world/history.ts'
 import { createProcess, type Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'
+import { askRoute } from './api-routes.ts'
 import { operateCanvas } from './canvas-steps.ts'
 import { configurationOf, deployFlow, deployType, moveType } from './deployments.ts'
 import type { Host } from './host.ts'
-import { problemsOf } from './request-checks.ts'
+import { type CheckOutcome, checkRequest } from './request-checks.ts'
 import { requestOfStep } from './requests.ts'
 import { operateSchedule } from './schedule-steps.ts'
 
@@ -44,7 +46,9 @@ export type StepContext = {
   /** Creates or removes the queue of a type, with its Lambda. */
   readonly serveBy: (type: string, servedBy: 'lambda' | 'http') => void
   /** Records what the API found in a request. */
-  readonly record: (request: BoundRequest, problems: readonly FieldProblem[]) => void
+  readonly record: (request: BoundRequest, outcome: CheckOutcome) => void
+  /** Gives a stored head a form that the code cannot read. */
+  readonly damage: (id: string, how: DamageName) => boolean
   /** Called when a step is over, and its caller has its answer or has died. */
   readonly done: () => void
 }
@@ -58,6 +62,11 @@ export function perform(world: World, context: StepContext, step: Step): void {
   if ('workerId' in step) {
     const host = context.hosts.get(step.workerId)
     if (host) disturb(host, step)
+    context.done()
+  } else if (step.do === 'damage') {
+    const { id, how } = step
+    if (context.damage(id, how))
+      world.history.record({ at: world.timeline.now(), by: 'another program', what: 'damaged', id, how })
     context.done()
   } else {
     ask(world, context, step)
@@ -81,19 +90,41 @@ function disturb(host: Host, step: Extract<Step, { readonly workerId: string }>)
   }
 }
 
-type Request = Exclude<Step, { readonly workerId: string }>
+type Request = Exclude<Step, { readonly workerId: string } | { readonly do: 'damage' }>
 
 function ask(world: World, context: StepContext, step: Request): void {
   const client = createProcess(world, `caller at ${step.at}`)
   client.onDeath(context.done)
-  void untilAnswered(world, context, step, client).then(() => client.kill('has its answer'))
+  const answered =
+    step.do === 'ask' ? askApi(world, context, step, client) : untilAnswered(world, context, step, client)
+  void answered.then(() => client.kill('has its answer'))
+}
+
+/** Asks the API as it is deployed, which answers errors by a problem document. The answer is recorded for the invariants. */
+async function askApi(
+  { timeline, history }: World,
+  { api }: StepContext,
+  { operation, id }: Extract<Step, { readonly do: 'ask' }>,
+  client: Process,
+): Promise<void> {
+  const from = timeline.now()
+  const isList = operation === 'list'
+  const question: Question = {
+    operation,
+    params: isList ? {} : { id },
+    query: isList ? { type: [id.slice(0, id.indexOf(':'))], limit: 100 } : {},
+  }
+  const answer = await api.request(client, operation, (system, workers) =>
+    askRoute(system, workers, question),
+  )
+  history.record({ at: timeline.now(), by: client.name, what: 'read', from, ...question, ...answer })
 }
 
 /** Repeats a request until it is answered, as a careful caller does. Every operation may be repeated. */
 async function untilAnswered(
   world: World,
   context: StepContext,
-  step: Request,
+  step: Exclude<Request, { readonly do: 'ask' }>,
   client: Process,
 ): Promise<void> {
   for (let tries = 0; tries < TRIES_MAX; tries++) {
@@ -108,7 +139,11 @@ async function untilAnswered(
   }
 }
 
-async function operate(system: PlanningSystem, context: StepContext, step: Request): Promise<Answer> {
+async function operate(
+  system: PlanningSystem,
+  context: StepContext,
+  step: Exclude<Request, { readonly do: 'ask' }>,
+): Promise<Answer> {
   if ('canvas' in step) return operateCanvas(system, step)
   if ('schedule' in step) return operateSchedule(system, step)
   switch (step.do) {
@@ -215,7 +250,7 @@ async function checkRequests(
   { bounds }: Extract<Step, { readonly do: 'check-requests' }>,
 ): Promise<Answer> {
   for (const request of boundRequests(createDice(system.chance), bounds)) {
-    record(request, problemsOf(request.kind, request.body, system.clock.now()))
+    record(request, checkRequest(request, system.clock.now()))
   }
   return { ok: true }
 }

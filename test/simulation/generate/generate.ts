@@ -37,7 +37,15 @@ export const SCENARIO_KINDS: readonly ScenarioKind[] = ['control', 'far', 'sched
  */
 export function generate(seed: number, rare?: ScenarioKind): Scenario {
   const trial = rare === undefined ? trialOf(seed) : rare
-  const scenario = isTrial(trial) ? drawTrial(trial, seed) : generateUsual(seed, rare)
+  return withReaders(seed, isTrial(trial) ? drawTrial(trial, seed) : generateUsual(seed, rare))
+}
+
+/** The scenario that a seed has as long as no trial takes it. */
+export function generateWithoutTrial(seed: number): Scenario {
+  return withReaders(seed, generateUsual(seed, undefined))
+}
+
+function withReaders(seed: number, scenario: Scenario): Scenario {
   return isRead(seed) ? { ...scenario, hasReaders: true } : scenario
 }
 

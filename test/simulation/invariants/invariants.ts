@@ -1,8 +1,10 @@
 import { ANSWER_INVARIANTS } from './answers/answers.ts'
+import { BODY_INVARIANTS } from './bodies.ts'
 import { CANVAS_INVARIANTS } from './canvases/canvases.ts'
 import { INPUT_INVARIANTS } from './canvases/handed-on.ts'
 import { PURGED_CANVAS_INVARIANTS } from './canvases/purged-canvases.ts'
 import { DAILY_MESSAGE_INVARIANTS } from './daily-messages.ts'
+import { DAMAGED_HEAD_INVARIANTS } from './damaged-heads.ts'
 import { FAULT_INVARIANTS } from './faults.ts'
 import { FLOW_INVARIANTS } from './flows.ts'
 import { INDEX_INVARIANTS } from './index-entries.ts'
@@ -42,6 +44,7 @@ import { LOST_TICK_INVARIANTS } from './schedules/lost-ticks.ts'
 import { MISSED_TICK_INVARIANTS } from './schedules/missed-ticks.ts'
 import { SCHEDULE_INVARIANTS } from './schedules/schedules.ts'
 import { MESSAGE_INVARIANTS } from './sends.ts'
+import { SIZE_INVARIANTS } from './sizes.ts'
 import { WRITE_INVARIANTS } from './writes.ts'
 
 /**
@@ -54,6 +57,7 @@ import { WRITE_INVARIANTS } from './writes.ts'
  */
 export const INVARIANTS: readonly Invariant[] = [
   ...WRITE_INVARIANTS,
+  ...BODY_INVARIANTS,
   ...BIRTH_INVARIANTS,
   ...RUN_INVARIANTS,
   ...REPORT_ANSWER_INVARIANTS,
@@ -75,6 +79,8 @@ export const INVARIANTS: readonly Invariant[] = [
   ...TENANT_INVARIANTS,
   ...MESSAGE_INVARIANTS,
   ...FAULT_INVARIANTS,
+  ...SIZE_INVARIANTS,
+  ...DAMAGED_HEAD_INVARIANTS,
   ...START_INVARIANTS,
   ...ORDER_INVARIANTS,
   ...OVERDUE_INVARIANTS,

@@ -21,7 +21,8 @@ export const REPORT_ANSWER_INVARIANTS: readonly Invariant[] = [
         on: event => {
           if (event.what === 'write') record.see(event)
           if (event.what === 'expired') record.forget(event.id)
-          if (event.what !== 'report-answer') return undefined
+          // `sizes.ts` judges how much room a flow has.
+          if (event.what !== 'report-answer' || event.refused === 'no-room') return undefined
           const fault =
             event.refused === undefined
               ? faultOfAccepted(event, record.endOf(event))

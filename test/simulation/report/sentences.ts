@@ -91,7 +91,7 @@ function conditionsOf(conditions: Conditions): string[] {
   return [
     ...(wakers === undefined ? [] : [`at most ${wakers} invocations of the waker run at once`]),
     ...(executors === undefined ? [] : [`at most ${executors} invocations of each Lambda run at once`]),
-    ...(pageMax === undefined ? [] : [`index pages end after ${pageMax} entries`]),
+    ...(pageMax === undefined ? [] : [`pages end after ${pageMax} entries`]),
     ...(sweptAtOnce === undefined ? [] : [`a round of the sweeper reads ${sweptAtOnce} tasks of each kind`]),
     ...(invocations === undefined ? [] : [`environments of functions end after ${invocations} invocations`]),
     ...(ttlLagMs === undefined ? [] : [`expired heads are deleted within ${ttlLagMs} ms`]),
@@ -129,6 +129,10 @@ function sentenceOfStep(step: Step): string {
       const { type, key, ...rest } = step.request
       return `publish ${type}:${key} ${JSON.stringify(rest)}; its runs: ${runsOf(step)}${callbacksOf(step)}`
     }
+    case 'damage':
+      return `${step.id} becomes a head ${step.how}`
+    case 'ask':
+      return `${step.operation} ${step.id}`
     case 'publish-canvas':
       return `publish canvas ${step.canvas}: ${textOfPart(step.composition)}`
     case 'cancel-canvas':

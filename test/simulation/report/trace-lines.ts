@@ -38,6 +38,22 @@ function textOf(event: HistoryEvent): string {
       return `RECEIVES a look at ${event.id}`
     case 'refused':
       return `REFUSES ${event.why}`
+    case 'claimed':
+      return `GETS ${event.tasks} tasks in ${event.bytes} bytes`
+    case 'damaged':
+      return `DAMAGES ${event.id}: it is ${event.how}`
+    case 'touched':
+      return `WRITES ${event.id}, which is damaged`
+    case 'buried':
+      return `BURIES ${event.id} r${event.after.revision} fence ${event.after.fence}`
+    case 'left-out':
+      return `LOGS that ${event.id} is left out`
+    case 'body': {
+      const { id, ref, expiresAt } = event
+      return expiresAt === undefined
+        ? `DELETES ${ref} of ${id}`
+        : `STORES ${ref} of ${id} until ${expiresAt - START}`
+    }
     case 'expired':
       return `deletes ${event.id}, which has expired`
     case 'read':

@@ -1,4 +1,5 @@
-import { HEAD_SORT_KEY } from '../../../shared/aws/dynamo/keys.ts'
+import { HEAD_SORT_KEY, TTL_ATTRIBUTE } from '../../../shared/aws/dynamo/keys.ts'
+import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import type { ItemChange } from '../../../shared/testing/table/contents.ts'
@@ -116,6 +117,17 @@ async function survey(
   await timeline.run(timeline.now() + SURVEY_MS, () => isOver() || isSurveyed)
 }
 
+/** The sort keys of inputs, handed-on values, callbacks, results and records of runs. */
+const BODY = /^(in|prev|call|out|run|tree)#/
+
+function bodyEvent(
+  { key, after }: Pick<ItemChange, 'key' | 'after'>,
+  seen: Pick<HistoryEvent, 'at' | 'by'>,
+): HistoryEvent {
+  const expiresAt = after && Number(after[TTL_ATTRIBUTE]) * 1_000
+  return { ...seen, what: 'body', id: key.pk, ref: key.sk, expiresAt }
+}
+
 function everyMinute({ timeline }: Pick<World, 'timeline'>, happen: (at: number) => void): void {
   timeline.at(timeline.now() + MINUTE_MS, () => {
     happen(timeline.now())
@@ -160,7 +172,9 @@ function build(
   })
   const eventOf = ({ key, before, after }: ItemChange, by: Process | undefined): HistoryEvent | undefined => {
     const at = timeline.now()
+    if (BODY.test(key.sk)) return bodyEvent({ key, after }, { at, by: by?.name ?? 'the table' })
     if (key.sk !== HEAD_SORT_KEY) return undefined
+    if (table.isDamaged(key.pk)) return damagedEvent(key.pk, after, { at, by })
     if (!after || !by) return { at, by: 'the table', what: 'expired', id: key.pk }
     const [seenBefore, seenAfter] = [before && seenAs(table.headIn(before)), seenAs(table.headIn(after))]
     return {
@@ -172,6 +186,18 @@ function build(
       clock: by.latestShown(),
       ...(!isInLifecycle(seenBefore, seenAfter) && { isNotInLifecycle: true }),
     }
+  }
+  const damagedEvent = (
+    id: string,
+    after: Item | undefined,
+    { at, by }: { readonly at: number; readonly by: Process | undefined },
+  ): HistoryEvent | undefined => {
+    // What the other program writes is a step of the scenario.
+    if (!by) return undefined
+    const seen = { at, by: by.name, id }
+    return after?.state === 'removed'
+      ? { ...seen, what: 'buried', after: seenAs(table.headIn(after)) }
+      : { ...seen, what: 'touched' }
   }
   const services = createServices(world, {
     table,
@@ -201,12 +227,8 @@ function build(
   const done = () => {
     underWay -= 1
   }
-  const recordCheck: StepContext['record'] = (request, problems) =>
-    record({ at: timeline.now(), by: 'the API', what: 'checked', request, problems })
-  const play = (step: Step) =>
-    timeline.at(START + step.at, () =>
-      perform(world, { api, hosts, withdraw, serveBy: deployments.serveBy, done, record: recordCheck }, step),
-    )
+  const recordCheck: StepContext['record'] = (request, outcome) =>
+    record({ at: timeline.now(), by: 'the API', what: 'checked', request, ...outcome })
   const withdraw = (type: string, forMs: number) => {
     if (deployments.withdraw(type, forMs, done)) underWay += 1
   }
@@ -218,6 +240,16 @@ function build(
         : hostStandalone(world, setup, { systemFor, inboxFor: services.inboxFor, script }),
     ]),
   )
+  const context: StepContext = {
+    api,
+    hosts,
+    withdraw,
+    serveBy: deployments.serveBy,
+    done,
+    record: recordCheck,
+    damage: table.damage,
+  }
+  const play = (step: Step) => timeline.at(START + step.at, () => perform(world, context, step))
   for (const step of [...scenario.steps, ...closing]) play(step)
   const isOver = () => underWay === 0 && types.paused().length === 0
   const resumeAll = (at: number) =>
@@ -225,11 +257,7 @@ function build(
       if (isOver()) return
       for (const type of types.paused()) {
         underWay += 1
-        perform(
-          world,
-          { api, hosts, withdraw, serveBy: deployments.serveBy, done, record: recordCheck },
-          { at, do: 'resume-type', type },
-        )
+        perform(world, context, { at, do: 'resume-type', type })
       }
       resumeAll(at + RESUMING_EVERY_MS)
     })

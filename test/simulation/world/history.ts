@@ -4,9 +4,11 @@ import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
-import type { BoundRequest } from '../bound-requests.ts'
+import type { BoundRequest } from '../bounds/bound-request.ts'
 import type { OddErrorName } from '../odd-errors.ts'
+import type { OddResultName } from '../odd-results.ts'
 import type { Act, Step } from '../scenario.ts'
+import type { DamageName } from './damage.ts'
 import type { SeenHead } from './seen-head.ts'
 
 /**
@@ -66,6 +68,8 @@ export type HistoryEvent = {
       readonly retryInMs?: number
       /** What the handler threw, if that is no plain error. */
       readonly odd?: OddErrorName
+      /** What the handler returned, if that is no plain object. */
+      readonly gives?: OddResultName
     }
   /** A dispatch was sent for a revision of a task. */
   | { readonly what: 'dispatched'; readonly id: string; readonly born: string; readonly revision: number }
@@ -79,6 +83,23 @@ export type HistoryEvent = {
   | { readonly what: 'permit'; readonly limit: string; readonly holder: string; readonly isHeld: boolean }
   /** An invocation failed by an error that is not an outage. */
   | { readonly what: 'unexpected-error'; readonly error: unknown }
+  /** The body of a task was stored apart from its head, renewed, or deleted. `expiresAt` is undefined for a deleted one. */
+  | {
+      readonly what: 'body'
+      readonly id: string
+      readonly ref: string
+      readonly expiresAt: number | undefined
+    }
+  /** An HTTP worker was answered with the tasks that it claimed. `bytes` is the size of the answer as Lambda delivers it. */
+  | { readonly what: 'claimed'; readonly tasks: number; readonly bytes: number }
+  /** Another program has damaged a head. */
+  | { readonly what: 'damaged'; readonly id: string; readonly how: DamageName }
+  /** A damaged head was written, and is still damaged. */
+  | { readonly what: 'touched'; readonly id: string }
+  /** A damaged head was replaced by a tombstone. */
+  | { readonly what: 'buried'; readonly id: string; readonly after: SeenHead }
+  /** A process has logged that it leaves out a head that it cannot read. */
+  | { readonly what: 'left-out'; readonly id: string }
   /** The table deleted an expired head. */
   | { readonly what: 'expired'; readonly id: string }
   /** A reader was answered. `from` is the time of the question. */
@@ -88,6 +109,8 @@ export type HistoryEvent = {
       readonly what: 'checked'
       readonly request: BoundRequest
       readonly problems: readonly FieldProblem[]
+      /** Whether the JSON Schema that the API publishes accepts the request. */
+      readonly fitsSchema?: boolean
     }
   /** The event bus has taken these events. */
   | { readonly what: 'events'; readonly events: readonly BatonEvent[] }

@@ -1,7 +1,7 @@
 import { BatonError } from '../../../core/errors.ts'
-import { CANVAS_TYPE, type CanvasState } from '../../../core/task/canvas-state.ts'
+import type { CanvasState } from '../../../core/task/canvas-state.ts'
 import type { Head } from '../../../core/task/head.ts'
-import { SCHEDULE_TYPE, type ScheduleState } from '../../../core/task/schedule-state.ts'
+import type { ScheduleState } from '../../../core/task/schedule-state.ts'
 import type { Task } from '../../../core/task/task.ts'
 
 /**
@@ -36,8 +36,7 @@ export function membersOf(head: Head): HeadMembers {
  * @throws BatonError `invalid` for a canvas or a schedule that lacks what it consists of.
  */
 export function headOf(members: HeadMembers): Head {
-  const { id, state, input, canvas, schedule } = members
-  const kind = kindOf(members)
+  const { id, state, kind, input, canvas, schedule } = members
   if (kind !== 'canvas' && kind !== 'schedule') return { ...members, kind }
   const isWhole =
     state === 'removed' || canvas !== undefined || (schedule !== undefined && input !== undefined)
@@ -45,10 +44,4 @@ export function headOf(members: HeadMembers): Head {
     throw new BatonError('invalid', `${id} is stored as a ${kind} without what a ${kind} consists of`)
   const own = Object.entries(members).filter(([name]) => !Object.hasOwn(DEFAULTS_OF_TASKS, name))
   return { ...Object.fromEntries(own), kind } as Head
-}
-
-/** The tombstone of an unreadable head does not tell its kind; its type does. */
-function kindOf({ kind, type }: HeadMembers): Head['kind'] {
-  if (type === CANVAS_TYPE) return 'canvas'
-  return type === SCHEDULE_TYPE ? 'schedule' : kind
 }

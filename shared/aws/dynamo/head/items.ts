@@ -16,7 +16,7 @@ import type { AttributeValue } from '../attribute-values.ts'
 import { always, attributesOf, mapped, optional, withDefault } from '../attributes.ts'
 import { asIs, flag, json, number, type StoredBy, text, word } from '../codecs.ts'
 import { HEAD_SORT_KEY } from '../keys.ts'
-import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
+import { type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 import { flowFrom, optionsOfStep, ownOptions, storedFlow } from './flow-attributes.ts'
 import { type HeadMembers, headOf, membersOf } from './head-members.ts'
 import { CALLBACKS, CANVAS, MEMBER, operations, previous, schedule } from './origin-attributes.ts'
@@ -170,13 +170,8 @@ export function definitionNameIn(item: Item): string | undefined {
   return (item as HeadItem).flow?.def
 }
 
-/**
- * The head in an item. A flow needs its definition.
- *
- * @throws BatonError `newer-schema` for an item that newer code has written.
- */
+/** The head in an item of a form that this code knows. A flow needs its definition. */
 export function taskFromItem(item: Item, definition?: FlowDefinition): Head {
-  assertKnownSchema(item)
   const head = item as HeadItem
   const name = splitTaskId(head.pk)
   if (!name)

@@ -152,14 +152,13 @@ async function bury({ documents, table, heads }: TaskTable, id: string, now: num
   return (await documents.put(buryHead(table, item, now))).isWritten
 }
 
-/** Whether some code can read the head. Newer code can read what it has written. */
+/** Whether this code can read the head. @throws BatonError `newer-schema` for a head that newer code can read. */
 async function isReadable(heads: HeadReader, item: Item): Promise<boolean> {
   try {
     await heads.task(item)
     return true
   } catch (error) {
     if (error instanceof BatonError && error.code === 'unreadable') return false
-    if (error instanceof BatonError && error.code === 'newer-schema') return true
     throw error
   }
 }

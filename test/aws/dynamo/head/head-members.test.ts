@@ -19,10 +19,4 @@ describe('the item of a canvas or a schedule', () => {
   ])('is refused if it lacks what a %s consists of', (_name, item) => {
     expect(() => taskFromItem(item)).toThrow(expect.objectContaining({ code: 'invalid' }))
   })
-
-  it('tells the kind of a tombstone that was stored without one', () => {
-    const { kind: _kind, ...item } = headItem(remove(aCanvas(), NOW).after)
-
-    expect(taskFromItem(item)).toMatchObject({ kind: 'canvas', state: 'removed' })
-  })
 })

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { plainItem } from '../../../../shared/aws/dynamo/attribute-values.ts'
 import { bodyItem, runFromItem } from '../../../../shared/aws/dynamo/head/body-requests.ts'
 import { headItem, isHeadImage, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
+import { assertKnownSchema } from '../../../../shared/aws/dynamo/stored-form.ts'
 import { BatonError } from '../../../../shared/core/errors.ts'
 import { create } from '../../../../shared/core/publish/publish.ts'
 import { claim } from '../../../../shared/core/run/claim.ts'
@@ -122,8 +123,8 @@ describe('a head', () => {
   it('of newer code is refused, naming the task and both versions', () => {
     const newer = { ...headItem(aTask()), v: 2 }
 
-    expect(() => taskFromItem(newer)).toThrow(BatonError)
-    expect(() => taskFromItem(newer)).toThrow(
+    expect(() => assertKnownSchema(newer)).toThrow(BatonError)
+    expect(() => assertKnownSchema(newer)).toThrow(
       expect.objectContaining({
         code: 'newer-schema',
         message: expect.stringMatching(/resize:k1 .*version 2.* up to 1/),

@@ -14,6 +14,8 @@ export const oddErrors: Trial = (dice, seed) => {
     // In bad weather the full record of a failed run may be lost, which no promise forbids.
     weather: { ...CALM },
     calmAt: SPAN_MS,
+    // The record of each failed run is an item of its own.
+    conditions: { pageMax: 1 + (seed % 3) },
     types: [type],
     workers: workersOf(type, 1, 3),
     steps: publishes(dice, type),

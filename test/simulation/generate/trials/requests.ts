@@ -7,5 +7,5 @@ export const requests: Trial = (dice, seed) =>
     trial: 'requests',
     weather: { ...CALM },
     types: [aType('lambda')],
-    steps: [{ at: 100, do: 'check-requests', bounds: dice.between(60, 90) }],
+    steps: [{ at: 100, do: 'check-requests', bounds: dice.between(90, 130) }],
   })

@@ -2,6 +2,7 @@ import { hash32 } from '../../../../shared/core/values/hash.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { Scenario, TrialName } from '../../scenario.ts'
 import { createDice } from '../dice.ts'
+import { bodies } from './changes/bodies.ts'
 import { coalesced } from './changes/coalesced.ts'
 import { edits } from './changes/edits.ts'
 import { movedTypes } from './changes/moved-types.ts'
@@ -9,8 +10,10 @@ import { quickRestarts } from './changes/quick-restarts.ts'
 import { regrouped } from './changes/regrouped.ts'
 import { restarts, stages } from './changes/restarts-and-stages.ts'
 import { signals } from './changes/signals.ts'
+import { damagedHeads } from './damaged-heads.ts'
 import { faults } from './faults.ts'
 import { oddErrors } from './odd-errors.ts'
+import { oddResults } from './odd-results.ts'
 import { owedCallbacks } from './owed-callbacks.ts'
 import { purgedCanvases } from './purged-canvases.ts'
 import { backlog } from './queueing/backlog.ts'
@@ -25,6 +28,7 @@ import { waits } from './queueing/waits.ts'
 import { reports } from './reports.ts'
 import { requests } from './requests.ts'
 import { sagas } from './sagas.ts'
+import { sizes } from './sizes.ts'
 import { clockSteps } from './timing/clock-steps.ts'
 import { expiry } from './timing/expiry.ts'
 import { idleDays } from './timing/idle-days.ts'
@@ -84,6 +88,10 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   waits: { share: 0.03, draw: waits },
   requests: { share: 0.02, draw: requests },
   'missed-ticks': { share: 0.005, draw: missedTicks },
+  bodies: { share: 0.02, draw: bodies },
+  'damaged-heads': { share: 0.015, draw: damagedHeads },
+  sizes: { share: 0.006, draw: sizes },
+  'odd-results': { share: 0.01, draw: oddResults },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

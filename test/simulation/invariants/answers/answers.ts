@@ -7,6 +7,7 @@ import { SHOWN_TASK_INVARIANTS } from './shown-tasks.ts'
 import { beginSightings } from './sightings.ts'
 import { STATISTIC_INVARIANTS } from './statistics.ts'
 import { STORED_ERROR_INVARIANTS } from './stored-errors.ts'
+import { STORED_RESULT_INVARIANTS } from './stored-results.ts'
 import { WHY_INVARIANTS } from './why.ts'
 
 const SERVED = [200, 404]
@@ -34,6 +35,7 @@ const OF_READERS: readonly Invariant[] = [
   ...STATISTIC_INVARIANTS,
   ...EVENT_INVARIANTS,
   ...STORED_ERROR_INVARIANTS,
+  ...STORED_RESULT_INVARIANTS,
 ]
 
 /**
@@ -41,9 +43,14 @@ const OF_READERS: readonly Invariant[] = [
  * answer must be true of some moment between its question and its arrival.
  */
 export const ANSWER_INVARIANTS: readonly Invariant[] = [
-  ...OF_READERS.map(invariant => onlyFor(({ hasReaders }) => hasReaders === true, invariant)),
+  ...OF_READERS.map(invariant => onlyFor(isOfReaders, invariant)),
   ...REFUSED_REQUEST_INVARIANTS.map(invariant => onlyFor(({ trial }) => trial === 'requests', invariant)),
 ]
+
+/** Readers do not see damaged heads, of which the index entries remain. */
+function isOfReaders({ hasReaders, trial }: Scenario): boolean {
+  return hasReaders === true && trial !== 'damaged-heads'
+}
 
 /** The invariant for some scenarios only. It then costs the others nothing. */
 function onlyFor(isJudged: (scenario: Scenario) => boolean, { name, watch }: Invariant): Invariant {

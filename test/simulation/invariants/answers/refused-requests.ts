@@ -21,6 +21,12 @@ export const REFUSED_REQUEST_INVARIANTS: readonly Invariant[] = [
       ? `the answer says "${neverSays}": ${about}`
       : undefined
   }),
+  onChecks('the published schema accepts the requests that the API accepts', ({ request, fitsSchema }) =>
+    request.refused === undefined && fitsSchema === false ? 'the schema refuses it' : undefined,
+  ),
+  onChecks('the published schema refuses a request that is beyond a bound', ({ request, fitsSchema }) =>
+    request.isInSchema && fitsSchema === true ? `the schema accepts ${request.refused}` : undefined,
+  ),
 ]
 
 function onChecks(name: string, judge: (checked: Checked) => string | undefined): Invariant {

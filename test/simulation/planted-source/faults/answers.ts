@@ -213,6 +213,30 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     'return found.length === 0 ?',
     'return found.length >= 0 ?',
   ),
+  one(
+    'two types with long names can share a queue',
+    'shared/core/types/queue-name.ts',
+    'const looksHashed = /-[0-9a-f]{8}$/.test(type)',
+    'const looksHashed = false',
+  ),
+  one(
+    'the published schema of an object does not list the required fields',
+    'shared/core/rules/compound.ts',
+    '    ...(required.length > 0 && { required }),\n',
+    '',
+  ),
+  one(
+    'a result that contains itself is said to be too deep',
+    'shared/core/values/json.ts',
+    '    if (found !== undefined) return found\n',
+    '',
+  ),
+  one(
+    'a secret deep in an input is not hidden',
+    'shared/core/task-error/redact.ts',
+    'if (!isWalked(value))',
+    'if (!isWalked(value) || path.length > 8)',
+  ),
 ]
 
 /** A fault that is one replacement of source text. */

@@ -49,4 +49,70 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
       },
     ],
   },
+  {
+    name: 'a flow has room for results beyond 2 MB',
+    replacements: [
+      {
+        path: 'shared/core/flow/flow.ts',
+        old: 'PARAMS_BYTES_MAX - results.reduce',
+        new: 'PARAMS_BYTES_MAX + results.reduce',
+      },
+    ],
+  },
+  {
+    name: 'a claim alone can be too large for its answer',
+    replacements: [{ path: 'shared/core/run/claim-size.ts', old: 'tasks > 1 &&', new: 'tasks >= 1 &&' }],
+  },
+  {
+    name: 'a head of newer code is read as a damaged one',
+    replacements: [
+      { path: 'shared/aws/dynamo/head/head-reader.ts', old: '    assertKnownSchema(item)\n', new: '' },
+    ],
+  },
+  {
+    name: 'a damaged head that is removed loses its fence',
+    replacements: [
+      {
+        path: 'shared/aws/dynamo/head/unreadable-heads.ts',
+        old: 'fence: numberOr(firstFence(now), item.fence)',
+        new: 'fence: firstFence(now - 3_600_000)',
+      },
+    ],
+  },
+  {
+    name: 'a head that is left out is logged each time',
+    replacements: [
+      { path: 'shared/aws/dynamo/head/unreadable-heads.ts', old: '    loggedAt.set(id, now)\n', new: '' },
+    ],
+  },
+  {
+    name: 'the large input of a removed task stays for years',
+    replacements: [
+      {
+        path: 'shared/core/task/head.ts',
+        old: '...(input && { input: replaced(input) }),',
+        new: '',
+      },
+    ],
+  },
+  {
+    name: 'a body ends before the retention of its task',
+    replacements: [
+      {
+        path: 'shared/core/task/body.ts',
+        old: 'Math.max(dueAt, now) + retentionMs + BODY_GRACE_MS',
+        new: 'Math.max(dueAt, now) + BODY_GRACE_MS',
+      },
+    ],
+  },
+  {
+    name: 'the second page of the records of a task is the first one again',
+    replacements: [
+      {
+        path: 'shared/aws/dynamo/head/body-requests.ts',
+        old: '    ...(start && { ExclusiveStartKey: start }),\n',
+        new: '',
+      },
+    ],
+  },
 ]

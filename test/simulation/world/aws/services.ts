@@ -286,6 +286,9 @@ function logOf({ history, timeline }: World, { name }: Process): Log {
     (message, fields = {}) => {
       const at = timeline.now()
       history.note(at, name, () => `${level}: ${message} ${JSON.stringify(fields, plainErrors)}`)
+      if (message.startsWith('a task is left out')) {
+        history.record({ at, by: name, what: 'left-out', id: String(fields.taskId) })
+      }
       const mistake = [fields.error, fields.reason].find(isMistake)
       if (mistake !== undefined) history.record({ at, by: name, what: 'unexpected-error', error: mistake })
     }

@@ -97,7 +97,8 @@ function createShard(world: World, planners: Planners, number: number): Shard {
   const plan = (batch: readonly Change[], by = 'planner') =>
     sandboxes
       .invoke(by, async ({ process, system }) => {
-        if (world.scenario.hasReaders) return plannerIn(process, system)(batch)
+        if (world.scenario.hasReaders || world.scenario.trial === 'damaged-heads')
+          return plannerIn(process, system)(batch)
         const heads = headsOf(process)
         const tasks = await Promise.all(
           batch.map(async ({ record, position }) => ({

@@ -15,6 +15,7 @@ import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import { MEMORY_TABLE } from '../../../../shared/testing/stores/memory-stores.ts'
 import type { ItemChange, Replica } from '../../../../shared/testing/table/contents.ts'
 import { createMemoryTable, type TableSettings } from '../../../../shared/testing/table/memory-table.ts'
+import { DAMAGES, type DamageName } from '../damage.ts'
 import type { Process } from '../process.ts'
 import type { World } from '../world.ts'
 
@@ -26,6 +27,9 @@ export type Table = {
   head(id: string): Head | undefined
   /** The head in an item. */
   headIn(item: Item): Head
+  /** Gives a stored head a form that the code cannot read. Until it is removed, it is none of `heads`. False when there is none. */
+  damage(id: string, how: DamageName): boolean
+  isDamaged(id: string): boolean
 }
 
 const LAG_MS_MAX = 30
@@ -41,15 +45,20 @@ export function createTable(
   const chance = createSeededChance(world.seedOf('table'))
   const decode = headDecoder((pk, sk) => memory.find(pk, sk))
   const heads = new Map<string, Item>()
+  const damaged = new Set<string>()
   let writer: Process | undefined
   const memory = createMemoryTable({
     name: MEMORY_TABLE,
     spread: spreadLater(world, chance),
     onWrite: change => {
       const { key, after } = change
-      if (key.sk === HEAD_SORT_KEY && after) heads.set(key.pk, after)
+      if (key.sk === HEAD_SORT_KEY && after && !damaged.has(key.pk)) heads.set(key.pk, after)
       else if (key.sk === HEAD_SORT_KEY) heads.delete(key.pk)
       onWrite(change, writer)
+      if (damaged.has(key.pk) && isTombstone(change)) {
+        damaged.delete(key.pk)
+        if (after) heads.set(key.pk, after)
+      }
       expireLater(change)
     },
   })
@@ -100,6 +109,17 @@ export function createTable(
   return {
     documentsFor,
     headIn: decode,
+    damage: (id, how) => {
+      const before = memory.find(id, HEAD_SORT_KEY)
+      if (!before || damaged.has(id)) return false
+      damaged.add(id)
+      heads.delete(id)
+      writer = undefined
+      const parts = Object.entries({ ...before, ...DAMAGES[how] }).filter(([, part]) => part !== undefined)
+      memory.write({ key: { pk: id, sk: HEAD_SORT_KEY }, before, after: Object.fromEntries(parts) })
+      return true
+    },
+    isDamaged: id => damaged.has(id),
     heads: function* () {
       for (const item of heads.values()) yield decode(item)
     },
@@ -108,6 +128,10 @@ export function createTable(
       return item && decode(item)
     },
   }
+}
+
+function isTombstone({ key, after }: ItemChange): boolean {
+  return key.sk === HEAD_SORT_KEY && (after === undefined || after.state === 'removed')
 }
 
 function nameOf({ pk, sk }: Item): string {
@@ -120,14 +144,15 @@ function partitionOf({ ExpressionAttributeValues: values = {} }: Query): string 
   return String(Object.values(values)[0])
 }
 
-/** How many entries of an index a page shows. DynamoDB may end a page early. */
+/** How many entries a page shows. DynamoDB may end a page early. */
 function pageOf(
   world: World,
   chance: Chance,
   { Limit: most = 1_000, IndexName, Select }: Query,
 ): Pick<Query, 'Limit'> {
-  if (IndexName === undefined || Select === 'COUNT') return {}
-  const limit = Math.min(most, world.scenario.conditions?.pageMax ?? most)
+  const { pageMax } = world.scenario.conditions ?? {}
+  const limit = Math.min(most, pageMax ?? most)
+  if (IndexName === undefined || Select === 'COUNT') return pageMax === undefined ? {} : { Limit: limit }
   const isShort = chance.fraction() < world.weather().staleIndex
   return { Limit: isShort ? 1 + Math.floor(chance.fraction() * limit) : limit }
 }
