@@ -38,13 +38,16 @@ export const SCENARIO_KINDS: readonly ScenarioKind[] = ['control', 'far', 'sched
 export function generate(seed: number, rare?: ScenarioKind): Scenario {
   const trial = rare === undefined ? trialOf(seed) : rare
   const scenario = isTrial(trial) ? drawTrial(trial, seed) : generateUsual(seed, rare)
-  return isRead(seed) ? { ...scenario, hasReaders: true } : scenario
+  return isRead(seed, trial) ? { ...scenario, hasReaders: true } : scenario
 }
 
-/** The share of the scenarios with readers. They are drawn by a chance of their own, so that the scenarios are the same without them. */
+/** The share of the usual scenarios with readers. They are drawn by a chance of their own, so that the scenarios are the same without them. */
 const READ = 0.12
+/** Every fourth scenario of a rare kind has readers, so that a few seeds of each kind have some. */
+const READ_EVERY = 4
 
-function isRead(seed: number): boolean {
+function isRead(seed: number, kind: ScenarioKind | undefined): boolean {
+  if (kind !== undefined) return (seed + hash32(kind)) % READ_EVERY === 0
   return createSeededChance(hash32(`readers of ${seed}`)).fraction() < READ
 }
 
