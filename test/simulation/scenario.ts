@@ -81,6 +81,7 @@ export type TrialName =
   | 'waits'
   | 'missed-ticks'
   | 'requests'
+  | 'stuck'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.

@@ -21,6 +21,7 @@ export type Readers = {
   surveyAll(): Promise<void>
 }
 
+/** Long scenarios have longer pauses, so that the questions come at all times of theirs. */
 const PAUSE_MS = { least: 200, most: 3_500 }
 /** Questions of one scenario before it is at rest: at random moments, and about changes. */
 const QUESTIONS_MAX = { random: 20, changes: 30 }
@@ -43,9 +44,10 @@ export function startReaders(world: World, tools: Tools): Readers {
   const { timeline, scenario } = world
   const dice = createDice(createSeededChance(world.seedOf('readers')))
   const soon = createDice(createSeededChance(world.seedOf('readers of changes')))
+  const longestPause = Math.max(PAUSE_MS.most, Math.round((2 * scenario.calmAt) / QUESTIONS_MAX.random))
   let [asked, followed] = [0, 0]
   const readOn = () => {
-    timeline.at(timeline.now() + dice.between(PAUSE_MS.least, PAUSE_MS.most), () => {
+    timeline.at(timeline.now() + dice.between(PAUSE_MS.least, longestPause), () => {
       if (asked >= QUESTIONS_MAX.random || timeline.now() > START + scenario.calmAt + READING_ON_MS) return
       const question = randomQuestion(dice, world, tasksIn(tools))
       asked += 1

@@ -35,6 +35,7 @@ import { nightly } from './timing/nightly.ts'
 import { outage, schedulerOutage } from './timing/outages.ts'
 import { overdue } from './timing/overdue.ts'
 import { ownRetries } from './timing/own-retries.ts'
+import { stuck } from './timing/stuck.ts'
 import type { Trial } from './trial.ts'
 
 type DrawnTrial = {
@@ -84,6 +85,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   waits: { share: 0.03, draw: waits },
   requests: { share: 0.02, draw: requests },
   'missed-ticks': { share: 0.005, draw: missedTicks },
+  stuck: { share: 0.006, draw: stuck },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

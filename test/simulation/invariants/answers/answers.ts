@@ -7,6 +7,7 @@ import { SHOWN_TASK_INVARIANTS } from './shown-tasks.ts'
 import { beginSightings } from './sightings.ts'
 import { STATISTIC_INVARIANTS } from './statistics.ts'
 import { STORED_ERROR_INVARIANTS } from './stored-errors.ts'
+import { STUCK_INVARIANTS } from './stuck.ts'
 import { WHY_INVARIANTS } from './why.ts'
 
 const SERVED = [200, 404]
@@ -29,6 +30,7 @@ const OF_READERS: readonly Invariant[] = [
     },
   },
   ...WHY_INVARIANTS,
+  ...STUCK_INVARIANTS,
   ...SHOWN_TASK_INVARIANTS,
   ...LIST_INVARIANTS,
   ...STATISTIC_INVARIANTS,
