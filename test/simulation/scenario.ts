@@ -82,6 +82,7 @@ export type TrialName =
   | 'missed-ticks'
   | 'requests'
   | 'stuck'
+  | 'after-runs'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.
@@ -229,7 +230,7 @@ export type Act = {
   readonly until?: number
   /** The delay that a handler gives with `later`, `release` or `next`. */
   readonly delay?: OddNumber
-  /** The delay that `later` sets, in milliseconds. @default 700 */
+  /** The delay that `later` sets, in milliseconds, and a `release` if it is given. @default 700 */
   readonly laterMs?: number
   /** The value of the field `shop` in the input of the next stage. See `Script`. */
   readonly shop?: string

@@ -2,6 +2,7 @@ import { hash32 } from '../../../../shared/core/values/hash.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { Scenario, TrialName } from '../../scenario.ts'
 import { createDice } from '../dice.ts'
+import { afterRuns } from './changes/after-runs.ts'
 import { coalesced } from './changes/coalesced.ts'
 import { edits } from './changes/edits.ts'
 import { movedTypes } from './changes/moved-types.ts'
@@ -86,6 +87,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   requests: { share: 0.02, draw: requests },
   'missed-ticks': { share: 0.005, draw: missedTicks },
   stuck: { share: 0.006, draw: stuck },
+  'after-runs': { share: 0.02, draw: afterRuns },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

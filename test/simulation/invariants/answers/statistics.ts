@@ -100,6 +100,10 @@ function usageFault(
   if (!numbersOf(limit).some(number => number === held))
     return `${held} permits of ${limit} are said to be held`
   if (value !== (key === undefined ? undefined : asked)) return `${type} shows the usage of ${value}`
+  const isLongestFirst = holders.every(
+    ({ since }, nth) => nth === 0 || since >= (holders[nth - 1]?.since ?? ''),
+  )
+  if (!isLongestFirst) return `${limit} shows its holders as ${JSON.stringify(holders)}`
   return holders.length === held ? undefined : `${limit} shows ${holders.length} of ${held} holders`
 }
 

@@ -27,6 +27,18 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     'retrying: false,',
   ),
   one(
+    'the holders of a limit are listed shortest first',
+    'shared/runtime/limits/limit-usage.ts',
+    'a.since - b.since',
+    'b.since - a.since',
+  ),
+  one(
+    'a task that was given back is said to wait for its retry',
+    'shared/core/run/finish.ts',
+    'dueAt: now + delayMs, retrying: false }',
+    'dueAt: now + delayMs, retrying: true }',
+  ),
+  one(
     'a paused task is said to wait for a worker',
     'shared/core/status/status.ts',
     "  if (served.isPaused) return 'paused'\n",
