@@ -136,7 +136,10 @@ function createFailures() {
       )
       // A flow that has undone its steps fails at last, and the failure that it was undone for has been counted.
       const isUndone = before?.flow?.direction === 'undo'
-      const failsNow = isSame && before?.state === 'open' && after.state === 'failed' && !isUndone
+      // A caller that takes the retries away ends a task whose failed runs have been counted.
+      const isByCaller = after.operation === 'patch' || after.operation === 'update'
+      const failsNow =
+        isSame && before?.state === 'open' && after.state === 'failed' && !isUndone && !isByCaller
       const count = runs.length > 0 ? runs.length : Number(failsNow)
       if (count > 0) all.push({ type, id, at, count })
     },
