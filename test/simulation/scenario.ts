@@ -87,6 +87,8 @@ export type TrialName =
   | 'odd-results'
   | 'sizes'
   | 'damaged-heads'
+  | 'stuck'
+  | 'after-runs'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.
@@ -234,7 +236,7 @@ export type Act = {
   readonly until?: number
   /** The delay that a handler gives with `later`, `release` or `next`. */
   readonly delay?: OddNumber
-  /** The delay that `later` sets, in milliseconds. @default 700 */
+  /** The delay that `later` sets, in milliseconds, and a `release` if it is given. @default 700 */
   readonly laterMs?: number
   /** The value of the field `shop` in the input of the next stage. See `Script`. */
   readonly shop?: string

@@ -85,10 +85,10 @@ function missingServer(task: Task, now: number, served: Served): StatusReason | 
   return workers.some(worker => mayTakeLater(task, worker, now)) ? 'retry' : 'no-worker'
 }
 
-/** Whether the worker may claim the task. A claim that finds a passed deadline ends the task, and any worker may do that. */
+/** Whether the worker may claim the task. A claim that finds a passed deadline writes the end of the task, and any worker may do that. */
 function mayTake(task: Task, worker: Claimer, now: number): boolean {
   const decided = claim(task, worker, now)
-  return decided.ok || decided.reason === 'finished' || decided.change !== undefined
+  return decided.ok || decided.change !== undefined
 }
 
 /** Whether only the worker's own retry delays its claim. */

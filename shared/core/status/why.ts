@@ -24,6 +24,8 @@ export type ReadyFacts = {
   readonly messages: number
   /** How many tasks come before it in its place. */
   readonly before: number
+  /** Whether it is claimed over HTTP, has been quiet, and other tasks of its type run. Then it waits for one of their workers. */
+  readonly isTypeAtWork: boolean
   /** The time since which all that a run needs exists. See `WaitFacts` in `status/stuck.ts`. */
   readonly since: number
 }
@@ -51,8 +53,9 @@ export function whyReasonOf(
  * queue: a handler that crashes is often why the queue grows. After 15 minutes without a sign of life it explains the wait no more.
  */
 export function readyReason(task: Task, now: number, facts: ReadyFacts): TaskReason {
-  const { messages, before, since } = facts
-  const wait = { reason: undefined, isPaused: false, isBehindOthers: messages + before > 0, since }
+  const { messages, before, isTypeAtWork, since } = facts
+  const isBehindAny = isTypeAtWork || messages + before > 0
+  const wait = { reason: undefined, isPaused: false, isBehindOthers: isBehindAny, since }
   const isQuietNow = isQuiet(task, now)
   if (isQuietNow && isStuck(task, wait, now)) return 'stuck'
   const isBehindOthers = standsBehind(facts)

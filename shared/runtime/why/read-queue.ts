@@ -1,5 +1,6 @@
 import { orderOf } from '../../core/place/place.ts'
-import { limitPlace, readyPlace, viewPartition } from '../../core/place/place-names.ts'
+import { limitPlace, readyPlace, runningPlace, viewPartition } from '../../core/place/place-names.ts'
+import { isQuiet } from '../../core/status/stuck.ts'
 import type { WhyFacts } from '../../core/status/why-facts.ts'
 import { isTakenInOrder, workOf } from '../../core/task/piece.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'
@@ -12,6 +13,8 @@ import type { StatusReaders } from '../read/describe-task.ts'
 /** What a ready task waits behind, and the time since which all that a run needs exists. */
 export type QueueFacts = Pick<WhyFacts, 'messages' | 'oldestDueAt' | 'before'> & {
   readonly since: number
+  /** Whether tasks of its type run, if that decides whether it is stuck. */
+  readonly isTypeAtWork?: boolean
 }
 
 /** An answer reads at most this many partitions of an index, so that its cost does not grow with the shards of a type. */
@@ -34,8 +37,10 @@ export async function readQueue(
     isTakenInOrder(task) && !isTargeted(task) ? tasksBefore(system, task, types) : undefined,
     readySince(readers, task, types),
   ])
+  const mayBeStuck = kind === 'http' && !isTargeted(task) && !before && isQuiet(task, system.clock.now())
   return {
     since,
+    ...(mayBeStuck && { isTypeAtWork: await hasRuns(system, type, types) }),
     ...(messages !== undefined && { messages }),
     ...(oldestDueAt !== undefined && { oldestDueAt }),
     ...(before !== undefined && { before }),
@@ -56,6 +61,20 @@ async function oldestOpen(
   })
   const dues = entries.flat().map(({ sort }) => Number(sort))
   return dues.length > 0 ? Math.min(...dues) : undefined
+}
+
+/** Whether a task of an HTTP type runs, in the partitions that are read. */
+async function hasRuns(
+  { tasks }: System,
+  type: string,
+  types: ReadonlyMap<string, TaskType>,
+): Promise<boolean> {
+  const known = types.get(type)
+  const shards = known ? shardNumbers(known).slice(0, PARTITIONS_READ_MAX) : []
+  const pages = await sideBySide(shards, PARTITIONS_READ_MAX, shard =>
+    tasks.page({ index: 'place', partition: runningPlace(type, shard), limit: 1 }),
+  )
+  return pages.some(({ entries }) => entries.length > 0)
 }
 
 /** The number of tasks before the task in its place, up to `BEFORE_MAX`, in the partitions that are read. */

@@ -30,6 +30,7 @@ import { type QueueFacts, readQueue, tasksBefore } from './read-queue.ts'
  * - for a task that is due, the note that its message was given up: half a unit. If there is one, its queue is not read
  * - for a task in a queue, the messages there (SQS) and the oldest open task: half a unit for each of up to 4 partitions
  * - for a task that is taken in order, up to 100 tasks before it: at most 1 unit for each of up to 4 partitions
+ * - for a quiet one over HTTP that nothing comes before, whether others run: half a unit for each of up to 4 partitions
  * - for a run without success, its record: at most 3
  * - for a limit, its slots: 1 for each 4 KB; or its permits: 1 for each 8; and up to 100 tasks before it in the line
  *
@@ -78,8 +79,8 @@ function isReplaceable(reason: TaskReason | undefined): boolean {
 }
 
 function readyFacts(queue: QueueFacts | undefined) {
-  const { messages = 0, before = 0, since = 0 } = queue ?? {}
-  return { messages, before, since }
+  const { messages = 0, before = 0, isTypeAtWork = false, since = 0 } = queue ?? {}
+  return { messages, before, isTypeAtWork, since }
 }
 
 async function typesOf({ typeOf }: StatusReaders, task: Task): Promise<ReadonlyMap<string, TaskType>> {

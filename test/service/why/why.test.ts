@@ -14,7 +14,7 @@ const FREE: Served = {
   liveWorkers: [{ workerId: 'w' }],
   isPaused: false,
 }
-const NONE = { messages: 0, before: 0, since: 0 }
+const NONE = { messages: 0, before: 0, isTypeAtWork: false, since: 0 }
 
 describe('the reason', () => {
   test.each<[TaskReason | undefined, string, Task, Partial<Served>]>([
@@ -99,6 +99,7 @@ describe('the reason', () => {
     ['crashing', 'quiet after a lost run, of a type that was changed', quietCrashed, { since: NOW - MINUTE }],
     ['backlog', 'quiet for an hour behind others', quiet, { messages: 5 }],
     ['dispatched', 'quiet, of a type that was changed a minute ago', quiet, { since: NOW - MINUTE }],
+    ['dispatched', 'quiet, while its workers over HTTP run other tasks', quiet, { isTypeAtWork: true }],
   ])('of a ready task is %s: %s', (reason, _name, task, facts) => {
     expect(readyReason(task, NOW, { ...NONE, ...facts })).toBe(reason)
   })

@@ -187,11 +187,12 @@ async function perform(
 }
 
 function ended(
-  { end, delay, laterMs = LATER_MS, shop, gives }: Act,
+  { end, delay, laterMs, shop, gives }: Act,
   { stage, next }: TaskContext,
   { result, padding }: { readonly result: unknown; readonly padding: string | undefined },
 ): unknown {
   const delayMs = delay === undefined ? undefined : Number(delay)
+  const releasedForMs = delayMs ?? laterMs
   switch (end) {
     case 'next':
       return next(stageAfter(stage), {
@@ -200,13 +201,13 @@ function ended(
         ...(shop !== undefined && { input: { nonce: NEXT_NONCE, acts: [], shop, padding } }),
       })
     case 'release':
-      return new Release(...(delayMs === undefined ? [] : [delayMs]))
+      return new Release(...(releasedForMs === undefined ? [] : [releasedForMs]))
     case 'fail':
       throw new Error('it did not work')
     case 'fatal':
       throw new Fatal('it never will')
     case 'later':
-      throw new RetryLater(delayMs ?? laterMs)
+      throw new RetryLater(delayMs ?? laterMs ?? LATER_MS)
     default:
       return gives === undefined ? result : oddResult(gives).given()
   }

@@ -37,22 +37,25 @@ export const SCENARIO_KINDS: readonly ScenarioKind[] = ['control', 'far', 'sched
  */
 export function generate(seed: number, rare?: ScenarioKind): Scenario {
   const trial = rare === undefined ? trialOf(seed) : rare
-  return withReaders(seed, isTrial(trial) ? drawTrial(trial, seed) : generateUsual(seed, rare))
+  return withReaders(seed, trial, isTrial(trial) ? drawTrial(trial, seed) : generateUsual(seed, rare))
 }
 
 /** The scenario that a seed has as long as no trial takes it. */
 export function generateWithoutTrial(seed: number): Scenario {
-  return withReaders(seed, generateUsual(seed, undefined))
+  return withReaders(seed, undefined, generateUsual(seed, undefined))
 }
 
-function withReaders(seed: number, scenario: Scenario): Scenario {
-  return isRead(seed) ? { ...scenario, hasReaders: true } : scenario
+function withReaders(seed: number, kind: ScenarioKind | undefined, scenario: Scenario): Scenario {
+  return isRead(seed, kind) ? { ...scenario, hasReaders: true } : scenario
 }
 
-/** The share of the scenarios with readers. They are drawn by a chance of their own, so that the scenarios are the same without them. */
+/** The share of the usual scenarios with readers. They are drawn by a chance of their own, so that the scenarios are the same without them. */
 const READ = 0.12
+/** Every fourth scenario of a rare kind has readers, so that a few seeds of each kind have some. */
+const READ_EVERY = 4
 
-function isRead(seed: number): boolean {
+function isRead(seed: number, kind: ScenarioKind | undefined): boolean {
+  if (kind !== undefined) return (seed + hash32(kind)) % READ_EVERY === 0
   return createSeededChance(hash32(`readers of ${seed}`)).fraction() < READ
 }
 

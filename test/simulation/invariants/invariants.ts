@@ -40,6 +40,7 @@ import { PROMPTNESS_INVARIANTS } from './runs/promptness.ts'
 import { RUN_INVARIANTS } from './runs/runs.ts'
 import { CLAIMER_INVARIANTS } from './runs/servers.ts'
 import { FINAL_STATE_INVARIANTS } from './runs/settling.ts'
+import { STAGE_INVARIANTS } from './runs/stages.ts'
 import { LOST_TICK_INVARIANTS } from './schedules/lost-ticks.ts'
 import { MISSED_TICK_INVARIANTS } from './schedules/missed-ticks.ts'
 import { SCHEDULE_INVARIANTS } from './schedules/schedules.ts'
@@ -98,6 +99,7 @@ export const INVARIANTS: readonly Invariant[] = [
   ...DELAY_INVARIANTS,
   ...CLEAN_RESTART_INVARIANTS,
   ...LEASE_INVARIANTS,
+  ...STAGE_INVARIANTS,
   ...OWN_RETRY_INVARIANTS,
   ...INDEX_INVARIANTS,
   ...ANSWER_INVARIANTS,

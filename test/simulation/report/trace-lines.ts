@@ -66,6 +66,8 @@ function textOf(event: HistoryEvent): string {
       return 'all tasks are at rest'
     case 'changes-lost':
       return 'loses changes'
+    case 'stuck':
+      return `COUNTS ${event.tasks} stuck tasks of ${event.type}`
     case 'sent':
       return 'receives a message'
     case 'write': {

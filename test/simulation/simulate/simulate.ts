@@ -7,7 +7,7 @@ import { deployTypes } from '../actors/deployments.ts'
 import { runJobs, runSweep, runWaker } from '../actors/functions.ts'
 import { createScript } from '../actors/handlers.ts'
 import { hostHttpWorker } from '../actors/http-worker.ts'
-import { startReaders } from '../actors/readers.ts'
+import { type Readers, startReaders } from '../actors/readers.ts'
 import { hostStandalone } from '../actors/standalone.ts'
 import { perform, type StepContext } from '../actors/steps.ts'
 import { schedulesIn } from '../invariants/schedules/schedules.ts'
@@ -163,10 +163,12 @@ function build(
 ): SimulatedSystem {
   const { scenario, timeline } = world
   let schedules: Schedules | undefined
+  let readers: Readers | undefined
   const types = watchTypes(world)
   const table = createTable(world, (change, by) => {
     const event = eventOf(change, by)
     if (event) record(event)
+    if (event?.what === 'write') readers?.see(event)
     types.see(change)
     stream.push(change)
   })
@@ -262,11 +264,11 @@ function build(
       resumeAll(at + RESUMING_EVERY_MS)
     })
   if (scenario.steps.some(step => step.do === 'pause-type')) resumeAll(scenario.calmAt + CALM_PAUSE_MS)
-  const { surveyAll } = startReaders(world, { api, table })
+  readers = startReaders(world, { api, table })
   return {
     heads: table.heads,
     isIdle: () => isOver() && !types.isPurging(),
     isStreamIdle: () => stream.isIdle() && events.isIdle(),
-    surveyAll,
+    surveyAll: readers.surveyAll,
   }
 }

@@ -118,6 +118,8 @@ export type HistoryEvent = {
   | { readonly what: 'at-rest' }
   /** The planner will never read a batch of the stream. */
   | { readonly what: 'changes-lost' }
+  /** The sweeper has counted so many tasks of a type as stuck. */
+  | { readonly what: 'stuck'; readonly type: string; readonly tasks: number }
   /** A message was sent to a queue. */
   | { readonly what: 'sent'; readonly queue: string }
   /** A minute has passed. Invariants about time need it, because for hours nothing else may happen. */

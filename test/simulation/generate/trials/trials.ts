@@ -2,6 +2,7 @@ import { hash32 } from '../../../../shared/core/values/hash.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { Scenario, TrialName } from '../../scenario.ts'
 import { createDice } from '../dice.ts'
+import { afterRuns } from './changes/after-runs.ts'
 import { bodies } from './changes/bodies.ts'
 import { coalesced } from './changes/coalesced.ts'
 import { edits } from './changes/edits.ts'
@@ -39,6 +40,7 @@ import { nightly } from './timing/nightly.ts'
 import { outage, schedulerOutage } from './timing/outages.ts'
 import { overdue } from './timing/overdue.ts'
 import { ownRetries } from './timing/own-retries.ts'
+import { stuck } from './timing/stuck.ts'
 import type { Trial } from './trial.ts'
 
 type DrawnTrial = {
@@ -92,6 +94,8 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   'damaged-heads': { share: 0.015, draw: damagedHeads },
   sizes: { share: 0.006, draw: sizes },
   'odd-results': { share: 0.01, draw: oddResults },
+  stuck: { share: 0.006, draw: stuck },
+  'after-runs': { share: 0.02, draw: afterRuns },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

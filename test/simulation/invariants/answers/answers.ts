@@ -8,6 +8,7 @@ import { beginSightings } from './sightings.ts'
 import { STATISTIC_INVARIANTS } from './statistics.ts'
 import { STORED_ERROR_INVARIANTS } from './stored-errors.ts'
 import { STORED_RESULT_INVARIANTS } from './stored-results.ts'
+import { STUCK_INVARIANTS } from './stuck.ts'
 import { WHY_INVARIANTS } from './why.ts'
 
 const SERVED = [200, 404]
@@ -30,6 +31,7 @@ const OF_READERS: readonly Invariant[] = [
     },
   },
   ...WHY_INVARIANTS,
+  ...STUCK_INVARIANTS,
   ...SHOWN_TASK_INVARIANTS,
   ...LIST_INVARIANTS,
   ...STATISTIC_INVARIANTS,

@@ -4,6 +4,7 @@ import type { Scenario } from '../../scenario.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
 import { START } from '../../world/world.ts'
 import { servingTypeOf } from '../pieces.ts'
+import { delayCauseOf } from './delay-causes.ts'
 import { clockErrorMs, type Sightings, type Window } from './sightings.ts'
 
 /** When each reason of `docs/waiting.md` may be told of a task. */
@@ -25,9 +26,9 @@ const CLAIMS: Readonly<Partial<Record<WhyAnswer['reason'], Claim>>> = {
   stuck: (head, moment) =>
     (isOpen(head) || head.owes === true) && quietSince(head) <= latest(moment) - STUCK_MS,
   'callbacks-owed': head => head.owes === true,
-  due: (head, moment) => isDelayed(head, moment) && !head.retrying,
-  retry: (head, moment) => (isDelayed(head, moment) ? head.retrying : waitsForOwnRetries(head, moment)),
-  crashing: head => isIdle(head) && lastRun(head)?.state === 'lost',
+  due: (head, moment) => isDelayed(head, moment) && delayCauseOf(head) !== 'retry',
+  retry: (head, moment) => !hasCrashed(head) && waitsForRetry(head, moment),
+  crashing: head => isIdle(head) && hasCrashed(head),
   paused: (head, moment) => isDue(head, moment) && pauses(head, moment).includes(true),
   'step-paused': (head, moment) =>
     isDue(head, moment) && servingTypeOf(head) !== head.type && pauses(head, moment).includes(true),
@@ -40,8 +41,8 @@ const CLAIMS: Readonly<Partial<Record<WhyAnswer['reason'], Claim>>> = {
   'worker-version': (head, moment) => mayRun(head, moment) && head.options.minWorkerVersion !== undefined,
   'workers-spent': (head, moment) =>
     mayRun(head, moment) && head.options.workerIds.length === 0 && hasRuns(head),
-  backlog: (head, moment) => mayRun(head, moment),
-  dispatched: (head, moment) => mayRun(head, moment),
+  backlog: (head, moment) => mayRun(head, moment) && !(hasCrashed(head) && isLively(head, moment)),
+  dispatched: (head, moment) => mayRun(head, moment) && !hasCrashed(head),
   'undo-failed': head => head.state === 'failed' && isHalted(head) && !head.owes,
   succeeded: head => head.state === 'succeeded' && !head.owes,
   failed: head => head.state === 'failed' && !isHalted(head) && !head.owes,
@@ -71,6 +72,15 @@ function lastRun(head: SeenHead) {
     .sort((a, b) => b.fence - a.fence)[0]
 }
 
+/** Whether a lost run is the newest one. It explains a wait better than a queue does, for 15 minutes. */
+function hasCrashed(head: SeenHead): boolean {
+  return lastRun(head)?.state === 'lost'
+}
+
+function isLively(head: SeenHead, moment: Moment): boolean {
+  return quietSince(head) > latest(moment) - STUCK_MS
+}
+
 function earliest({ from, scenario }: Moment): number {
   return from - clockErrorMs(scenario)
 }
@@ -85,6 +95,10 @@ function isDelayed(head: SeenHead, moment: Moment): boolean {
 
 function isDue(head: SeenHead, moment: Moment): boolean {
   return isIdle(head) && head.dueAt <= latest(moment)
+}
+
+function waitsForRetry(head: SeenHead, moment: Moment): boolean {
+  return isDelayed(head, moment) ? delayCauseOf(head) !== 'set' : waitsForOwnRetries(head, moment)
 }
 
 function waitsForOwnRetries(head: SeenHead, moment: Moment): boolean {

@@ -27,7 +27,7 @@ const WORDS: Readonly<Record<NonNullable<ApiTask['statusReason']>, readonly stri
 /** Promises about the answers to `GET /v1/tasks/{id}`. */
 export const SHOWN_TASK_INVARIANTS: readonly Invariant[] = [
   onAnswers<ApiTask>('a task is shown with its status', 'get', (task, read, scenario) => {
-    const heads = sightingsOf(scenario).heads(task.id, read)
+    const heads = sightingsOf(scenario).ownHeads(task.id, read)
     const possible = heads.flatMap(head => (head ? statusesOf(head, read, clockErrorMs(scenario)) : []))
     return possible.includes(task.status)
       ? undefined
@@ -39,7 +39,7 @@ export const SHOWN_TASK_INVARIANTS: readonly Invariant[] = [
     (task, read, scenario) => {
       const { used, left } = task.attempts
       const isRight = sightingsOf(scenario)
-        .heads(task.id, read)
+        .ownHeads(task.id, read)
         .some(head => head && (head.flow !== undefined || fitsAttempts(head, used, left)))
       return isRight ? undefined : `${task.id} is shown with ${used} used runs and ${left} left`
     },
@@ -49,7 +49,7 @@ export const SHOWN_TASK_INVARIANTS: readonly Invariant[] = [
     const ends = history.map(({ endedAt }) => Date.parse(endedAt))
     const isSorted = ends.every((end, index) => index === 0 || end >= (ends[index - 1] ?? 0))
     const isRight = sightingsOf(scenario)
-      .heads(id, read)
+      .ownHeads(id, read)
       .some(
         head =>
           head &&
@@ -68,14 +68,14 @@ export const SHOWN_TASK_INVARIANTS: readonly Invariant[] = [
         return status === 'delayed' ? `${id} is delayed, and is shown with no reason` : undefined
       const moment = { ...read, scenario, sightings }
       const isRight = sightings
-        .heads(id, read)
+        .ownHeads(id, read)
         .some(head => head && WORDS[statusReason].some(reason => isTrue(reason, head, moment)))
       return isRight ? undefined : `${id} is ${status} and is shown to wait for ${statusReason}`
     },
   ),
   onAnswers<ApiTask>('a task that has an input is shown with it', 'get', (task, read, scenario) => {
     const hasInput = sightingsOf(scenario)
-      .heads(task.id, read)
+      .ownHeads(task.id, read)
       .every(head => head?.input !== undefined)
     return hasInput && task.input === undefined ? `${task.id} is shown without its input` : undefined
   }),

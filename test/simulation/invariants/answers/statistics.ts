@@ -100,6 +100,10 @@ function usageFault(
   if (!numbersOf(limit).some(number => number === held))
     return `${held} permits of ${limit} are said to be held`
   if (value !== (key === undefined ? undefined : asked)) return `${type} shows the usage of ${value}`
+  const isLongestFirst = holders.every(
+    ({ since }, nth) => nth === 0 || since >= (holders[nth - 1]?.since ?? ''),
+  )
+  if (!isLongestFirst) return `${limit} shows its holders as ${JSON.stringify(holders)}`
   return holders.length === held ? undefined : `${limit} shows ${holders.length} of ${held} holders`
 }
 
@@ -132,7 +136,10 @@ function createFailures() {
       )
       // A flow that has undone its steps fails at last, and the failure that it was undone for has been counted.
       const isUndone = before?.flow?.direction === 'undo'
-      const failsNow = isSame && before?.state === 'open' && after.state === 'failed' && !isUndone
+      // A caller that takes the retries away ends a task whose failed runs have been counted.
+      const isByCaller = after.operation === 'patch' || after.operation === 'update'
+      const failsNow =
+        isSame && before?.state === 'open' && after.state === 'failed' && !isUndone && !isByCaller
       const count = runs.length > 0 ? runs.length : Number(failsNow)
       if (count > 0) all.push({ type, id, at, count })
     },

@@ -33,7 +33,7 @@ export const WHY_INVARIANTS: readonly Invariant[] = [
     'why',
     (why, read, scenario) => {
       const sightings = sightingsOf(scenario)
-      const heads = sightings.heads(why.id, read)
+      const heads = sightings.ownHeads(why.id, read)
       const isPossible = heads.some(
         head => head && isTrue(why.reason, head, { ...read, scenario, sightings }),
       )
@@ -63,7 +63,7 @@ export const WHY_INVARIANTS: readonly Invariant[] = [
     'the sentence about an end counts the runs of the task',
     'why',
     (why, read, scenario) => {
-      const heads = sightingsOf(scenario).heads(why.id, read)
+      const heads = sightingsOf(scenario).ownHeads(why.id, read)
       const told = RUNS.exec(why.sentence)?.[1]
       const fits = heads.some(head => head && countsFit(why, head, told))
       return fits ? undefined : `the sentence about ${why.id} counts its runs wrongly: ${why.sentence}`
@@ -74,7 +74,7 @@ export const WHY_INVARIANTS: readonly Invariant[] = [
     'why',
     (why, read, scenario) => {
       if (why.reason !== 'paused') return undefined
-      const { type } = sightingsOf(scenario).heads(why.id, read).at(-1) ?? {}
+      const { type } = sightingsOf(scenario).ownHeads(why.id, read).at(-1) ?? {}
       const types = type === undefined ? [] : sightingsOf(scenario).types(type, read)
       const times = types.flatMap(({ operations = [] }) =>
         operations.filter(({ what }) => what === 'pause').map(({ at }) => at),
@@ -99,7 +99,7 @@ export const WHY_INVARIANTS: readonly Invariant[] = [
     (why, read, scenario) => {
       if (why.reason !== 'undo-failed') return undefined
       const isRight = sightingsOf(scenario)
-        .heads(why.id, read)
+        .ownHeads(why.id, read)
         .some(head => halted(head).some(name => why.sentence.includes(`the undo of its step ${name} failed`)))
       return isRight ? undefined : `${why.id} is told another step: ${why.sentence}`
     },

@@ -17,8 +17,11 @@ export const DELAY_INVARIANTS: readonly Invariant[] = [
   }),
   onEachWrite('no run begins after the deadline of its task or step', ({ before, after }) => {
     if (after.operation !== 'claim') return undefined
-    const lateMs = after.updatedAt - (before?.deadlineAt ?? Number.POSITIVE_INFINITY)
-    return lateMs >= 0 ? `${after.id} was claimed ${lateMs} ms after its deadline` : undefined
+    const starts = liveRuns(after)
+      .filter(({ fence }) => !before?.live[fence])
+      .map(({ startedAt }) => startedAt)
+    const lateMs = Math.max(after.updatedAt, ...starts) - (before?.deadlineAt ?? Number.POSITIVE_INFINITY)
+    return lateMs >= 0 ? `${after.id} begins a run ${lateMs} ms after its deadline` : undefined
   }),
   onEachWrite('an undo that begins because a step failed is due at once', ({ before, after }) => {
     const isBegun = after.operation === 'fail' && after.state === 'open' && opensPiece(before, after)

@@ -3,6 +3,42 @@ import type { SourceFault } from '../source-fault.ts'
 /** Faults in what the API shows to readers, and in the requests that it refuses. */
 export const ANSWER_FAULTS: readonly SourceFault[] = [
   one(
+    'callbacks that cannot be published are counted as stuck',
+    'shared/core/status/stuck.ts',
+    '  if (task.unpublished) return false\n',
+    '',
+  ),
+  one(
+    'a task is never told as stuck',
+    'shared/core/status/why.ts',
+    "  if (isQuietNow && isStuck(task, wait, now)) return 'stuck'\n",
+    '',
+  ),
+  one(
+    'a task in the line of HTTP workers is told as stuck when it is quiet',
+    'shared/core/status/why.ts',
+    "  if (isQuietNow && isStuck(task, wait, now)) return 'stuck'\n",
+    "  if (isQuietNow) return 'stuck'\n",
+  ),
+  one(
+    'a retry is told as a due time after any patch',
+    'shared/core/operate/patch.ts',
+    'retrying: changes.dueAt === undefined && task.retrying,',
+    'retrying: false,',
+  ),
+  one(
+    'the holders of a limit are listed shortest first',
+    'shared/runtime/limits/limit-usage.ts',
+    'a.since - b.since',
+    'b.since - a.since',
+  ),
+  one(
+    'a task that was given back is said to wait for its retry',
+    'shared/core/run/finish.ts',
+    'dueAt: now + delayMs, retrying: false }',
+    'dueAt: now + delayMs, retrying: true }',
+  ),
+  one(
     'a paused task is said to wait for a worker',
     'shared/core/status/status.ts',
     "  if (served.isPaused) return 'paused'\n",

@@ -3,6 +3,36 @@ import type { SourceFault } from '../source-fault.ts'
 /** Faults in publishes, callbacks, canvases and changes by callers. */
 export const PUBLISHING_FAULTS: readonly SourceFault[] = [
   {
+    name: 'an update without a stage takes the stage of its task away',
+    replacements: [
+      {
+        path: 'shared/core/publish/update.ts',
+        old: 'return former === undefined ? draft : { ...draft, stage: former }',
+        new: 'return draft',
+      },
+    ],
+  },
+  {
+    name: 'a patch to another stage keeps the failures of the former one',
+    replacements: [
+      {
+        path: 'shared/core/operate/patch.ts',
+        old: 'return openStage(draft, { stage, dueAt }, now)',
+        new: 'return { ...draft, stage, dueAt }',
+      },
+    ],
+  },
+  {
+    name: 'a patch to another stage waits for a retry of the former one',
+    replacements: [
+      {
+        path: 'shared/core/operate/patch.ts',
+        old: 'draft.retrying ? Math.min(draft.dueAt, now) : draft.dueAt',
+        new: 'draft.dueAt',
+      },
+    ],
+  },
+  {
     name: 'a head that owes callbacks may be deleted, and replaced',
     replacements: [
       {

@@ -93,7 +93,7 @@ export function createServices(
           process.call(`schedule minute ${minute}`, () => schedules().ensureMinute(minute), 'scheduler'),
       },
       log: logOf(world, process),
-      metrics: { add: () => undefined },
+      metrics: metricsOf(world, process),
       changeHooks: CHANGE_HOOKS,
     }),
     inboxFor: process => ({
@@ -293,6 +293,15 @@ function logOf({ history, timeline }: World, { name }: Process): Log {
       if (mistake !== undefined) history.record({ at, by: name, what: 'unexpected-error', error: mistake })
     }
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+}
+
+/** The metrics of a process. Alarms watch the number of stuck tasks, so it is recorded. */
+function metricsOf({ history, timeline }: World, { name: by }: Process): PlanningSystem['metrics'] {
+  return {
+    add: (name, tasks, type) => {
+      if (name === 'Stuck') history.record({ at: timeline.now(), by, what: 'stuck', type, tasks })
+    },
+  }
 }
 
 /** Whether a value is an error that JavaScript itself throws, or its text. */
