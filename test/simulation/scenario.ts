@@ -42,6 +42,8 @@ export type Scenario = {
    * failures, as the deployed one does.
    */
   readonly hasReaders?: true
+  /** Every request to the table is recorded, because promises about costs count them. */
+  readonly isMetered?: true
 }
 
 /** A trial is a kind of scenario that tests one thing. `generate/trials` draws a few seeds of each kind. */
@@ -81,6 +83,7 @@ export type TrialName =
   | 'waits'
   | 'missed-ticks'
   | 'requests'
+  | 'costs'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.

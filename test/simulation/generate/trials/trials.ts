@@ -14,6 +14,7 @@ import { oddErrors } from './odd-errors.ts'
 import { owedCallbacks } from './owed-callbacks.ts'
 import { purgedCanvases } from './purged-canvases.ts'
 import { backlog } from './queueing/backlog.ts'
+import { costs } from './queueing/costs.ts'
 import { crowd } from './queueing/crowd.ts'
 import { front } from './queueing/front.ts'
 import { manyPermits } from './queueing/many-permits.ts'
@@ -84,6 +85,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   waits: { share: 0.03, draw: waits },
   requests: { share: 0.02, draw: requests },
   'missed-ticks': { share: 0.005, draw: missedTicks },
+  costs: { share: 0.05, draw: costs },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]
