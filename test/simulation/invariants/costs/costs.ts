@@ -88,9 +88,14 @@ const PRICES: readonly Price[] = [
     most: ({ runs, waits, lineLooks }) => runs + waits + lineLooks + 2 * SPARE,
   },
   {
-    of: 'reads of bodies by looks',
-    ...{ by: 'looks', request: /^get \S+ (input|result)/ },
+    of: 'reads of inputs by looks: the head has the values of keys',
+    ...{ by: 'looks', request: /^get \S+ in#/ },
     most: () => 0,
+  },
+  {
+    of: 'reads of inputs by claims: one for each run',
+    ...{ by: 'claims', request: /^get \S+ in#/ },
+    most: ({ runs }) => runs,
   },
 ]
 
