@@ -9,7 +9,12 @@ import { claimIn } from '../pieces.ts'
  */
 
 /** What has happened, as far as it may cost requests. */
-type Counts = Record<'runs' | 'waits' | 'lineLooks' | 'taskLooks' | 'dispatches', number>
+type Counts = Record<
+  'runs' | 'waits' | 'lineLooks' | 'taskLooks' | 'dispatches' | 'permits' | 'notes',
+  number
+>
+
+const NOTHING: Counts = { runs: 0, waits: 0, lineLooks: 0, taskLooks: 0, dispatches: 0, permits: 0, notes: 0 }
 
 /** A kind of request to the table, and how many of them may have been made. */
 type Price = {
@@ -28,9 +33,15 @@ const FEW_PERMITS = 8
 
 const PRICES: readonly Price[] = [
   {
-    of: 'writes of permits: each run takes one and gives it back, and each wait is refused twice',
+    of: 'writes of permits: each run takes one and gives it back, and few are refused',
     ...{ by: 'anybody', request: /^update permits#/ },
-    most: ({ runs, waits }) => 2 * runs + 2 * waits + RACES,
+    most: ({ permits, notes, runs, waits, dispatches }) =>
+      permits + 2 * notes + Math.max(0, dispatches - runs - waits) + RACES,
+  },
+  {
+    of: 'reads of permits by claims: most claims know of a free permit',
+    ...{ by: 'claims', request: /^get a batch of permits#/ },
+    most: ({ runs }) => 0.9 * runs + RACES,
   },
   {
     of: 'reads of permits by looks',
@@ -104,7 +115,7 @@ export const COST_INVARIANTS: readonly Invariant[] = [
     name: 'where nothing goes wrong, runs, waits and looks cost the requests to the table that the documents say',
     watch: scenario => {
       if (!isCounted(scenario)) return {}
-      const counts: Counts = { runs: 0, waits: 0, lineLooks: 0, taskLooks: 0, dispatches: 0 }
+      const counts: Counts = { ...NOTHING }
       const made = PRICES.map(() => 0)
       const holdersMax = holdersMaxOf(scenario)
       return {
@@ -128,7 +139,7 @@ export const COST_INVARIANTS: readonly Invariant[] = [
     name: 'where nothing goes wrong, a task is sent once for each run and once for each wait',
     watch: scenario => {
       if (!isCounted(scenario) || holdersMaxOf(scenario) > FEW_PERMITS) return {}
-      const counts: Counts = { runs: 0, waits: 0, lineLooks: 0, taskLooks: 0, dispatches: 0 }
+      const counts: Counts = { ...NOTHING }
       return {
         on: event => {
           count(counts, event)
@@ -210,18 +221,30 @@ function count(counts: Counts, event: HistoryEvent): void {
 }
 
 function countedIn(event: HistoryEvent): keyof Counts | undefined {
+  if (event.what === 'write') return isUncounted(event.after.id) ? undefined : countedWrite(event)
+  if (event.what === 'request')
+    return isNote(event.request) && roleOf(event) === 'claims' ? 'notes' : undefined
+  const [what, name] = namedIn(event) ?? []
+  return name === undefined || isUncounted(name) ? undefined : what
+}
+
+function namedIn(event: HistoryEvent): readonly [keyof Counts, string] | undefined {
   switch (event.what) {
-    case 'write':
-      return isUncounted(event.after.id) ? undefined : countedWrite(event)
     case 'line-look':
-      return isUncounted(event.look.line.limit) ? undefined : 'lineLooks'
+      return ['lineLooks', event.look.line.limit]
     case 'look-received':
-      return isUncounted(event.id) ? undefined : 'taskLooks'
+      return ['taskLooks', event.id]
+    case 'permit':
+      return ['permits', event.limit]
     case 'dispatched':
-      return isUncounted(event.id) ? undefined : 'dispatches'
+      return ['dispatches', event.id]
     default:
       return undefined
   }
+}
+
+function isNote(request: string): boolean {
+  return !isUncounted(request) && /^put starts#.* line#/.test(request)
 }
 
 function countedWrite(write: Write): keyof Counts | undefined {

@@ -172,4 +172,44 @@ export const LIMIT_FAULTS: readonly SourceFault[] = [
       },
     ],
   },
+  {
+    name: 'each look at a running task writes it',
+    replacements: [
+      {
+        path: 'shared/core/wake/look-chain.ts',
+        old: 'const LOOKS_PER_RECORD = 8',
+        new: 'const LOOKS_PER_RECORD = 2',
+      },
+    ],
+  },
+  {
+    name: 'a slow claim gives its run back although it holds its permits',
+    replacements: [
+      {
+        path: 'shared/runtime/limits/permits.ts',
+        old: 'if (!(await system.limits.renew(limit, holder, system.clock.now()))) return false',
+        new: 'if (await system.limits.renew(limit, holder, system.clock.now())) return false',
+      },
+    ],
+  },
+  {
+    name: 'a standalone worker waits in place no longer than a Lambda',
+    replacements: [
+      {
+        path: 'shared/core/limits/start.ts',
+        old: '(WORKER_VISIBILITY_S * 1_000) / 2',
+        new: 'WORKER_VISIBILITY_S * 100',
+      },
+    ],
+  },
+  {
+    name: 'a process forgets which shards of a limit have free permits',
+    replacements: [
+      {
+        path: 'shared/runtime/limits/free-permits.ts',
+        old: 'const likely = hintedShard(system, known, max) ?? roomiest(system, known, max)',
+        new: 'const likely = hintedShard(system, known, max) ?? roomiest(system, known, 0)',
+      },
+    ],
+  },
 ]
