@@ -193,16 +193,6 @@ export const LIMIT_FAULTS: readonly SourceFault[] = [
     ],
   },
   {
-    name: 'a standalone worker waits in place no longer than a Lambda',
-    replacements: [
-      {
-        path: 'shared/core/limits/start.ts',
-        old: '(WORKER_VISIBILITY_S * 1_000) / 2',
-        new: 'WORKER_VISIBILITY_S * 100',
-      },
-    ],
-  },
-  {
     name: 'a process forgets which shards of a limit have free permits',
     replacements: [
       {
