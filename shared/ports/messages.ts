@@ -88,6 +88,7 @@ export type Wake =
  */
 export type SendFailure = { readonly index: number; readonly reason: string; readonly transient: boolean }
 
+/** Sends messages in batches. An empty list makes no request. */
 export type Messages = {
   /** Sends to the queues of the tasks' types. A missing queue is not a failure: the type has no deployed handler. */
   dispatch(dispatches: readonly Dispatch[]): Promise<SendFailure[]>

@@ -44,6 +44,8 @@ export type Scenario = {
    * failures, as the deployed one does.
    */
   readonly hasReaders?: true
+  /** Every request to the table is recorded, because promises about costs count them. */
+  readonly isMetered?: true
 }
 
 /** A trial is a kind of scenario that tests one thing. `generate/trials` draws a few seeds of each kind. */
@@ -89,6 +91,7 @@ export type TrialName =
   | 'damaged-heads'
   | 'stuck'
   | 'after-runs'
+  | 'costs'
 
 /**
  * The services that can each have an outage. `functions` means all invocations of Lambda functions.

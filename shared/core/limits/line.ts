@@ -167,7 +167,7 @@ function lastOf(sent: readonly Sent[]): readonly Sent[] {
 
 /** How many tasks a look admits: as many as the limit can grant, less those that were dispatched and may still take their grants. */
 export function wantedBy({ sent }: LineNote, { free, granted }: Grants, now: number): number {
-  const recent = sent.filter(({ at }) => at + SENT_MS > now)
+  const recent = sent.filter(one => isRecent(one, now))
   const begun = granted === undefined ? 0 : Math.max(0, granted - (recent[0]?.granted ?? granted))
   const underWay = sum(recent.map(one => (granted === undefined ? one.ids.length : one.count)))
   return Math.min(LOOK_TASKS_MAX, Math.max(0, free - Math.max(0, underWay - begun)))
@@ -229,8 +229,12 @@ export function noteAfterChoice(
 }
 
 /** Whether some of the dispatched tasks still wait, or may have been dispatched in a message that is under way. */
-function matters({ at, ids }: Sent, now: number): boolean {
-  return ids.length > 0 || at + SENT_MS > now
+function matters(one: Sent, now: number): boolean {
+  return one.ids.length > 0 || isRecent(one, now)
+}
+
+function isRecent({ at }: Sent, now: number): boolean {
+  return at + SENT_MS > now
 }
 
 /** The newest dispatches, up to the bound of what a note remembers. */
@@ -248,7 +252,7 @@ function withinBound(sent: readonly Sent[]): readonly Sent[] {
 export function noteAfterLook(
   note: LineNote,
   { chosen, isSpare, isIdle }: Found,
-  { nextAt }: Grants,
+  { free, nextAt }: Grants,
   now: number,
 ): LineNote | undefined {
   if (isIdle) {
@@ -256,7 +260,9 @@ export function noteAfterLook(
     if (pause === undefined) return undefined
     return { ...note, isClosed: false, emptyLooks: note.emptyLooks + 1, lookAt: lookTime(now + pause, now) }
   }
-  const isUnderWay = chosen.length > 0 || note.sent.some(one => matters(one, now))
+  // A task that lost the race for a grant waits for the next one. Until there is one, no look need come for it.
+  const mayBeSentAgain = (one: Sent) => free > 0 && one.ids.length > 0
+  const isUnderWay = chosen.length > 0 || note.sent.some(one => isRecent(one, now) || mayBeSentAgain(one))
   const soon = isUnderWay ? now + LOOK_SOON_MS : Number.POSITIVE_INFINITY
   const next = nextAt === undefined ? now + PERMIT_LOOK_MS : nextAt - ADMITTED_AHEAD_MS
   return { ...note, isClosed: !isSpare, emptyLooks: 0, lookAt: lookTime(Math.min(soon, next), now) }

@@ -29,7 +29,6 @@ export async function planLimits(
     return [{ line: change.line, at: change.lookAt, delaySeconds }]
   })
   const looks = [...noted, ...(await looksAfterReleases(system, changes))]
-  if (looks.length === 0) return
   for (const { index, ...why } of await system.messages.lookAtLimits(looks)) {
     system.log.warn('a look at a limit was not sent; a later look serves the limit', {
       ...looks[index]?.line,

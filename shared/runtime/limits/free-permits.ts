@@ -68,7 +68,6 @@ export async function takeInShards(
   const known = knownOf(system, limit)
   const isGranted = async (shard: number) => {
     const entry = known.shards.get(shard) ?? { held: 0, pending: 0, readAt: momentOf(system.clock) }
-    known.shards.set(shard, entry)
     entry.pending += 1
     const refused = await take(shard).finally(() => {
       entry.pending -= 1

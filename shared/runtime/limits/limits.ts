@@ -141,7 +141,7 @@ async function admitInSlots(
   { slots, ...asking }: AskingLimits & { readonly slots: readonly ReservedSlot[] },
 ): Promise<Admitted | NotAdmitted> {
   // The types may have changed while the claim waited for its slots.
-  const rules = slots.length > 0 ? await limitRulesOf(system, task) : asked
+  const rules = await limitRulesOf(system, task)
   if (rules.isPaused) return { ok: false, reason: 'paused' }
   if (JSON.stringify(rules.rates) !== JSON.stringify(asked.rates)) return admit(system, task, rules, asking)
   const acquired = await acquireOrNote(system, task, rules)
@@ -167,8 +167,11 @@ async function acquireOrNote(system: System, task: Task, { concurrencies }: Limi
   const acquired = await acquirePermits(system, task, concurrencies)
   if (acquired.ok || acquired.why === 'being-claimed') return acquired
   const line: Line = { kind: 'permit', limit: acquired.limit }
-  // HTTP workers ask again for tasks of a ready place. Then looks are only needed to remove what dead processes have left.
-  if (isAskedForAgain(task, line) && !acquired.hasOldHolders) return acquired
+  if (isAskedForAgain(task, line)) {
+    // HTTP workers ask again for tasks of a ready place. Then looks are only needed to remove what dead processes have left.
+    if (acquired.hasOldHolders) await noteLine(system, line, { isRepair: true })
+    return acquired
+  }
   if (isInLine(task, line) || (await isLineClosed(system, line))) return acquired
   await noteLine(system, line)
   return acquirePermits(system, task, concurrencies)

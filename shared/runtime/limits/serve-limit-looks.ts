@@ -246,7 +246,6 @@ async function dispatchAll(
   const overHttp = untargeted.filter(task => workOf(task).kind === 'http')
   const dispatched = untargeted.filter(task => workOf(task).kind !== 'http')
   await isolateEach(system, overHttp, CHANGES_AT_ONCE_MAX, task => endWaitOf(system, task))
-  if (dispatched.length === 0) return
   const failures = await system.messages.dispatch(
     dispatched.map((task, nth) => {
       const shard = shards[nth]

@@ -133,3 +133,21 @@ describe('a claim that takes long', () => {
     expect((await system.limits.permits('resize', [0])).holders).toMatchObject([{ taskId: second.id }])
   })
 })
+
+describe('HTTP workers that ask again while a long run holds the only permit', () => {
+  it('leave the looks at the line as they are', async () => {
+    const system = await aSystemWith(1, { kind: 'http' })
+    const [first, second] = (await storedAll(system, 2, { kind: 'http' })) as [Task, Task]
+    await claimTask(system, first, { workerId: 'w1' }, { slotUse: { kind: 'only-free-slot' } })
+    await system.clock.advance(11 * SECOND)
+    const ask = () => claimTask(system, second, { workerId: 'w1' }, { slotUse: { kind: 'only-free-slot' } })
+
+    await ask()
+    // A look finds that no task waits in the line, since its tasks are in the ready place. It opens the line.
+    await lookInSeries(system)
+    const { version } = await system.limits.line(PERMITS)
+    await ask()
+
+    expect(await system.limits.line(PERMITS)).toMatchObject({ version, note: { isClosed: false } })
+  })
+})

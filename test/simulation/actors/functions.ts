@@ -74,10 +74,12 @@ export function runWaker(world: World, queue: Queue<Wake>, sandboxes: Sandboxes)
 }
 
 function recordLooks({ history, timeline }: World, by: string, batch: readonly Received<Wake>[]): void {
+  const at = timeline.now()
   for (const { body } of batch) {
+    if (body.kind === 'limit') history.record({ at, by, what: 'line-look', look: body.look })
     if (body.kind !== 'look') continue
     const { id, born } = body.look
-    history.record({ at: timeline.now(), by, what: 'look-received', id, born })
+    history.record({ at, by, what: 'look-received', id, born })
   }
 }
 

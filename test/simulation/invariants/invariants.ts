@@ -3,6 +3,8 @@ import { BODY_INVARIANTS } from './bodies.ts'
 import { CANVAS_INVARIANTS } from './canvases/canvases.ts'
 import { INPUT_INVARIANTS } from './canvases/handed-on.ts'
 import { PURGED_CANVAS_INVARIANTS } from './canvases/purged-canvases.ts'
+import { COST_INVARIANTS } from './costs/costs.ts'
+import { LINE_LOOK_INVARIANTS } from './costs/line-looks.ts'
 import { DAILY_MESSAGE_INVARIANTS } from './daily-messages.ts'
 import { DAMAGED_HEAD_INVARIANTS } from './damaged-heads.ts'
 import { FAULT_INVARIANTS } from './faults.ts'
@@ -14,6 +16,7 @@ import { GIVEN_BACK_INVARIANTS } from './limits/given-back.ts'
 import { LIMIT_INVARIANTS } from './limits/limits.ts'
 import { LINE_ORDER_INVARIANTS } from './limits/line-order.ts'
 import { PERMIT_INVARIANTS } from './limits/permits.ts'
+import { QUIET_LIMIT_INVARIANTS } from './limits/quiet-limits.ts'
 import { START_INVARIANTS } from './limits/starts.ts'
 import { TENANT_INVARIANTS } from './limits/tenants.ts'
 import { PAUSE_INVARIANTS } from './pauses.ts'
@@ -95,6 +98,9 @@ export const INVARIANTS: readonly Invariant[] = [
   ...REFUSED_CHANGE_INVARIANTS,
   ...GIVEN_BACK_INVARIANTS,
   ...FREE_PERMIT_INVARIANTS,
+  ...COST_INVARIANTS,
+  ...LINE_LOOK_INVARIANTS,
+  ...QUIET_LIMIT_INVARIANTS,
   ...LINE_ORDER_INVARIANTS,
   ...DELAY_INVARIANTS,
   ...CLEAN_RESTART_INVARIANTS,

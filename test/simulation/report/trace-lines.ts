@@ -36,6 +36,10 @@ function textOf(event: HistoryEvent): string {
       return `SENDS a dispatch of ${event.id} r${event.revision}`
     case 'look-received':
       return `RECEIVES a look at ${event.id}`
+    case 'line-look':
+      return `RECEIVES a look at the line ${event.look.line.kind} ${event.look.line.limit}${event.look.released ? ` after ${event.look.released} were given back` : ''}`
+    case 'request':
+      return `CARRIES OUT ${event.request}`
     case 'refused':
       return `REFUSES ${event.why}`
     case 'claimed':

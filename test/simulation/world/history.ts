@@ -1,5 +1,6 @@
 import type { FieldProblem } from '../../../shared/core/errors.ts'
 import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
+import type { LimitLook } from '../../../shared/core/limits/line.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -77,6 +78,10 @@ export type HistoryEvent = {
   | { readonly what: 'look-received'; readonly id: string; readonly born: string }
   /** The store refused a request because of its content, as DynamoDB would. */
   | { readonly what: 'refused'; readonly why: string }
+  /** A request reached the table: its verb, and the items or the place that it names. Recorded only where costs are judged. */
+  | { readonly what: 'request'; readonly request: string }
+  /** The waker received a look at a line. */
+  | { readonly what: 'line-look'; readonly look: LimitLook }
   /** A type was written. */
   | { readonly what: 'type'; readonly type: TaskType }
   /** A permit of a concurrency limit was recorded for a holder, or released. */

@@ -18,6 +18,7 @@ import { oddResults } from './odd-results.ts'
 import { owedCallbacks } from './owed-callbacks.ts'
 import { purgedCanvases } from './purged-canvases.ts'
 import { backlog } from './queueing/backlog.ts'
+import { costs } from './queueing/costs.ts'
 import { crowd } from './queueing/crowd.ts'
 import { front } from './queueing/front.ts'
 import { manyPermits } from './queueing/many-permits.ts'
@@ -96,6 +97,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   'odd-results': { share: 0.01, draw: oddResults },
   stuck: { share: 0.006, draw: stuck },
   'after-runs': { share: 0.02, draw: afterRuns },
+  costs: { share: 0.05, draw: costs },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

@@ -28,6 +28,28 @@ export const GIVEN_BACK_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
+    name: 'a slow claim that still holds its permits begins its run',
+    watch: ({ trial, steps, outages, weather }) => {
+      const isDisturbed = weather.slow + weather.refused + weather.answerLost > 0 || outages !== undefined
+      if (trial !== 'permits' || isDisturbed || steps.some(({ do: what }) => what !== 'publish')) return {}
+      const held = new Set<string>()
+      const begun = new Set<string>()
+      return {
+        on: event => {
+          if (event.what === 'permit' && event.isHeld) held.add(nameOf(event))
+          if (event.what === 'permit' && !event.isHeld) held.delete(nameOf(event))
+          if (event.what === 'began') begun.add(`${event.id} ${event.fence}`)
+          const given = event.what === 'write' && event.after.operation === 'release' ? runsIn(event) : []
+          const [wrong] = given.filter(
+            ({ name, permits }) =>
+              permits.length > 0 && !begun.has(name) && permits.every(one => held.has(one)),
+          )
+          return wrong && `${wrong.name} is given back before its handler began, with all its permits`
+        },
+      }
+    },
+  },
+  {
     name: 'where nothing goes wrong, the permit of an ended run is released within seconds',
     watch: scenario => {
       if (!isUndisturbed(scenario)) return {}
@@ -37,7 +59,8 @@ export const GIVEN_BACK_INVARIANTS: readonly Invariant[] = [
         on: event => {
           const { at } = event
           if (event.what === 'permit') owed.delete(nameOf(event))
-          if (event.what === 'write') for (const name of permitsOfEndedRuns(event)) owed.set(name, at)
+          if (event.what === 'write')
+            for (const name of runsIn(event).flatMap(run => run.permits)) owed.set(name, at)
           for (const [name, since] of owed) {
             if (at - since <= RELEASED_WITHIN_MS) break
             return `the permit ${name} is held ${Math.round(at - since)} ms after its run ended`
@@ -64,11 +87,12 @@ function isUndisturbed({ types, weather, outages, steps }: Scenario): boolean {
   )
 }
 
-function permitsOfEndedRuns({ before, after }: Write): string[] {
+/** The runs that a write ended, with their permits. */
+function runsIn({ before, after }: Write) {
   if (!before) return []
   return liveRuns(before)
     .filter(({ fence }) => before.born !== after.born || !after.live[fence])
-    .flatMap(({ permits = [] }) => permits.map(nameOf))
+    .map(({ fence, permits = [] }) => ({ name: `${after.id} ${fence}`, permits: permits.map(nameOf) }))
 }
 
 function nameOf({ limit, holder }: { readonly limit: string; readonly holder: string }): string {

@@ -122,4 +122,84 @@ export const LIMIT_FAULTS: readonly SourceFault[] = [
       },
     ],
   },
+  {
+    name: 'each claim confirms its permits',
+    replacements: [
+      {
+        path: 'shared/runtime/limits/permits.ts',
+        old: 'if (isWithin(system.clock, since, FRESH_HOLDER_MS)) return true',
+        new: 'if (isWithin(system.clock, since, 0)) return true',
+      },
+    ],
+  },
+  {
+    name: 'each wait for a limit is sent twice',
+    replacements: [
+      {
+        path: 'shared/runtime/limits/serve-limit-looks.ts',
+        old: 'dispatched.map((task, nth) => {',
+        new: '[...dispatched, ...dispatched].map((task, nth) => {',
+      },
+    ],
+  },
+  {
+    name: 'a claim over HTTP notes the line of a used-up limit again and again',
+    replacements: [
+      {
+        path: 'shared/runtime/limits/limits.ts',
+        old: 'await noteLine(system, line, { isRepair: true })',
+        new: 'await noteLine(system, line)',
+      },
+    ],
+  },
+  {
+    name: 'a limit tells values of a key apart by their first characters alone',
+    replacements: [
+      {
+        path: 'shared/core/limits/limits.ts',
+        old: "['a', 'b'].map(salt",
+        new: "['a', 'b'].slice(2).map(salt",
+      },
+    ],
+  },
+  {
+    name: 'a task joins a line whose limit has room',
+    replacements: [
+      {
+        path: 'shared/runtime/limits/limits.ts',
+        old: 'return lines.find((_line, nth) => closed[nth])',
+        new: 'return lines.find((_line, nth) => closed[nth] || task.key.endsWith("0"))',
+      },
+    ],
+  },
+  {
+    name: 'each look at a running task writes it',
+    replacements: [
+      {
+        path: 'shared/core/wake/look-chain.ts',
+        old: 'const LOOKS_PER_RECORD = 8',
+        new: 'const LOOKS_PER_RECORD = 2',
+      },
+    ],
+  },
+  {
+    name: 'a slow claim gives its run back although it holds its permits',
+    replacements: [
+      {
+        path: 'shared/runtime/limits/permits.ts',
+        old: 'if (!(await system.limits.renew(limit, holder, system.clock.now()))) return false',
+        new: 'if (await system.limits.renew(limit, holder, system.clock.now())) return false',
+      },
+    ],
+  },
+  {
+    name: 'a process forgets which shards of a limit have free permits',
+    replacements: [
+      {
+        path: 'shared/runtime/limits/free-permits.ts',
+        old: 'const likely = hintedShard(system, known, max) ?? roomiest(system, known, max)',
+        new: 'const likely = hintedShard(system, known, max) ?? roomiest(system, known, 0)',
+      },
+    ],
+  },
 ]

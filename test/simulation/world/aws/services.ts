@@ -182,6 +182,8 @@ function messagesFor(
     all: readonly M[],
     send: (one: M) => void,
   ): Promise<SendFailure[]> => {
+    // As in the adapter: nothing to send makes no request.
+    if (all.length === 0) return []
     try {
       return await process.call(
         operation,

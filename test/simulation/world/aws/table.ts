@@ -72,9 +72,11 @@ export function createTable(
       memory.expire(key, timeline.now())
     })
   }
-  /** Carries a request out at this instant. What the table refuses is recorded. */
+  /** Carries a request out at this instant. What the table refuses is recorded, and in some scenarios every request. */
   const carryOut = async <T>(process: Process, what: string, request: () => Promise<T>): Promise<T> => {
     writer = process
+    if (world.scenario.isMetered)
+      history.record({ at: timeline.now(), by: process.name, what: 'request', request: what })
     try {
       return await request()
     } catch (error) {
@@ -103,7 +105,8 @@ export function createTable(
         call(`query ${partitionOf(request)}`, () =>
           documents.query({ ...request, ...pageOf(world, chance, request) }),
         ),
-      batchGet: request => call('get a batch', () => documents.batchGet(request)),
+      batchGet: request =>
+        call(`get a batch of ${keysIn(request).map(nameOf).join(', ')}`, () => documents.batchGet(request)),
     }
   }
   return {
@@ -136,6 +139,10 @@ function isTombstone({ key, after }: ItemChange): boolean {
 
 function nameOf({ pk, sk }: Item): string {
   return `${pk} ${sk}`
+}
+
+function keysIn({ RequestItems }: Parameters<Documents['batchGet']>[0]): readonly Item[] {
+  return Object.values(RequestItems).flatMap(({ Keys }) => Keys)
 }
 
 type Query = Parameters<Documents['query']>[0]
