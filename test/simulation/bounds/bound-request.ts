@@ -43,7 +43,7 @@ export function text(length: number): string {
 }
 
 /** The body with a value at a dotted path. */
-export function withAt(base: object, path: string, value: unknown): Record<string, unknown> {
+function withAt(base: object, path: string, value: unknown): Record<string, unknown> {
   const [first = '', ...rest] = path.split('.')
   const members = base as Record<string, unknown>
   const inner = rest.length > 0 ? withAt((members[first] ?? {}) as object, rest.join('.'), value) : value

@@ -252,7 +252,7 @@ function countedWrite(write: Write): keyof Counts | undefined {
   return /^(block|throttle)$/.test(write.after.operation) ? 'waits' : undefined
 }
 
-/** Who makes the request: the executor of a type or a worker, or the waker. The sweeper, the planner and the API are not judged. */
+/** What makes the request: the executor of a type or a worker, or the waker. The sweeper, the planner and the API are not judged. */
 function roleOf({ by }: HistoryEvent): 'claims' | 'looks' | undefined {
   if (by.startsWith('waker')) return 'looks'
   return /^(lambda|w\d)/.test(by) ? 'claims' : undefined

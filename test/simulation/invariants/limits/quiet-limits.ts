@@ -31,7 +31,7 @@ type Counted = {
   waits: number
 }
 
-/** Promises about limits where nothing else delays a task: few tasks, nothing goes wrong, and nobody changes anything. */
+/** Promises about limits where nothing else delays a task: few tasks, nothing goes wrong, and no operator changes anything. */
 export const QUIET_LIMIT_INVARIANTS: readonly Invariant[] = [
   onQuietWrites(
     'where nothing goes wrong, a task starts as soon as its limit allows it, and each value of a key has a limit of its own',

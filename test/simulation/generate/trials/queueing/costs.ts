@@ -13,7 +13,7 @@ const SERVED_BY = ['lambda', 'lambda', 'workers', 'http'] as const
 const LARGE = 900
 
 /**
- * Nothing goes wrong, and nobody interferes. A few tasks of each type wait behind a limit, whose line is quiet for long times, or behind
+ * Nothing goes wrong, and no operator interferes. A few tasks of each type wait behind a limit, whose line is quiet for long times, or behind
  * none. So each request to the table, each message and each look can be counted, and no task may wait for long.
  */
 export const costs: Trial = (dice, seed) => {

@@ -1,7 +1,7 @@
-import { type DamageName, isOfNewerCode } from '../world/damage.ts'
-import type { HistoryEvent } from '../world/history.ts'
-import type { SeenHead } from '../world/seen-head.ts'
-import type { Invariant } from './invariant.ts'
+import { type DamageName, isOfNewerCode } from '../../world/damage.ts'
+import type { HistoryEvent } from '../../world/history.ts'
+import type { SeenHead } from '../../world/seen-head.ts'
+import type { Invariant } from '../invariant.ts'
 
 const LOG_PERIOD_MS = 60_000
 const LAG_MS_MAX = 1_000

@@ -1,7 +1,7 @@
-import type { Body } from '../../../shared/core/task/body.ts'
-import type { HistoryEvent } from '../world/history.ts'
-import type { SeenHead } from '../world/seen-head.ts'
-import type { Invariant } from './invariant.ts'
+import type { Body } from '../../../../shared/core/task/body.ts'
+import type { HistoryEvent } from '../../world/history.ts'
+import type { SeenHead } from '../../world/seen-head.ts'
+import type { Invariant } from '../invariant.ts'
 
 const DAY_MS = 86_400_000
 /** What a removed task leaves behind is deleted free of charge if it lasts no longer than this. */

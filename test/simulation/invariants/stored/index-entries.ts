@@ -1,7 +1,7 @@
-import { withIndexEntries } from '../../../shared/core/place/place.ts'
-import type { Head } from '../../../shared/core/task/head.ts'
-import type { SeenHead } from '../world/seen-head.ts'
-import type { Invariant } from './invariant.ts'
+import { withIndexEntries } from '../../../../shared/core/place/place.ts'
+import type { Head } from '../../../../shared/core/task/head.ts'
+import type { SeenHead } from '../../world/seen-head.ts'
+import type { Invariant } from '../invariant.ts'
 
 /** Promises about the entries of heads in the indexes, as the table stores them. */
 export const INDEX_INVARIANTS: readonly Invariant[] = [

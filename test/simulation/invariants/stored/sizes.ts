@@ -1,7 +1,7 @@
-import type { Body } from '../../../shared/core/task/body.ts'
-import type { HistoryEvent } from '../world/history.ts'
-import type { SeenHead } from '../world/seen-head.ts'
-import type { Invariant } from './invariant.ts'
+import type { Body } from '../../../../shared/core/task/body.ts'
+import type { HistoryEvent } from '../../world/history.ts'
+import type { SeenHead } from '../../world/seen-head.ts'
+import type { Invariant } from '../invariant.ts'
 
 /** Lambda delivers no answer with more bytes. */
 const ANSWER_BYTES_MAX = 6_291_556
