@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { format } from 'node:util'
-import type { TaskDefinition } from '../shared/define/define-task.ts'
+import type { TaskDefinition } from '../shared/define/definitions.ts'
 
 const taskIds = new AsyncLocalStorage<string>()
 

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises'
 import { requiredVariable, systemClock, versionOfEnvironment } from '../shared/aws/environment.ts'
-import type { TaskDefinition } from '../shared/define/define-task.ts'
+import type { TaskDefinition } from '../shared/define/definitions.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
 import { createWorker } from '../shared/worker/create-worker.ts'
 import type { Worker } from '../shared/worker/engine.ts'

@@ -1,7 +1,7 @@
 import { targetOf } from '../api/endpoints.ts'
 import type { PublishBody, PublishResult } from '../api/publish.ts'
 import { BATCH_BYTES_MAX, BATCH_ESCAPED_BYTES_MAX, BATCH_TASKS_MAX } from '../core/bounds.ts'
-import type { AnyDefinition, InputOf } from '../define/any-definition.ts'
+import type { AnyDefinition, InputOf } from '../define/definitions.ts'
 import { isOutage, isProblem } from './outage.ts'
 import type { ProblemError } from './problem-error.ts'
 import type { isRepeatable, PublishOptions, withKey } from './publish.ts'

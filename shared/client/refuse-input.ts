@@ -1,4 +1,4 @@
-import type { AnyDefinition } from '../define/any-definition.ts'
+import type { AnyDefinition } from '../define/definitions.ts'
 import { inputProblems, textOf } from '../define/publishable.ts'
 import { clientProblem } from './problem-error.ts'
 

@@ -1,5 +1,5 @@
 import { BatonError } from '../core/errors.ts'
-import type { AnyDefinition, OutputOf } from './any-definition.ts'
+import type { AnyDefinition, OutputOf } from './definitions.ts'
 import type { Signature, WithResult } from './signature.ts'
 import type { Known, Wrong } from './wrong.ts'
 

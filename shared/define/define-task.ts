@@ -3,48 +3,12 @@ import { BatonError } from '../core/errors.ts'
 import { refuseConfiguration } from '../core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../core/types/task-type.ts'
 import { defined } from '../core/values/defined.ts'
-import type { Next, Release } from '../signals.ts'
-import type { AsJson } from './as-json.ts'
+import type { Returned, TaskContext, TaskDefinition } from './definitions.ts'
 import { withTypedContext } from './handler.ts'
-import { type Signature, type SignatureOptions, signatureOf, type WithArguments } from './signature.ts'
+import { type SignatureOptions, signatureOf } from './signature.ts'
 import { runStages, type StagedOutput, type StageHandlers } from './stages.ts'
-import type { RunContext, TaskContext } from './task-context.ts'
 import type { AnyParams, AnyPrevious, TaskSettings } from './task-settings.ts'
 import { refuseTypeName } from './type-name.ts'
-
-/**
- * A task type with its defaults and its handler, as `defineTask` returns it. `Input` is the type of a published input,
- * `Output` the type of the handler's result, `Parsed` the type that the handler gets from the schema. `Name` is the name of the type,
- * and `Params` are the parameters that it needs of a flow.
- */
-export type TaskDefinition<
-  Input = unknown,
-  Output = unknown,
-  Parsed = unknown,
-  Name extends string = string,
-  Params = unknown,
-> = {
-  /** Distinguishes the definition of a task from that of a flow. */
-  readonly kind: 'baton-task'
-  /** The name of the task type. */
-  readonly type: Name
-  /** The type's configuration, as `PUT /v1/types/{type}` takes it. */
-  readonly config: TypeConfiguration
-  /** The schema that parses the input before the handler runs. */
-  readonly input?: StandardSchemaV1<Input, Parsed>
-  /** The schema that parses `ctx.params` before the handler runs. */
-  readonly params?: StandardSchemaV1<Params, unknown>
-  /** Paths of the input's fields that are hidden in logs and errors. */
-  readonly redact?: readonly string[]
-  /** The names of the stages, in their order; absent for a task without stages. */
-  readonly stages?: readonly string[]
-  /** The handler. With stages, it runs the stage that `context.stage` names. */
-  run(input: Parsed, context: RunContext): Returned<Output>
-  /** Returns a task of this type with this input: a member for a canvas, or a body for `publish`. */
-  with(...given: WithArguments<Input>): Signature<AsJson<Output>>
-}
-
-type Returned<Output> = Promise<Output | Release | Next> | Output | Release | Next
 
 interface RunDefinition<Schema, PreviousSchema, ParamsSchema, Run>
   extends TaskSettings<Schema, PreviousSchema, ParamsSchema> {

@@ -1,6 +1,5 @@
 import { BatonError } from '../core/errors.ts'
-import type { TaskDefinition } from './define-task.ts'
-import type { Flow } from './flow/define-flow.ts'
+import type { Flow, TaskDefinition } from './definitions.ts'
 
 /**
  * Returns the tasks in `definitions` and the tasks of the flows' steps, each definition once.

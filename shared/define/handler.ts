@@ -2,8 +2,8 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { DerivedBody } from '../api/publish.ts'
 import { BatonError } from '../core/errors.ts'
 import { Fatal } from '../signals.ts'
+import type { RunContext, TaskContext } from './definitions.ts'
 import { bodyOf, inputProblems, type Publishable, problemsOf, textOf } from './publishable.ts'
-import type { RunContext, TaskContext } from './task-context.ts'
 
 type Handler = (input: never, context: TaskContext) => unknown
 

@@ -6,30 +6,10 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { DerivedBody } from '../api/publish.ts'
 import type { FieldProblem } from '../core/errors.ts'
-import type { AnyDefinition, InputOf } from './any-definition.ts'
 import type { Canvas } from './canvases.ts'
-import type { Arguments } from './signature.ts'
+import type { AnyDefinition } from './definitions.ts'
 
 export type Publishable = AnyDefinition | string | DerivedBody
-
-/** The name of a definition's type, for callers that have only the type of the definition: `publish<typeof resize>('resize', …)`. */
-export type NameOf<What> = What extends { readonly kind: string; readonly type: infer Name } ? Name : never
-
-/**
- * The arguments after `What`: the input and the options of a task, or none after a body. For a body the compiler finds no definition,
- * so that `What` is `never` or all that `What` may be.
- */
-export type PublishArguments<What, Options> = [What] extends [never]
-  ? []
-  : string extends What
-    ? AnyDefinition extends What
-      ? []
-      : [input?: unknown, options?: Options]
-    : What extends AnyDefinition
-      ? Arguments<InputOf<What>, InputOf<What>, Options>
-      : What extends string
-        ? [input?: unknown, options?: Options]
-        : []
 
 /** Whether what a publish was given is a canvas. */
 export function isCanvas(what: unknown): what is Canvas {

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { BatonError } from '../core/errors.ts'
 import { Fatal, type Next, type Release } from '../signals.ts'
-import type { TaskContext } from './task-context.ts'
+import type { TaskContext } from './definitions.ts'
 
 /** The handlers of a task's stages by name. A task begins in the first stage. */
 export type StageHandlers<

@@ -2,7 +2,7 @@ import type { Problem } from '../api/problems.ts'
 import { ProblemError } from '../client/problem-error.ts'
 import type { FieldProblem } from '../core/errors.ts'
 import { joinPath } from '../core/rules/rules.ts'
-import type { AnyDefinition } from '../define/any-definition.ts'
+import type { AnyDefinition } from '../define/definitions.ts'
 import { bodyOf, inputProblems, isCanvas, type Publishable } from '../define/publishable.ts'
 import { invalid } from '../service/present/problems.ts'
 

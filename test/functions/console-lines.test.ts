@@ -1,7 +1,7 @@
 import { afterEach, expect, test, vi } from 'vitest'
 import { labelConsole, withConsoleLines } from '../../functions/console-lines.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
-import type { TaskContext } from '../../shared/define/task-context.ts'
+import type { TaskContext } from '../../shared/define/definitions.ts'
 
 const { debug, log, info, warn, error } = console
 afterEach(() => {

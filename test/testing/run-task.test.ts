@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import * as z from 'zod'
 import { defineTask } from '../../shared/define/define-task.ts'
+import type { TaskContext } from '../../shared/define/definitions.ts'
 import { defineFlow } from '../../shared/define/flow/define-flow.ts'
-import type { TaskContext } from '../../shared/define/task-context.ts'
 import { Fatal, Release, RetryLater } from '../../shared/signals.ts'
 import { runTask } from '../../shared/testing/index.ts'
 

@@ -1,30 +1,13 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { TypeConfiguration, TypeLimits } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/defined.ts'
-import type { AsJson } from '../as-json.ts'
-import type { TaskDefinition } from '../define-task.ts'
+import type { Flow } from '../definitions.ts'
 import { distinctTasks } from '../distinct-tasks.ts'
-import { type Signature, type SignatureOptions, signatureOf, type WithArguments } from '../signature.ts'
+import { type SignatureOptions, signatureOf } from '../signature.ts'
 import { refuseTypeName } from '../type-name.ts'
 import { configuredSteps, type FlowStep, tasksOf } from './flow-steps.ts'
 import type { CheckedSteps, FlowOutput, ParamsOf } from './flow-types.ts'
 import { refuseFlow } from './refuse-flow.ts'
-
-/** A task type whose tasks run as a list of steps, as `defineFlow` returns it. Each step is done by a task type. */
-export type Flow<Input = unknown, Output = unknown, Name extends string = string> = {
-  /** Distinguishes the definition of a flow from that of a task. */
-  readonly kind: 'baton-flow'
-  /** The name of the flow's type. */
-  readonly type: Name
-  /** The type's configuration, as `PUT /v1/types/{type}` takes it. */
-  readonly config: TypeConfiguration
-  /** The input's schema. Only the compiler uses it: the task of each step parses its own input. */
-  readonly input?: StandardSchemaV1<Input, unknown>
-  /** The definitions of the tasks that do and undo the steps, each once. */
-  readonly tasks: readonly TaskDefinition[]
-  /** Returns a task of this flow with this input: a member for a canvas, or a body for `publish`. */
-  with(...given: WithArguments<Input>): Signature<AsJson<Output>>
-}
 
 type FlowSettings<Schema> = {
   /** The schema of the flow's input, which is an object: any Standard Schema. @default any object, which the compiler does not check */

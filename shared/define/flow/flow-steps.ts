@@ -1,6 +1,6 @@
 import type { Retry } from '../../core/options/options.ts'
 import type { StepActionConfiguration, StepConfiguration } from '../../core/types/task-type.ts'
-import type { AnyTask } from '../any-definition.ts'
+import type { AnyTask } from '../definitions.ts'
 
 /** Settings of one step that replace those of its task's type. A setting that is left out is taken from the type. */
 export type ActionSettings = {

@@ -1,4 +1,4 @@
-import type { AnyTask, InputOf, OutputOf } from '../any-definition.ts'
+import type { AnyTask, InputOf, OutputOf } from '../definitions.ts'
 import type { Known, Wrong } from '../wrong.ts'
 import type { FlowStep } from './flow-steps.ts'
 

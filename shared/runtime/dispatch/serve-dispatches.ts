@@ -1,7 +1,7 @@
 import type { Claimer } from '../../core/run/claim.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import type { TaskDefinition } from '../../define/define-task.ts'
+import type { TaskDefinition } from '../../define/definitions.ts'
 import type { Clock } from '../../ports/machine.ts'
 import type { Delivery, Dispatch } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'

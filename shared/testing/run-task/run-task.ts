@@ -5,34 +5,10 @@ import type { NextStage, Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
 import { defined } from '../../core/values/defined.ts'
 import type { Json } from '../../core/values/json.ts'
-import type { AnyTask, InputOf, OutputOf } from '../../define/any-definition.ts'
-import type { TaskDefinition } from '../../define/define-task.ts'
-import type { RunContext } from '../../define/task-context.ts'
+import type { AnyTask, InputOf, OutputOf, TaskDefinition } from '../../define/definitions.ts'
 import { callHandler } from '../../runtime/handler/handler.ts'
 import { typeOptions } from '../../runtime/publish/resolve-publication.ts'
-import { asJson, createRecorder, type RecordedLine } from './recorder.ts'
-
-export type RunTaskOptions = {
-  /** Which attempt the run is: 1 plus the failed runs before it. @default 1 */
-  readonly attempt?: number
-  /** The stage of the task. @default none; a task with stages runs its first one */
-  readonly stage?: string
-  /** The step of a flow that the run does, and whether it does or undoes it. @default none */
-  readonly step?: string
-  readonly direction?: 'do' | 'undo'
-  /** For a step: the flow's input, and the results of the steps before. @default none */
-  readonly params?: Readonly<Record<string, unknown>>
-  /** What the task before handed on, for a member of a canvas or a callback. @default none */
-  readonly previous?: unknown
-  /** The key of the task. @default 'test' */
-  readonly key?: string
-  /** Ends the run when it aborts, as a cancelled or lost run ends: the handler's `ctx.signal` aborts. @default never */
-  readonly signal?: AbortSignal
-  /** Lets the run time out after this real time, in milliseconds. The task's own `timeoutMs` does not apply. @default never */
-  readonly timeoutMs?: number
-  /** Replaces other members of the context, such as `fence` or `idempotencyKey`. */
-  readonly context?: Partial<Omit<RunContext, 'signal' | 'progress' | 'publish' | 'log' | 'next'>>
-}
+import { asJson, createRecorder, type RecordedLine, type RunTaskOptions } from './recorder.ts'
 
 /** How one run of a handler ended, as the system would record it. */
 export type TaskRun<Result = unknown> = {

@@ -1,6 +1,5 @@
 import { BatonError } from '../../core/errors.ts'
-import type { TaskDefinition } from '../../define/define-task.ts'
-import type { RunContext } from '../../define/task-context.ts'
+import type { RunContext, TaskDefinition } from '../../define/definitions.ts'
 import type { Log } from '../../ports/machine.ts'
 import type { Activity } from './activity.ts'
 import type { Sandbox } from './sandbox.ts'

@@ -2,7 +2,7 @@ import type { ErrorCode } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task/error.ts'
 import type { Json } from '../../core/values/json.ts'
-import type { ChildPublication, RunContext } from '../../define/task-context.ts'
+import type { ChildPublication, RunContext } from '../../define/definitions.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 
 /** The file descriptor of the lifeline, which closes when the worker dies, so that the process of a run notices the death. */

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { DELAY_MS_MAX, PRIORITY_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { TaskContext } from '../../../shared/define/task-context.ts'
+import type { TaskContext } from '../../../shared/define/definitions.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { Fatal, Next, Release, RetryLater } from '../../../shared/signals.ts'
 import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'

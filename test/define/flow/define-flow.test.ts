@@ -1,9 +1,9 @@
 import { describe, expect, expectTypeOf, test } from 'vitest'
 import { z } from 'zod'
 import { BatonError } from '../../../shared/core/errors.ts'
-import type { InputOf, OutputOf } from '../../../shared/define/any-definition.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
-import { defineFlow, type Flow } from '../../../shared/define/flow/define-flow.ts'
+import type { Flow, InputOf, OutputOf } from '../../../shared/define/definitions.ts'
+import { defineFlow } from '../../../shared/define/flow/define-flow.ts'
 
 const reserve = defineTask('reserve', {
   input: z.object({ sku: z.string() }),

@@ -1,6 +1,6 @@
 import * as z from 'zod'
-import { defineTask, type TaskDefinition } from '../../../shared/define/define-task.ts'
-import type { TaskContext } from '../../../shared/define/task-context.ts'
+import { defineTask } from '../../../shared/define/define-task.ts'
+import type { TaskContext, TaskDefinition } from '../../../shared/define/definitions.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import { type OddErrorName, oddError, oddFields, SECRET_PATH } from '../odd-errors.ts'
 import { oddResult } from '../odd-results.ts'

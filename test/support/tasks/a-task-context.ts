@@ -1,4 +1,4 @@
-import type { RunContext } from '../../../shared/define/task-context.ts'
+import type { RunContext } from '../../../shared/define/definitions.ts'
 import { Next } from '../../../shared/signals.ts'
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

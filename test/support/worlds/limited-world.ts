@@ -1,5 +1,5 @@
 import { defineTask } from '../../../shared/define/define-task.ts'
-import type { RunContext } from '../../../shared/define/task-context.ts'
+import type { RunContext } from '../../../shared/define/definitions.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'

@@ -1,4 +1,4 @@
-import type { TaskDefinition } from '../../../shared/define/define-task.ts'
+import type { TaskDefinition } from '../../../shared/define/definitions.ts'
 import { probe } from './probe.ts'
 
 export { clean, init } from './saga.ts'
