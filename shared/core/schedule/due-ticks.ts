@@ -4,8 +4,8 @@ import type { Pause, ScheduleState } from '../task/schedule-state.ts'
 export type Ticks = {
   /** The first tick after a time; undefined when no tick follows. */
   next(after: number): number | undefined
-  /** The last `count` ticks from `from` up to, but without, `before`. */
-  last(count: number, from: number, before: number): number[]
+  /** The last `count` ticks from `from` up to, but without, `before`. A schedule of few ticks has no such search. */
+  last?(count: number, from: number, before: number): number[]
 }
 
 export type DueTicks = {
@@ -42,7 +42,7 @@ const STEPS_MAX = 20
 function lastDue(ticks: Ticks, count: number, from: number, now: number): readonly number[] {
   const due: number[] = []
   for (let tick = ticks.next(from - 1); tick !== undefined && tick <= now; tick = ticks.next(tick)) {
-    if (due.length === STEPS_MAX) return ticks.last(count, from, now + 1)
+    if (ticks.last && due.length === STEPS_MAX) return ticks.last(count, from, now + 1)
     due.push(tick)
   }
   return due.slice(-count)
@@ -67,8 +67,5 @@ export function ticksEvery(everyMs: number, anchor: number): Ticks {
 }
 
 export function ticksAt(at: number): Ticks {
-  return {
-    next: after => (after < at ? at : undefined),
-    last: (count, from, before) => (count > 0 && at >= from && at < before ? [at] : []),
-  }
+  return { next: after => (after < at ? at : undefined) }
 }

@@ -40,7 +40,7 @@ describe('ticks of an interval', () => {
           all.push(tick)
         }
 
-        expect(ticks.last(count, from, from + span)).toEqual(count === 0 ? [] : all.slice(-count))
+        expect(ticks.last?.(count, from, from + span)).toEqual(count === 0 ? [] : all.slice(-count))
         expect(all.every(tick => tick > 0 && tick % every === 0)).toBe(true)
       }),
     )

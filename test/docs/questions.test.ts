@@ -1,0 +1,56 @@
+import { readFileSync } from 'node:fs'
+import { dirname, relative, resolve } from 'node:path'
+import { expect, test } from 'vitest'
+
+/** Questions that a maintainer asks first, each with the place that answers it: a file, and words of the answer in it. */
+const QUESTIONS = [
+  ['may this worker claim this task?', 'shared/core/run/claim.ts', 'export function judgeClaim('],
+  ['when is this task looked at next?', 'shared/core/wake/plan.ts', 'export function plan('],
+  ['how long does a retry wait?', 'shared/core/run/backoff.ts', 'export function retryDelayMs('],
+  ['why does a chord start its callback only once?', 'shared/runtime/canvas/canvas.ts', 'exactly once'],
+  ['how many units does a publish cost?', 'docs/data-model.md', 'costs exactly **6** write units'],
+  [
+    'what happens when a type is deleted?',
+    'shared/runtime/types/register-type.ts',
+    'function removeHandler(',
+  ],
+] as const
+
+const START = 'docs/architecture.md'
+const LINKS_MAX = 2
+const root = resolve(import.meta.dirname, '../..')
+
+/** A path of the repository in backticks, or a link to a page. */
+const LINK =
+  /`((?:shared|functions|infra|docs)(?:\/[\w.-]+)+\.(?:ts|md))`|\]\((?!https?:)([^)#]+\.md)(?:#[^)]*)?\)/g
+
+test.each(QUESTIONS)(
+  'the answer to "%s" is at most two links from the architecture',
+  (_question, file, words) => {
+    expect(reachedIn(LINKS_MAX)).toContain(file)
+    expect(readFileSync(resolve(root, file), 'utf8')).toContain(words)
+  },
+)
+
+test('a file that no page names is not reached', () => {
+  expect(reachedIn(LINKS_MAX)).not.toContain('shared/runtime/limits/one-at-a-time.ts')
+  expect(reachedIn(0)).toEqual([START])
+})
+
+function reachedIn(links: number): string[] {
+  const reached = new Set([START])
+  let last: readonly string[] = [START]
+  for (let nth = 0; nth < links; nth++) {
+    last = last.flatMap(linksOf).filter(path => !reached.has(path))
+    for (const path of last) reached.add(path)
+  }
+  return [...reached]
+}
+
+function linksOf(file: string): string[] {
+  if (!file.endsWith('.md')) return []
+  const text = readFileSync(resolve(root, file), 'utf8')
+  return [...text.matchAll(LINK)].map(([, path, page]) =>
+    path === undefined ? relative(root, resolve(root, dirname(file), page ?? '')) : path,
+  )
+}
