@@ -9,6 +9,8 @@ import { createTimedCache } from '../kernel/timed-cache.ts'
 import { limitRulesOf } from './limit-rules.ts'
 
 const HOLDERS_SHOWN_MAX = 100
+/** The shards that are read at a time beyond those of a limit. */
+const SHARDS_BEYOND = 4
 
 /** How much of a type's limits is used. Times in ms. The usage is left out while the key has no value. */
 export type TypeLimitUsage = {
@@ -27,7 +29,7 @@ type KeyValues = { readonly rate?: string | undefined; readonly concurrency?: st
 type Read = Pick<System, 'limits' | 'clock'>
 
 /**
- * Reads how much of a type's limits is used: one read unit for each 4 KB of slots, and one for each shard of permits. A limit with a
+ * Reads how much of a type's limits is used: one read unit for each 4 KB of slots, one for each shard of permits, and four more. A limit with a
  * key is read for one value of the key; nothing lists the values.
  */
 export async function readLimitUsage(
@@ -59,20 +61,33 @@ async function usageOfRate(
 }
 
 async function usageOfConcurrency(
-  { limits }: Read,
+  system: Read,
   type: string,
   concurrency: ConcurrencyLimit,
   value: string | undefined,
 ) {
   const { key } = concurrency
   if (key !== undefined && value === undefined) return concurrency
-  const { holders } = await limits.permits(limitName(type, key, nameOf(value)), shardsOf(concurrency.max))
+  const holders = await allHolders(system, limitName(type, key, nameOf(value)), concurrency.max)
   const longest = [...holders].sort((a, b) => a.since - b.since).slice(0, HOLDERS_SHOWN_MAX)
   return {
     ...concurrency,
     ...shownValue(key, value),
     held: holders.length,
     holders: longest,
+  }
+}
+
+/** All holders. After `max` was lowered, older runs still hold permits in shards beyond those of `max`: there are none after an empty row. */
+async function allHolders({ limits }: Read, name: string, max: number): Promise<readonly Holder[]> {
+  const own = shardsOf(max)
+  const { holders } = await limits.permits(name, own)
+  const all = [...holders]
+  for (let from = own.length; ; from += SHARDS_BEYOND) {
+    const beyond = Array.from({ length: SHARDS_BEYOND }, (_, nth) => from + nth)
+    const { holders: older } = await limits.permits(name, beyond)
+    if (older.length === 0) return all
+    all.push(...older)
   }
 }
 

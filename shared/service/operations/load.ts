@@ -55,7 +55,7 @@ export const loadOperations = [
     summary: 'Show how much of the limits of a type is used',
     description:
       'Shows the permits that are held with their holders, and the time of the next free slot. A limit with a key is shown for one value of the key: `rateValue` and `concurrencyValue`, or `value` for both.',
-    cost: '1 read unit for the type, and 1 per 4 KB of permits or slots for each limit.',
+    cost: '1 read unit for the type, 1 per 4 KB of slots, 1 for every 8 permits of `max`, and 4 more.',
     answers: { 200: { description: 'The limits and their usage.', schema: limitUsageAnswer } },
     problems: ['unknown-type'],
     query: limitUsageQuery,
