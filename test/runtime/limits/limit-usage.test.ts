@@ -17,7 +17,7 @@ it.each([1, 8, 9, 40])(
 
     const usage = await readLimitUsage(
       system,
-      { type: 'resize', configuration, paused: false, version: 1, updatedAt: 0 },
+      { type: 'resize', configuration, paused: false, version: 1, createdAt: 0, updatedAt: 0 },
       {},
     )
 
