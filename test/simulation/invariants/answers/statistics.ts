@@ -1,5 +1,6 @@
 import type { ApiFailureGroup } from '../../../../shared/api/diagnosis/failures.ts'
 import type { ApiTypeActivity, LimitUsage } from '../../../../shared/api/diagnosis/load.ts'
+import { fieldValue, limitName } from '../../../../shared/core/limits/limits.ts'
 import { endedRuns, liveRuns } from '../../../../shared/core/task/task.ts'
 import type { Scenario } from '../../scenario.ts'
 import type { HistoryEvent } from '../../world/history.ts'
@@ -96,7 +97,7 @@ function usageFault(
   const asked = query.value as string | undefined
   if (key !== undefined && asked === undefined)
     return held === undefined ? undefined : `${type} is shown with permits of no ${key}`
-  const limit = key === undefined ? type : `${type}=${asked}`
+  const limit = key === undefined ? type : limitName(type, key, fieldValue({ value: asked ?? '' }, 'value'))
   if (!numbersOf(limit).some(number => number === held))
     return `${held} permits of ${limit} are said to be held`
   if (value !== (key === undefined ? undefined : asked)) return `${type} shows the usage of ${value}`
@@ -187,11 +188,14 @@ function createActivity() {
   }
   return {
     see: ({ before, after }: Write) => {
-      if (after.canvas || after.schedule || before?.born !== after.born) return
+      if (after.canvas || after.schedule) return
       const { type, state } = after
-      const mayEnd = before.state === 'open' || after.operation === 'resume'
+      const isSame = before?.born === after.born
+      // The cancel of a canvas ends members that were not published yet.
+      const mayEnd = !isSame || before.state === 'open' || after.operation === 'resume'
       if (mayEnd && state !== 'open' && state !== 'removed')
         ends.set(`${type} ${state}`, endsOf(type, state) + 1)
+      if (!isSame) return
       const began = liveRuns(after).some(({ fence }) => !before.live[fence])
       // A claim may move the due time to the retry of another worker, and then nothing tells when the run could have started.
       const lateness = before.dueAt === after.dueAt ? latenessIn(after) : Number.NaN
