@@ -97,7 +97,7 @@ function usageFault(
   const asked = query.value as string | undefined
   if (key !== undefined && asked === undefined)
     return held === undefined ? undefined : `${type} is shown with permits of no ${key}`
-  const limit = key === undefined ? type : limitName(type, key, fieldValue({ value: asked ?? '' }, 'value'))
+  const limit = limitName(type, key, fieldValue({ value: asked ?? '' }, 'value'))
   if (!numbersOf(limit).some(number => number === held))
     return `${held} permits of ${limit} are said to be held`
   if (value !== (key === undefined ? undefined : asked)) return `${type} shows the usage of ${value}`
@@ -190,12 +190,8 @@ function createActivity() {
     see: ({ before, after }: Write) => {
       if (after.canvas || after.schedule) return
       const { type, state } = after
-      const isSame = before?.born === after.born
-      // The cancel of a canvas ends members that were not published yet.
-      const mayEnd = !isSame || before.state === 'open' || after.operation === 'resume'
-      if (mayEnd && state !== 'open' && state !== 'removed')
-        ends.set(`${type} ${state}`, endsOf(type, state) + 1)
-      if (!isSame) return
+      if (endsNow(before, after)) ends.set(`${type} ${state}`, endsOf(type, state) + 1)
+      if (before?.born !== after.born) return
       const began = liveRuns(after).some(({ fence }) => !before.live[fence])
       // A claim may move the due time to the retry of another worker, and then nothing tells when the run could have started.
       const lateness = before.dueAt === after.dueAt ? latenessIn(after) : Number.NaN
@@ -204,6 +200,12 @@ function createActivity() {
     judge: (types: readonly ApiTypeActivity[]) =>
       types.map(one => endFault(one) ?? latenessFault(one)).find(fault => fault !== undefined),
   }
+}
+
+/** Whether the write ends the task. The cancel of a canvas also ends members that were not published yet. */
+function endsNow(before: SeenHead | undefined, { born, state, operation }: SeenHead): boolean {
+  const mayEnd = before?.born !== born || before.state === 'open' || operation === 'resume'
+  return mayEnd && state !== 'open' && state !== 'removed'
 }
 
 /** How long the run that has just begun could have begun before: since its task was due, or since the end of the run before it. */
