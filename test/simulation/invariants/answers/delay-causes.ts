@@ -23,8 +23,9 @@ export function noteDelayCause(write: Write): void {
 function causeAfter({ before, after }: Write): DelayCause {
   if (hasOwnRetries(after, '')) return 'unknown'
   if (!before || opensPiece(before, after)) return 'set'
-  if (hasFailed(before, after)) return 'retry'
-  return before.dueAt === after.dueAt ? delayCauseOf(before) : 'set'
+  // A loss adds no delay: the task goes on waiting for what it waited for, such as a time that a caller has set.
+  if (before.dueAt === after.dueAt) return delayCauseOf(before)
+  return hasFailed(before, after) ? 'retry' : 'set'
 }
 
 /** Whether the write ended a run as failed or lost, after which the task waits for its retry. */
