@@ -107,7 +107,7 @@ type SdkRequest = {
   readonly body?: string | Uint8Array<ArrayBuffer>
 }
 
-/** Sends a request and reads its answer whole. The time is that of both. */
+/** Sends a request and reads its whole answer. The time limit holds for both together. */
 async function sendOne(request: SdkRequest, { service, action }: NamedCall, io: Access['io'], last: LastTry) {
   const { method, protocol, hostname, port, path, query, body } = request
   const { host: _host, 'content-length': _length, ...headers } = request.headers
@@ -135,7 +135,7 @@ function isOfService(text: string, action: string): boolean {
 
 const PAGE_CHARACTERS_MAX = 200
 
-/** The refusal by a page that is not an error document of a service: that of a proxy, an empty one, or one that was cut. */
+/** The refusal by a page that is no error document of a service: a page of a proxy, an empty page, or a page that was cut. */
 function pageIn({ ok, status, headers }: Response, text: string): Refusal | undefined {
   if (ok || isErrorDocument(text, headers)) return undefined
   const beginning = text.trim().replace(/\s+/g, ' ').slice(0, PAGE_CHARACTERS_MAX)

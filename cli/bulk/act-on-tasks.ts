@@ -245,7 +245,7 @@ type TaskAction<Options> = {
   settings?(options: Options): ReportSettings
   /** The words of the command that give these settings again. @default none */
   words?(options: Options): readonly string[]
-  /** `ifRevision` is that of a selected task. The API refuses to change the task if a person has changed it since. */
+  /** `ifRevision` is the revision of the selected task. The API refuses to change the task if a person has changed it since. */
   apply(client: Client, id: string, options: Options & { readonly ifRevision?: number }): Promise<unknown>
 }
 

@@ -212,7 +212,7 @@ function selectionIn(path: string, lines: readonly Line[]): Selected[] {
 /** The calls of a command for many tasks: what they are called in the help, and how many of them are made at the same time. */
 type Calls = { readonly what: string; readonly usual: number; readonly max: number }
 
-/** Adds the options of a command for many tasks: those of its own, and those of its report and its calls. */
+/** Adds the options of a command for many tasks: its own options, and the options of its report and its calls. */
 export function addReportOptions(
   command: Command,
   own: readonly Option[],
