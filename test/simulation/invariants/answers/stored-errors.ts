@@ -10,6 +10,9 @@ const LOG_BYTES_MAX = 4_096
 /** An error that is cut leaves less than this of its room: a character, its ellipsis, and the frame of the error. */
 const ROOM_LEFT_BYTES_MAX = 40
 
+/** The record of a run, with its stack and log, is stored beside the head. It is there this long after the handler has ended. */
+const RECORDED_MS = 30_000
+
 type Run = Omit<ApiRun, 'error' | 'log'> & { readonly error?: Stored; readonly log?: string }
 type Stored = {
   readonly name: string
@@ -81,16 +84,21 @@ function logFault(log: string | undefined): string | undefined {
     : `hides the plain fields of its log: ${log}`
 }
 
-/** What each run threw. */
+/** What each run threw, and when. */
 function createThrown() {
-  const thrown = new Map<string, OddErrorName>()
+  const thrown = new Map<string, { readonly odd: OddErrorName; readonly at: number }>()
   const births = new Map<string, string>()
   return {
     see: (event: HistoryEvent) => {
       if (event.what === 'write') births.set(event.after.id, event.after.born)
-      if (event.what === 'ended' && event.odd) thrown.set(`${births.get(event.id)}.${event.fence}`, event.odd)
+      if (event.what !== 'ended' || !event.odd) return
+      thrown.set(`${births.get(event.id)}.${event.fence}`, { odd: event.odd, at: event.at })
     },
-    by: (runId: string) => thrown.get(runId),
+    /** What the run threw, if its record is stored by this time. */
+    by: (runId: string, time: number) => {
+      const known = thrown.get(runId)
+      return known && known.at + RECORDED_MS <= time ? known.odd : undefined
+    },
   }
 }
 
@@ -99,10 +107,11 @@ function runsIn(
   thrown: ReturnType<typeof createThrown>,
 ): Array<[Run, OddErrorName | undefined]> {
   if (event.what !== 'read' || event.operation !== 'get' || event.status !== 200) return []
-  const runs = (event.body as ApiTask).runs as readonly Run[]
-  return runs.flatMap(run =>
-    run.state === 'failed' ? [[run, thrown.by(run.id)] as [Run, OddErrorName | undefined]] : [],
-  )
+  const { body, from } = event
+  const runs = (body as ApiTask).runs as readonly Run[]
+  return runs
+    .filter(({ state }) => state === 'failed')
+    .map((run): [Run, OddErrorName | undefined] => [run, thrown.by(run.id, from)])
 }
 
 function problemOf(stored: Stored, odd: OddErrorName): string | undefined {
