@@ -11,7 +11,7 @@ const LOG_BYTES_MAX = 4_096
 const ROOM_LEFT_BYTES_MAX = 40
 
 /** The record of a run, with its stack and log, is stored beside the head. It is there this long after the handler has ended. */
-const RECORDED_MS = 30_000
+const RECORDED_MS = 10_000
 
 type Run = Omit<ApiRun, 'error' | 'log'> & { readonly error?: Stored; readonly log?: string }
 type Stored = {
