@@ -2,8 +2,11 @@ import type { Task } from '../../../../shared/core/task/task.ts'
 import type { Invariant } from '../invariant.ts'
 import { claimIn } from '../pieces.ts'
 
-/** A task that was dispatched and found no permit is dispatched again after some seconds. Meanwhile others may overtake it. */
-const OVERTAKEN_MS_MAX = 8_000
+/**
+ * A task that was dispatched and found no permit is dispatched again after 4 s, and after 8 s if it lost twice. Meanwhile others may
+ * overtake it.
+ */
+const OVERTAKEN_MS_MAX = 16_000
 
 /** Promises about the order in which tasks of a line start. */
 export const LINE_ORDER_INVARIANTS: readonly Invariant[] = [
