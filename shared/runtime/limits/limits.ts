@@ -141,7 +141,7 @@ async function admitInSlots(
   { slots, ...asking }: AskingLimits & { readonly slots: readonly ReservedSlot[] },
 ): Promise<Admitted | NotAdmitted> {
   // The types may have changed while the claim waited for its slots.
-  const rules = await limitRulesOf(system, task)
+  const rules = slots.length > 0 ? await limitRulesOf(system, task) : asked
   if (rules.isPaused) return { ok: false, reason: 'paused' }
   if (JSON.stringify(rules.rates) !== JSON.stringify(asked.rates)) return admit(system, task, rules, asking)
   const acquired = await acquireOrNote(system, task, rules)

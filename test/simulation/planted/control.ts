@@ -19,6 +19,7 @@ const FAULTS: readonly PlantedFault[] = [
   },
   {
     name: 'a slow claim does not check the pause again',
+    needs: 'control',
     spoil: afterClaims,
   },
   {
