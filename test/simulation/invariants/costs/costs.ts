@@ -41,7 +41,7 @@ const PRICES: readonly Price[] = [
   {
     of: 'reads of permits by claims: most claims know of a free permit',
     ...{ by: 'claims', request: /^get a batch of permits#/ },
-    most: ({ runs }) => 0.9 * runs + RACES,
+    most: ({ runs }) => 0.9 * runs + 2 * RACES,
   },
   {
     of: 'reads of permits by looks',
@@ -59,9 +59,9 @@ const PRICES: readonly Price[] = [
     most: ({ runs }) => runs,
   },
   {
-    of: 'reads of slot logs by claims: one for each start and each wait',
+    of: 'reads of slot logs by claims: one for each start and each wait, and few in vain',
     ...{ by: 'claims', request: /^get starts#.* starts$/ },
-    most: ({ runs, waits }) => runs + waits + SPARE,
+    most: ({ runs, waits }) => 1.5 * (runs + waits) + SPARE,
   },
   {
     of: 'reads of slot logs by looks',

@@ -8,7 +8,7 @@ const LOOKS_A_MINUTE_MAX = 16
 /** Tasks of HTTP types wait in their ready place, so these looks only find holders that dead processes have left. */
 const EMPTY_LOOKS_A_MINUTE_MAX = 10
 /** Looks after 5 s and after 15 s, and one that was under way. Where many looks race, each try sends the next one. */
-const EMPTY_LOOKS_MAX = { few: 4, many: 12 } as const
+const EMPTY_LOOKS_MAX = { few: 5, many: 12 } as const
 const FEW_PERMITS = 8
 /** A line of a concurrency limit is looked at every 15 s. */
 const QUIET_LOOK_MS = { least: 13_500, most: 17_000 } as const
