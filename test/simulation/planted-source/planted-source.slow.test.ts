@@ -8,7 +8,8 @@ const SEEDS = 500
 
 const HARMFUL = SOURCE_FAULTS.filter(({ harmless }) => harmless === undefined)
 
-describe('ordinary seeds show that', () => {
+// Each fault is played in a thread of its own.
+describe.concurrent('ordinary seeds show that', () => {
   it.each(HARMFUL.map(fault => [fault.name, fault] as const))(
     '%s',
     { timeout: 1_200_000 },
