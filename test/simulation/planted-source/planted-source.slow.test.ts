@@ -13,8 +13,9 @@ describe.concurrent('ordinary seeds show that', () => {
   it.each(HARMFUL.map(fault => [fault.name, fault] as const))(
     '%s',
     { timeout: 1_200_000 },
-    async (_name, { replacements }) => {
-      const found = await findFault({ changed: replaced(replacements), scenarios: ordinary(1, SEEDS) })
+    async (_name, { replacements, needs: only }) => {
+      const scenarios = ordinary(1, SEEDS).map(({ seed }) => (only ? { seed, only } : { seed }))
+      const found = await findFault({ changed: replaced(replacements), scenarios })
 
       expect(found?.scenarios, 'seeds until it is found').toBeLessThanOrEqual(SEEDS)
     },
