@@ -14,12 +14,15 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     "  if (isQuietNow && isStuck(task, wait, now)) return 'stuck'\n",
     '',
   ),
-  one(
-    'a task in the line of HTTP workers is told as stuck when it is quiet',
-    'shared/core/status/why.ts',
-    "  if (isQuietNow && isStuck(task, wait, now)) return 'stuck'\n",
-    "  if (isQuietNow) return 'stuck'\n",
-  ),
+  {
+    needs: 'stuck',
+    ...one(
+      'a task in the line of HTTP workers is told as stuck when it is quiet',
+      'shared/core/status/why.ts',
+      "  if (isQuietNow && isStuck(task, wait, now)) return 'stuck'\n",
+      "  if (isQuietNow) return 'stuck'\n",
+    ),
+  },
   one(
     'a retry is told as a due time after any patch',
     'shared/core/operate/patch.ts',
