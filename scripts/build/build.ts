@@ -8,6 +8,9 @@ import { compile, prune } from './compile.ts'
 import { buildDashboard } from './dashboard.ts'
 import { compiled, folderOf, PACKAGES, type Package, ROOT } from './packages.ts'
 
+/** The oldest Node in which `require` loads ES modules, as users' CommonJS projects need. */
+const NODE = '>=20.19'
+
 /**
  * `npm run build`: makes the packages that users install, each a complete folder below `dist/`. `npm run pack -- DIR` also puts
  * their tarballs into DIR.
@@ -148,9 +151,6 @@ function withoutEmpty(manifest: object): object {
   const isEmpty = (value: unknown) => typeof value === 'object' && Object.keys(value ?? {}).length === 0
   return Object.fromEntries(Object.entries(manifest).filter(([, value]) => !isEmpty(value)))
 }
-
-/** The oldest Node in which `require` loads ES modules, as users' CommonJS projects need. */
-const NODE = '>=20.19'
 
 function mapValues<Value, Made>(
   values: Readonly<Record<string, Value>>,

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { SCENARIO_KINDS } from '../generate/generate.ts'
 import { absolutePath, sourceOf } from '../planted-source/changed-source.ts'
-import { type Chosen, ordinary } from '../planted-source/find-fault.ts'
+import { type Chosen, scenariosFrom } from '../planted-source/find-fault.ts'
 import { drawMutants } from './draw-mutants.ts'
 import { lineOf, type Mutant, nameOf } from './mutate.ts'
 import { type Outcome, playMutant } from './play-mutant.ts'
@@ -36,8 +36,8 @@ const OF_EACH_KIND = 6
 const SURVIVORS = 'test/simulation/mutants/survivors.md'
 
 const scenarios: readonly Chosen[] = [
-  ...SCENARIO_KINDS.flatMap(only => ordinary(1, OF_EACH_KIND).map(({ seed }) => ({ seed, only }))),
-  ...ordinary(1, Number(values.scenarios)),
+  ...SCENARIO_KINDS.flatMap(only => scenariosFrom(1, OF_EACH_KIND, only)),
+  ...scenariosFrom(1, Number(values.scenarios)),
 ]
 const explained = readFileSync(absolutePath(SURVIVORS), 'utf8')
 const skipped = Number(values.skip)

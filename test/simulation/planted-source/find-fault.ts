@@ -33,7 +33,7 @@ export async function findFault(play: SourcePlay): Promise<Found | undefined> {
   }
 }
 
-/** Ordinary scenarios: the seeds from `from`. */
-export function ordinary(from: number, count: number): Chosen[] {
-  return Array.from({ length: count }, (_, nth) => ({ seed: from + nth }))
+/** Scenarios with the seeds from `from`: ordinary ones, or of the kind `only`. */
+export function scenariosFrom(from: number, count: number, only?: ScenarioKind): Chosen[] {
+  return Array.from({ length: count }, (_, nth) => ({ seed: from + nth, ...(only && { only }) }))
 }

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
 import { replaced } from './changed-source.ts'
-import { findFault, ordinary } from './find-fault.ts'
+import { findFault, scenariosFrom } from './find-fault.ts'
 import type { SourceFault } from './source-fault.ts'
 import { SOURCE_FAULTS } from './source-faults.ts'
 
@@ -29,10 +29,10 @@ async function playOn(): Promise<void> {
 }
 
 /** A row of the table in `docs/measured.md`. */
-async function rowOf({ name, replacements, harmless }: SourceFault): Promise<string> {
+async function rowOf({ name, replacements, needs: only, harmless }: SourceFault): Promise<string> {
   const changed = replaced(replacements)
   if (harmless !== undefined) return `| ${name} | harmless: ${harmless} |`
-  const found = await findFault({ changed, scenarios: ordinary(Number(values.from), seeds) })
+  const found = await findFault({ changed, scenarios: scenariosFrom(Number(values.from), seeds, only) })
   if (found) return `| ${name} | ${found.scenarios}: ${found.verdict.invariant} |`
   process.exitCode = NOT_FOUND
   return `| ${name} | not found in ${seeds} seeds |`

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { replaced } from './changed-source.ts'
-import { findFault, ordinary } from './find-fault.ts'
+import { findFault, scenariosFrom } from './find-fault.ts'
 import { SOURCE_FAULTS } from './source-faults.ts'
 
 /** The simulation must find each fault within this many ordinary seeds. Most are found within 100. */
@@ -13,8 +13,8 @@ describe.concurrent('ordinary seeds show that', () => {
   it.each(HARMFUL.map(fault => [fault.name, fault] as const))(
     '%s',
     { timeout: 1_200_000 },
-    async (_name, { replacements, needs: only }) => {
-      const scenarios = ordinary(1, SEEDS).map(({ seed }) => (only ? { seed, only } : { seed }))
+    async (_name, { replacements, needs }) => {
+      const scenarios = scenariosFrom(1, SEEDS, needs)
       const found = await findFault({ changed: replaced(replacements), scenarios })
 
       expect(found?.scenarios, 'seeds until it is found').toBeLessThanOrEqual(SEEDS)

@@ -135,6 +135,7 @@ function shapeOf({ operation, name, answer }: Exchanged): unknown {
 }
 
 function shapeIn(value: Part, member: string): unknown {
+  if (member === 'minutes') return shapeOfMinutes(value)
   if (Array.isArray(value)) return value.filter(isOfConversation).map(one => shapeIn(one, member))
   if (typeof value === 'object' && value !== null) {
     return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, shapeIn(one, name)]))
@@ -142,6 +143,11 @@ function shapeIn(value: Part, member: string): unknown {
   if (typeof value === 'boolean') return value
   const isWord = WORDS.includes(member) || OWN.includes(member)
   return typeof value === 'string' && isWord ? withoutIds(value) : typeof value
+}
+
+/** What happens within one minute of a clock in memory may lie on both sides of a full minute here. */
+function shapeOfMinutes(minutes: readonly Part[]): unknown {
+  return shapeIn(Object.assign({}, ...minutes), '')
 }
 
 /** A list of a whole system has other types, too, and its workers leave the list after 30 silent seconds. */

@@ -4,6 +4,8 @@ import type { Dice } from '../dice.ts'
 import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 
 const SPAN_MS = 5_000
+/** When each task is read again: the records of its runs are stored. */
+const READ_AT_MS = 30_000
 const NAMES = Object.keys(ODD_ERRORS) as OddErrorName[]
 
 /** Handlers throw whatever code throws, and log secrets. Some tasks fail for good. */
@@ -18,16 +20,16 @@ export const oddErrors: Trial = (dice, seed) => {
     conditions: { pageMax: 1 + (seed % 3) },
     types: [type],
     workers: workersOf(type, 1, 3),
-    steps: publishes(dice, type),
+    steps: publishesAndReads(dice, type),
     hasReaders: true,
   })
 }
 
-function publishes(dice: Dice, { type }: TypeSetup): Step[] {
-  return dice.many(3, 6, nonce => {
+function publishesAndReads(dice: Dice, { type }: TypeSetup): Step[] {
+  const tasks = dice.many(3, 6, nonce => {
     const acts = dice.many(1, 4, () => anAct(dice))
-    return {
-      do: 'publish' as const,
+    const publish: Step = {
+      do: 'publish',
       at: dice.between(100, SPAN_MS),
       nonce,
       request: {
@@ -39,7 +41,9 @@ function publishes(dice: Dice, { type }: TypeSetup): Step[] {
       padding: 0,
       secret: String(dice.between(100_000_000, 999_999_999)),
     }
+    return [publish, { do: 'ask', at: READ_AT_MS, operation: 'get', id: `${type}:k${nonce}` } satisfies Step]
   })
+  return tasks.flat()
 }
 
 function anAct(dice: Dice): Act {
