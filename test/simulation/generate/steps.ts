@@ -129,8 +129,8 @@ function retry(dice: Dice): Partial<Retry> {
   }
 }
 
-/** The delays of retries with the backoff `ladder`. */
-const LADDER = [100, 900, 300, 2_500] as const
+/** The delays of retries with the backoff `ladder`. The second one may be longer than `maxDelayMs`, which does not bound it. */
+const LADDER = [100, 2_900, 300, 900] as const
 
 const ENDS: readonly Act['end'][] = [
   'succeed',

@@ -32,7 +32,7 @@ const { values } = parseArgs({
 })
 
 /** Scenarios of each kind, since one kind alone may reach the changed line. */
-const OF_EACH_KIND = 6
+const OF_EACH_KIND = 12
 const SURVIVORS = 'test/simulation/mutants/survivors.md'
 
 const scenarios: readonly Chosen[] = [

@@ -28,11 +28,19 @@ export const sagas: Trial = (dice, seed) => {
     types: [type],
     flows: [flow],
     workers: workersOf(type, 2, 2),
-    steps: dice
-      .many(1, 3, nth => operated(dice, flow, nth + 1))
-      .flat()
-      .sort((a, b) => a.at - b.at),
+    steps: [
+      ...dice.many(1, 3, nth => operated(dice, flow, nth + 1)).flat(),
+      ...(dice.odds(0.3) ? pauses(dice, type.type) : []),
+    ].sort((a, b) => a.at - b.at),
   })
+}
+
+/** The deadline of a flow may pass before a step has begun. */
+function pauses(dice: Dice, type: string): Step[] {
+  return [
+    { at: dice.between(100, SPAN_MS), do: 'pause-type', type },
+    { at: dice.between(SPAN_MS, RESUMED_BY_MS), do: 'resume-type', type },
+  ]
 }
 
 function operated(dice: Dice, flow: FlowSetup, nonce: number): Step[] {
