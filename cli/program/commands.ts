@@ -138,6 +138,16 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     examples: ['baton workers'],
     load: async () => (await import('../operate/types.ts')).workers,
   },
+  api: {
+    group: 'system',
+    summary: 'calls any operation of the API by its name, or lists the operations',
+    examples: [
+      'baton api',
+      `baton api patch resize:img-1 --body '{"priority": 5}'`,
+      'baton api limitUsage mail --query value=alice',
+    ],
+    load: async () => (await import('../operate/api.ts')).api,
+  },
   failures: {
     group: 'system',
     summary: 'lists what has failed, grouped by type and error',

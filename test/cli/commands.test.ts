@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../cli/program/commands.ts'
+import { ALL_OPERATIONS } from '../../shared/service/operations.ts'
 import { runOn } from '../support/cli/a-terminal.ts'
 import { anApi, claimed, published, type TestApi } from '../support/http/an-api.ts'
 
@@ -140,12 +141,44 @@ describe('a task', () => {
       ['dead-letters', 'send'],
       "unknown command 'send' of dead-letters: there are list, replay",
     ],
+    ['no operation of the API', ['api', 'pach'], "'pach' is invalid"],
+    ['too few ids of an operation', ['api', 'get'], 'get takes {id}, and 0 ids are given'],
+    ['a query without a value', ['api', 'list', '--query', 'type'], 'not of the form name=value'],
+    ['a body that is no JSON', ['api', 'publish', '--body', '{'], '--body is not JSON'],
     ['a key that is too long', ['publish', 'jobs', '--key', 'k'.repeat(300)], 'key'],
   ])('is not reached by %s: code 2', async (_name, args, message) => {
     const { code, err } = await baton(...args)
 
     expect(err).toContain(message)
     expect(code).toBe(2)
+  })
+})
+
+describe('an operation of the API', () => {
+  it('is called by its name', async () => {
+    const body = '{"type":"jobs","key":"a","input":{"width":2}}'
+    const published = await baton('api', 'publish', '--body', body)
+    const many = await baton('api', 'list', '--query', 'type=jobs', '--query', 'type=resize')
+    const patched = await runOn(api, ['api', 'patch', 'jobs:a', '--body', '-'], { input: '{"priority":5}' })
+
+    expect(JSON.parse(published.out)).toMatchObject({ id: 'jobs:a', created: true })
+    expect(JSON.parse(many.out).items).toHaveLength(1)
+    expect(JSON.parse(patched.out)).toMatchObject({ task: { priority: 5 } })
+    expect(await baton('api', 'remove', 'jobs:a')).toEqual({ code: 0, out: '', err: '' })
+    expect(await baton('api', 'get', 'jobs:a')).toMatchObject({ code: 1, out: '' })
+  })
+
+  it('is listed with its request, each one except the stream of events', async () => {
+    const listed = (await baton('api', '--json')).out.trim().split('\n')
+    const expected = ALL_OPERATIONS.filter(({ name }) => name !== 'events').map(({ name, method, path }) => ({
+      name,
+      method: method.toUpperCase(),
+      path,
+    }))
+
+    const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name)
+    expect(listed.map(line => JSON.parse(line)).sort(byName)).toEqual(expected.sort(byName))
+    expect((await baton('api')).out).toMatch(/^getType +GET \/v1\/types\/\{type\}$/m)
   })
 })
 
