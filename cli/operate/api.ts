@@ -1,0 +1,71 @@
+import { Argument } from 'commander'
+import { ENDPOINTS, type OperationName, targetOf } from '../../shared/api/endpoints.ts'
+import { createTransport } from '../../shared/client/send.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import { type Context, withSystem } from '../connection/with-system.ts'
+import { type DefineCommand, jsonArgument, repeated } from '../terminal/command.ts'
+
+type Options = { readonly body?: string; readonly query?: readonly string[] }
+
+/** A stream of events never ends. `baton events` shows it. */
+const STREAM = 'events'
+const NAMES = Object.keys(ENDPOINTS).filter(name => name !== STREAM) as OperationName[]
+
+/** `baton api`: any operation of the API by its name, as `baton api patch resize:img-1 --body '{"priority": 5}'`; alone, their list. */
+export const api: DefineCommand = (command, invocation) => {
+  command
+    .addArgument(new Argument('[operation]', 'the name of an operation').choices(NAMES))
+    .argument('[ids...]', 'the parts of its path that vary, in order')
+    .option('--body <json>', 'the body of the request; - reads it from the input')
+    .option('--query <name=value>', 'a parameter of the query; may be repeated', repeated)
+  withSystem(command, invocation, (context, options: Options, name?: OperationName, ids: string[] = []) =>
+    name === undefined ? listOperations(context) : callOperation(context, options, name, ids),
+  )
+}
+
+async function listOperations({ printer }: Context): Promise<number> {
+  const all = NAMES.map(name => ({
+    name,
+    method: ENDPOINTS[name][0].toUpperCase(),
+    path: ENDPOINTS[name][1],
+  }))
+  const columns = [
+    { title: 'OPERATION', value: (one: (typeof all)[number]) => one.name, paint: printer.style.bold },
+    { title: 'REQUEST', value: ({ method, path }: (typeof all)[number]) => `${method} ${path}` },
+  ]
+  if (printer.isJson) all.forEach(printer.record)
+  else printer.table(columns, all)
+  return 0
+}
+
+async function callOperation(
+  { url, fetch, printer, io }: Context,
+  { body, query = [] }: Options,
+  name: OperationName,
+  ids: readonly string[],
+): Promise<number> {
+  const parts = ENDPOINTS[name][1].match(/\{\w+\}/g) ?? []
+  if (ids.length !== parts.length) {
+    const wanted = parts.length === 0 ? 'no ids' : parts.join(' and ')
+    throw new BatonError('invalid', `${name} takes ${wanted}, and ${ids.length} ids are given`)
+  }
+  const answer = await createTransport({ url, fetch }).send(targetOf(name, ...ids), {
+    ...(body !== undefined && { body: await jsonArgument(body, '--body', io.input) }),
+    query: queryOf(query),
+    call: { signal: io.signal },
+  })
+  if (answer !== undefined) printer.document(answer)
+  return 0
+}
+
+/** A name that is given several times has several values. */
+function queryOf(given: readonly string[]): Record<string, string[]> {
+  const query: Record<string, string[]> = {}
+  for (const text of given) {
+    const at = text.indexOf('=')
+    if (at < 1) throw new BatonError('invalid', `--query ${text} is not of the form name=value`)
+    const name = text.slice(0, at)
+    query[name] = [...(query[name] ?? []), text.slice(at + 1)]
+  }
+  return query
+}
