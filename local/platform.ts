@@ -149,8 +149,8 @@ function openStateFiles(data: DataFolder | undefined) {
 }
 
 /**
- * Answers Secrets Manager's GetSecretValue from environment variables. `BATON_SECRET_WEBHOOK_KEY` is the value of the secret
- * `webhook/key`.
+ * Answers Secrets Manager's GetSecretValue from environment variables. `BATON_SECRET_SHOP_WEBHOOK_KEY` is the value of the secret
+ * `shop/webhook/key`.
  */
 function createSecrets(environment: Readonly<Record<string, string | undefined>>): Backend {
   return async call => {
