@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { parseArgs } from 'node:util'
+import { SCENARIO_KINDS } from '../generate/generate.ts'
 import { replaced } from './changed-source.ts'
 import { findFault, scenariosFrom } from './find-fault.ts'
 import type { SourceFault } from './source-fault.ts'
@@ -17,6 +18,8 @@ const { values, positionals } = parseArgs({
     seeds: { type: 'string', default: '500' },
     from: { type: 'string', default: '1' },
     threads: { type: 'string', default: String(availableParallelism()) },
+    /** Plays only scenarios of this kind. By default they are ordinary ones, or of the kind that the fault needs. */
+    only: { type: 'string' },
   },
   allowPositionals: true,
 })
@@ -29,9 +32,10 @@ async function playOn(): Promise<void> {
 }
 
 /** A row of the table in `docs/measured.md`. */
-async function rowOf({ name, replacements, needs: only, harmless }: SourceFault): Promise<string> {
+async function rowOf({ name, replacements, needs, harmless }: SourceFault): Promise<string> {
   const changed = replaced(replacements)
   if (harmless !== undefined) return `| ${name} | harmless: ${harmless} |`
+  const only = SCENARIO_KINDS.find(kind => kind === values.only) ?? needs
   const found = await findFault({ changed, scenarios: scenariosFrom(Number(values.from), seeds, only) })
   if (found) return `| ${name} | ${found.scenarios}: ${found.verdict.invariant} |`
   process.exitCode = NOT_FOUND

@@ -2,12 +2,15 @@ import type { SourceFault } from '../source-fault.ts'
 
 /** Faults in what the API shows to readers, and in the requests that it refuses. */
 export const ANSWER_FAULTS: readonly SourceFault[] = [
-  one(
-    'callbacks that cannot be published are counted as stuck',
-    'shared/core/status/stuck.ts',
-    '  if (task.unpublished) return false\n',
-    '',
-  ),
+  {
+    needs: 'stuck',
+    ...one(
+      'callbacks that cannot be published are counted as stuck',
+      'shared/core/status/stuck.ts',
+      '  if (task.unpublished) return false\n',
+      '',
+    ),
+  },
   one(
     'a task is never told as stuck',
     'shared/core/status/why.ts',

@@ -34,6 +34,7 @@ export const LIMIT_FAULTS: readonly SourceFault[] = [
   },
   {
     name: 'a claim uses what limits granted to the task as it was, although other limits count it now',
+    needs: 'regrouped',
     replacements: [
       {
         path: 'shared/runtime/claim/claim.ts',

@@ -4,6 +4,7 @@ import type { SourceFault } from '../source-fault.ts'
 export const PUBLISHING_FAULTS: readonly SourceFault[] = [
   {
     name: 'an update without a stage takes the stage of its task away',
+    needs: 'after-runs',
     replacements: [
       {
         path: 'shared/core/publish/update.ts',
@@ -59,6 +60,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
   },
   {
     name: 'the keys of callbacks do not tell two ends of one birth apart',
+    needs: 'control',
     replacements: [
       {
         path: 'shared/runtime/plan/publish-callbacks.ts',
@@ -94,6 +96,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
   },
   {
     name: 'a debounced publish is dropped while the task of its key runs',
+    needs: 'coalesced',
     replacements: [
       {
         path: 'shared/runtime/publish/decide-publish.ts',

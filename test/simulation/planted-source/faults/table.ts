@@ -107,7 +107,7 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
   },
   {
     name: 'the second page of the records of a task is the first one again',
-    needs: 'bodies',
+    needs: 'odd-errors',
     replacements: [
       {
         path: 'shared/aws/dynamo/head/body-requests.ts',
