@@ -1,5 +1,5 @@
-import type { JobLook, PurgeJob } from './types/type-job.ts'
-import { hash32 } from './values/hash.ts'
+import type { JobLook, PurgeJob } from './types/task-type.ts'
+import { hash32 } from './values/text.ts'
 
 /**
  * The names of the records that the machinery keeps for itself: cursors, progress, answers to be repeated. `keys.ts` of the

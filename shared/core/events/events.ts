@@ -4,22 +4,20 @@
  *
  * Not every change of a task yields an event. A task that falls due without a write becomes ready without an event. A patch yields
  * `task.ready` only if it ends the task's runs or sets the due time to now, also when the task was ready before. A publish that
- * updates a task (`ifExists: update`) yields it whenever the task is ready afterwards. `event-types.ts` lists the types of events.
+ * updates a task (`ifExists: update`) yields it whenever the task is ready afterwards. `EVENT_TYPES` lists the types of events.
  */
 
-import { needsAttention } from '../flow/describe-steps.ts'
+import { needsAttention } from '../flow/flow.ts'
 import { isComplete, isIndexedAsRunning } from '../run/several-successes.ts'
+import type { EventType } from '../states.ts'
 import { statusOf } from '../status/status.ts'
-import type { Canvas } from '../task/canvas-state.ts'
-import type { TaskError } from '../task/error.ts'
 import type { ActionRecord } from '../task/flow-state.ts'
 import type { Head } from '../task/head.ts'
-import type { Operation } from '../task/head-fields.ts'
+import type { Canvas, Operation } from '../task/head-fields.ts'
 import { RUN_MOVES, type Status } from '../task/lifecycle.ts'
-import type { EndedRun } from '../task/runs.ts'
-import { endedRuns, liveRuns, runId, type Task } from '../task/task.ts'
-import { hash32 } from '../values/hash.ts'
-import type { BatonEvent, EventType } from './event-types.ts'
+import { type EndedRun, endedRuns, liveRuns, runId, type Task } from '../task/task.ts'
+import type { ErrorCause, TaskError } from '../task-error/task-error.ts'
+import { hash32 } from '../values/text.ts'
 
 type EventByOperation = Partial<Record<Operation, EventType>>
 
@@ -183,4 +181,23 @@ export type WorkerChange = {
 export function workerEvent({ type, workerId, at, position }: WorkerChange): BatonEvent {
   const id = `worker-${hash32(workerId).toString(36)}.${position}.${wordOf(type)}`
   return { id, type, at, workerId }
+}
+
+/** Something that has happened. It may be delivered more than once, each time with the same id. */
+export type BatonEvent = {
+  /** ASCII without spaces, since the id is sent in headers. */
+  readonly id: string
+  readonly type: EventType
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** The id of the task; for a canvas or a schedule the id of its head. */
+  readonly taskId?: string
+  /** The type of the task. */
+  readonly taskType?: string
+  /** The status after the change. */
+  readonly status?: Status
+  readonly runId?: string
+  /** Why the task failed, or the run was lost. Its texts are cut to 120 characters; `GET` of the task shows the whole error. */
+  readonly error?: ErrorCause
+  readonly workerId?: string
 }

@@ -1,9 +1,8 @@
 import { type Decision, refuse, revise } from '../change/change.ts'
-import { afterFirstEnd } from '../task/canvas-state.ts'
 import type { FlowState, StepRecord } from '../task/flow-state.ts'
+import { afterFirstEnd } from '../task/head-fields.ts'
 import type { Task } from '../task/task.ts'
-import { failedStepError, withNextStep, withNextUndo } from './end-piece.ts'
-import { openStep } from './open-piece.ts'
+import { failedStepError, openStep, withNextStep, withNextUndo } from './pieces.ts'
 
 /** The ways in which an operator may resume a failed flow; see `resume`. */
 export type ResumeAction = 'retry-do' | 'retry-undo' | 'skip-undo' | 'continue'

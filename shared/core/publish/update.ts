@@ -1,8 +1,8 @@
 import { type Decision, refuse, revise } from '../change/change.ts'
-import { openStage, withPastSuccesses } from '../flow/open-piece.ts'
+import { openStage, withPastSuccesses } from '../flow/pieces.ts'
 import { judgeBudget } from '../run/judge-budget.ts'
 import { liveRuns, type Task } from '../task/task.ts'
-import { defined } from '../values/defined.ts'
+import { defined } from '../values/json.ts'
 import { newborn, type Publication } from './publish.ts'
 
 /**

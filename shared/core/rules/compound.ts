@@ -1,7 +1,15 @@
 import type { FieldProblem } from '../errors.ts'
-import { defined } from '../values/defined.ts'
-import { didYouMean } from './nearest.ts'
-import { COMPONENT, inside, isObject, type JsonSchema, type Rule, type ValueOf, wrong } from './rules.ts'
+import { defined } from '../values/json.ts'
+import {
+  COMPONENT,
+  didYouMean,
+  inside,
+  isObject,
+  type JsonSchema,
+  type Rule,
+  type ValueOf,
+  wrong,
+} from './rules.ts'
 import { name } from './scalars.ts'
 
 type ListBounds = {

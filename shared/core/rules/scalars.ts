@@ -1,8 +1,6 @@
 import { DELAY_MS_MAX } from '../bounds.ts'
-import { isName } from '../values/name.ts'
-import { TRACEPARENT } from '../values/traceparent.ts'
-import { didYouMean } from './nearest.ts'
-import { type Rule, unless, wrong } from './rules.ts'
+import { isName, TRACEPARENT } from '../values/text.ts'
+import { didYouMean, type Rule, unless, wrong } from './rules.ts'
 
 export function whole(min: number, max: number, unit = ''): Rule<number> {
   const expected = `a whole number${unit} from ${min} to ${max}`

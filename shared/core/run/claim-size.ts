@@ -7,8 +7,7 @@
 import { ANSWER_BYTES_MAX, CLAIMED_LISTS_BYTES_MAX } from '../bounds.ts'
 import { bodyBytes } from '../task/body.ts'
 import { actionOf } from '../task/piece.ts'
-import type { Previous } from '../task/previous.ts'
-import type { Task } from '../task/task.ts'
+import type { Previous, Task } from '../task/task.ts'
 import { escapedBytes, type Json, jsonBytes } from '../values/json.ts'
 
 /** The bytes that a claim shows beside the stored fields: names of fields, the run, times as text. */

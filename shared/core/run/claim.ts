@@ -1,16 +1,20 @@
 import { type BodyWrite, type Change, type Lease, refuse, revise } from '../change/change.ts'
-import { beginPiece } from '../flow/open-piece.ts'
+import { beginPiece } from '../flow/pieces.ts'
 import { isSamePiece } from '../task/piece.ts'
-import type { EndedRun, LiveRun } from '../task/runs.ts'
-import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
-import type { Permit } from '../task/wait.ts'
-import { defined } from '../values/defined.ts'
-import { waitsForOwnRetry } from '../worker/own-retries.ts'
-import { hasBudget } from '../worker/targeted.ts'
+import {
+  type EndedRun,
+  type LiveRun,
+  liveRuns,
+  type Permit,
+  successes,
+  type Task,
+  workersWanted,
+} from '../task/task.ts'
+import { defined } from '../values/json.ts'
+import { hasBudget, waitsForOwnRetry } from '../worker/own-retries.ts'
 import { versionSuffices } from '../worker/worker.ts'
-import { expire, isPastDeadline } from './deadline.ts'
 import { finish } from './finish.ts'
-import { endLost, LOST_RUNS_PER_WRITE_MAX, leaseEnded, leaseOf } from './lose.ts'
+import { endLost, expire, isPastDeadline, LOST_RUNS_PER_WRITE_MAX, leaseEnded, leaseOf } from './lose.ts'
 
 /** The worker that claims a task. */
 export type Claimer = { readonly workerId: string; readonly version?: string }

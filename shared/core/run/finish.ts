@@ -1,18 +1,16 @@
 import { STAGE_CHANGES_MAX } from '../bounds.ts'
 import { type BodyWrite, type Change, refuse, revise } from '../change/change.ts'
-import { endRuns, runRecord } from '../change/end-runs.ts'
-import { withFailedPiece, withSucceededPiece } from '../flow/end-piece.ts'
-import { openStage } from '../flow/open-piece.ts'
+import { endRuns, runRecord } from '../change/end.ts'
+import { openStage, withFailedPiece, withSucceededPiece } from '../flow/pieces.ts'
+import { limitValuesOf } from '../limits/limits.ts'
 import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
-import type { TaskError } from '../task/error.ts'
 import { isSamePiece } from '../task/piece.ts'
-import type { LiveRun } from '../task/runs.ts'
-import { successes, type Task } from '../task/task.ts'
+import { type LiveRun, successes, type Task } from '../task/task.ts'
+import type { TaskError } from '../task-error/task-error.ts'
+import type { Json } from '../values/json.ts'
 import { withRetryAt } from '../worker/own-retries.ts'
-import { retryDelayMs } from './backoff.ts'
-import { expire, isPastDeadline } from './deadline.ts'
-import { withInput } from './input.ts'
-import { withFailure } from './judge-budget.ts'
+import { retryDelayMs, withFailure } from './judge-budget.ts'
+import { expire, isPastDeadline } from './lose.ts'
 import { fittedReport, isSameReport, reportDigest, wholeDigest } from './report.ts'
 import {
   type Finish,
@@ -189,4 +187,20 @@ function digestOf(report: Outcome): { readonly reportDigest?: string } {
 function isRepeat(task: Task | undefined, report: Finish): boolean {
   const end = task?.born === report.born ? recordedEnd(task, report.fence) : undefined
   return end !== undefined && isSameReport(end, report)
+}
+
+/**
+ * The draft with another input, and the item that must be written first when the input is large. The values by which limits count
+ * the task come from the new input.
+ */
+export function withInput(
+  draft: Task,
+  input: Json,
+  now: number,
+): { readonly draft: Task; readonly bodies: readonly BodyWrite[] } {
+  const { limitValues = {}, ...rest } = draft
+  const expiry = bodyExpiry(draft.dueAt, now, draft.options.retentionMs)
+  const { body, writes } = bodyOf(input, bodyRef.input(draft.born, draft.revision + 1, input), expiry)
+  const given = { ...rest, input: body }
+  return { draft: { ...given, ...limitValuesOf(given, input, Object.keys(limitValues)) }, bodies: writes }
 }

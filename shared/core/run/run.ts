@@ -4,8 +4,8 @@
  * - `claim.ts`      begins a run; `claim-size.ts` bounds the answer that shows it
  * - `heartbeat.ts`  keeps a run alive
  * - `finish.ts`     ends a run by its worker's report; `report.ts` recognises a repeated report
- * - `lose.ts`       ends a run by its lease, `deadline.ts` by a deadline
- * - `judge-budget.ts` judges the retry budget after each failure
+ * - `lose.ts`       ends a run by its lease or by a deadline
+ * - `judge-budget.ts` judges the retry budget after each failure, and how long the task waits before a retry
  * - `several-successes.ts` explains how many workers may succeed at one moment
  *
  * This file has the types of reports. It also finds what a task still knows of an ended run, so that a late report of its worker
@@ -13,11 +13,9 @@
  */
 
 import type { RUN_GONE_REASONS } from '../states.ts'
-import type { TaskError } from '../task/error.ts'
-import type { EndedRun } from '../task/runs.ts'
-import type { Task } from '../task/task.ts'
-import { defined } from '../values/defined.ts'
-import type { Json } from '../values/json.ts'
+import type { EndedRun, Task } from '../task/task.ts'
+import type { TaskError } from '../task-error/task-error.ts'
+import { defined, type Json } from '../values/json.ts'
 
 /** A worker's report of the end of its run: the birth and the fence of the run, and its outcome. */
 export type Finish = { readonly born: string; readonly fence: number } & Outcome

@@ -1,6 +1,6 @@
 import type { STATUSES } from '../states.ts'
 import type { Operation } from './head-fields.ts'
-import type { RunState } from './runs.ts'
+import type { RunState } from './task.ts'
 
 /** The status of a task. Only a flow that undoes its steps is `compensating`. */
 export type Status = (typeof STATUSES)[number]

@@ -1,5 +1,5 @@
 import { CLAIM_PATIENCE_MS } from '../../core/bounds.ts'
-import { fairLineOf, tenantOf, turnAt } from '../../core/place/fair.ts'
+import { fairLineOf, tenantOf, turnAt } from '../../core/place/claim-order.ts'
 import { orderOf } from '../../core/place/place.ts'
 import { type Claimer, type ClaimJudgement, judgeClaim, wouldWrite } from '../../core/run/claim.ts'
 import { EMPTY_ANSWER, isTooLarge, withTask } from '../../core/run/claim-size.ts'

@@ -18,7 +18,7 @@ import {
   type ActivityCount,
   activityAddedUp,
   latenessAt,
-} from '../../core/statistics/activity.ts'
+} from '../../core/events/activity.ts'
 import { sideBySide } from '../../runtime/kernel/side-by-side.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readLimitUsage, type TypeLimitUsage } from '../../runtime/limits/limit-usage.ts'

@@ -1,8 +1,47 @@
 import { bodyExpiry, bodyRef } from '../task/body.ts'
+import type { HeadFields, HeadState } from '../task/head-fields.ts'
 import { pieceOf } from '../task/piece.ts'
-import { type EndedRun, type LiveRun, runInHead } from '../task/runs.ts'
-import type { Task } from '../task/task.ts'
+import { type EndedRun, type LiveRun, runInHead, type Task } from '../task/task.ts'
+import { shortError, type TaskError } from '../task-error/task-error.ts'
 import { type BodyWrite, without } from './change.ts'
+
+type EndState = Exclude<HeadState, 'open' | 'removed'>
+
+/** The fields that each head gets at its end. Its retention begins. */
+export function endFields<State extends EndState>(
+  { options }: Pick<HeadFields, 'options'>,
+  state: State,
+  now: number,
+  error?: TaskError,
+) {
+  return {
+    state,
+    finishedAt: now,
+    expiresAt: now + options.retentionMs,
+    ...(error && { error: shortError(error) }),
+  }
+}
+
+/**
+ * The draft of an ended task. Its live runs are cancelled, its retention begins, and it owes the callbacks for this end.
+ */
+export function withEnd(task: Task, state: EndState, now: number, error?: TaskError): Task {
+  const { error: _earlier, owes: _owed, ...rest } = task
+  return {
+    ...rest,
+    ...endFields(task, state, now, error),
+    ...endRuns(task, Object.keys(task.live), { state: 'cancelled' }, now),
+    retrying: false,
+    retryAtBy: {},
+    ...(owesCallbacks(task, state) && { owes: true as const }),
+  }
+}
+
+/** A cancelled task publishes no callbacks. */
+function owesCallbacks({ callbacks }: Task, state: EndState): boolean {
+  if (!callbacks) return false
+  return (state === 'succeeded' && callbacks.onSuccess > 0) || (state === 'failed' && callbacks.onError > 0)
+}
 
 type Ending = Pick<EndedRun, 'state'> &
   Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'log' | 'reportDigest'>>

@@ -7,10 +7,10 @@
  */
 
 import { ACTIVITY_MINUTES_MAX } from '../bounds.ts'
-import type { EventType } from '../events/event-types.ts'
-import { eventsOf } from '../events/events.ts'
 import { minuteOf, minuteStart } from '../place/place.ts'
+import type { EventType } from '../states.ts'
 import { endedRuns, type Task } from '../task/task.ts'
+import { eventsOf } from './events.ts'
 
 export const MINUTE_MS = 60_000
 /** Counts are kept so much longer than they are shown that a late deletion shows nothing old. */
