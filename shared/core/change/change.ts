@@ -13,8 +13,9 @@ import { withIndexEntries } from '../place/place.ts'
 import type { ValueWrite } from '../task/body.ts'
 import { firstFence, type Head, isCanvas, isTask } from '../task/head.ts'
 import type { HeadFields, Operation, OperationRecord } from '../task/head-fields.ts'
-import type { EndedRun, Task } from '../task/task.ts'
+import { type EndedRun, isSuccess, type Task } from '../task/task.ts'
 import { defined } from '../values/json.ts'
+import { membersWhere } from '../values/records.ts'
 import { withOwnRetriesJudged } from '../worker/own-retries.ts'
 
 /**
@@ -132,20 +133,10 @@ function withoutEndedWait(draft: Task): Task {
 /** All successes, the last few other runs, and all runs that this change ends, so that each worker can learn why its run ended. */
 function keptRuns(ended: Task['ended'], endedNow: Task['live']): Task['ended'] {
   const others = Object.values(ended)
-    .filter(run => run.state !== 'succeeded' || run.past)
+    .filter(run => !isSuccess(run))
     .sort((a, b) => a.endedAt - b.endedAt || a.fence - b.fence)
-  const old = others
-    .slice(0, Math.max(0, others.length - RECENT_RUNS_MAX))
-    .filter(run => !endedNow[run.fence])
-  return without(
-    ended,
-    old.map(run => String(run.fence)),
-  )
-}
-
-/** The record without some of its keys. */
-export function without<T>(record: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
-  return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)))
+  const old = others.slice(0, Math.max(0, others.length - RECENT_RUNS_MAX))
+  return membersWhere(ended, run => !old.includes(run) || endedNow[run.fence] !== undefined)
 }
 
 /**

@@ -1,9 +1,10 @@
 import { bodyExpiry, bodyRef } from '../task/body.ts'
 import type { HeadFields, HeadState } from '../task/head-fields.ts'
 import { pieceOf } from '../task/piece.ts'
-import { type EndedRun, type LiveRun, runInHead, type Task } from '../task/task.ts'
+import { type EndedRun, type LiveRun, liveRuns, runInHead, type Task } from '../task/task.ts'
 import { shortError, type TaskError } from '../task-error/task-error.ts'
-import { type BodyWrite, without } from './change.ts'
+import { membersWhere } from '../values/records.ts'
+import type { BodyWrite } from './change.ts'
 
 type EndState = Exclude<HeadState, 'open' | 'removed'>
 
@@ -30,7 +31,7 @@ export function withEnd(task: Task, state: EndState, now: number, error?: TaskEr
   return {
     ...rest,
     ...endFields(task, state, now, error),
-    ...endRuns(task, Object.keys(task.live), { state: 'cancelled' }, now),
+    ...endRuns(task, liveRuns(task), { state: 'cancelled' }, now),
     retrying: false,
     retryAtBy: {},
     ...(owesCallbacks(task, state) && { owes: true as const }),
@@ -46,20 +47,16 @@ function owesCallbacks({ callbacks }: Task, state: EndState): boolean {
 type Ending = Pick<EndedRun, 'state'> &
   Partial<Pick<EndedRun, 'cause' | 'error' | 'result' | 'log' | 'reportDigest'>>
 
-/** The live and ended runs of a task after the live runs with these `fences` have ended. Other fences are skipped. */
+/** The live and ended runs of a task after these live runs have ended. */
 export function endRuns(
   task: Task,
-  fences: readonly string[],
+  runs: readonly LiveRun[],
   ending: Ending,
   now: number,
 ): Pick<Task, 'live' | 'ended'> {
   const ended = { ...task.ended }
-  for (const fence of fences) {
-    const run = task.live[fence]
-    if (!run) continue
-    ended[fence] = runInHead(endedRun(task, run, ending, now))
-  }
-  return { live: without(task.live, fences), ended }
+  for (const run of runs) ended[run.fence] = runInHead(endedRun(task, run, ending, now))
+  return { live: membersWhere(task.live, ({ fence }) => !ended[fence]), ended }
 }
 
 function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedRun {
@@ -82,9 +79,7 @@ function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedR
  * The full record of a run that ends without success, as an item of its own. The head drops all but the last few such runs, and
  * keeps no stacks, causes or logs.
  */
-export function runRecord(task: Task, fence: number, ending: Ending, now: number): BodyWrite[] {
-  const run = task.live[fence]
-  if (!run) return []
+export function runRecord(task: Task, run: LiveRun, ending: Ending, now: number): BodyWrite {
   const expiresAt = bodyExpiry(task.dueAt, now, task.options.retentionMs)
-  return [{ ref: bodyRef.run(task.born, fence), run: endedRun(task, run, ending, now), expiresAt }]
+  return { ref: bodyRef.run(task.born, run.fence), run: endedRun(task, run, ending, now), expiresAt }
 }

@@ -1,9 +1,9 @@
-import { without } from '../change/change.ts'
 import { endRuns, withEnd } from '../change/end.ts'
 import type { ActionRecord, Direction, FlowDefinition, FlowState, StepRecord } from '../task/flow-state.ts'
 import { attempts, lastSuccess, pastDigest } from '../task/piece.ts'
-import { type EndedRun, successes, type Task } from '../task/task.ts'
+import { type EndedRun, isSuccess, liveRuns, successes, type Task } from '../task/task.ts'
 import { shortError, type TaskError } from '../task-error/task-error.ts'
+import { membersWhere } from '../values/records.ts'
 
 /** The draft of a task whose present piece has all its successes: the task is at its next step, or at its end. */
 export function withSucceededPiece(task: Task, now: number): Task {
@@ -222,17 +222,14 @@ export function beginPiece(task: Task, now: number): Task {
 /** The draft of a task whose present piece is over. None of its runs, failures and errors counts for the next piece. */
 function withClosedPiece(task: Task, now: number): Task {
   const { error: _error, ...rest } = task
-  const runs = endRuns(task, Object.keys(task.live), { state: 'cancelled' }, now)
+  const runs = endRuns(task, liveRuns(task), { state: 'cancelled' }, now)
   const draft: Task = { ...rest, ...runs, retrying: false, failures: 0, failuresBy: {}, retryAtBy: {} }
   return { ...draft, ended: task.flow ? withoutSuccesses(draft) : withPastSuccesses(draft) }
 }
 
 /** The ended runs of a flow without its successes, which the records of its steps keep. */
 function withoutSuccesses(task: Task): Task['ended'] {
-  return without(
-    task.ended,
-    successes(task).map(({ fence }) => String(fence)),
-  )
+  return membersWhere(task.ended, run => !isSuccess(run))
 }
 
 /** The ended runs with all successes marked as past. They stay on record and no longer count. */

@@ -2,6 +2,7 @@ import { type Decision, refuse, revise } from '../change/change.ts'
 import type { FlowState, StepRecord } from '../task/flow-state.ts'
 import { afterFirstEnd } from '../task/head-fields.ts'
 import type { Task } from '../task/task.ts'
+import { eachMember, membersWhere } from '../values/records.ts'
 import { failedStepError, openStep, withNextStep, withNextUndo } from './pieces.ts'
 
 /** The ways in which an operator may resume a failed flow; see `resume`. */
@@ -82,7 +83,8 @@ function withReopenedFlow(task: Task, flow: FlowState, now: number): Task {
 }
 
 function withDoRetried(draft: Task, { reachedStep, steps }: FlowState, now: number): Task {
-  return openStep(withoutUndoing(draft, withoutStep(steps, reachedStep)), reachedStep, 'do', now)
+  const others = membersWhere(steps, (_, at) => Number(at) !== reachedStep)
+  return openStep(withoutUndoing(draft, others), reachedStep, 'do', now)
 }
 
 function withDoneByOperator(draft: Task, { reachedStep, steps }: FlowState, now: number): Task {
@@ -127,19 +129,12 @@ function withoutUndoing(task: Task, steps: FlowState['steps']): Task {
 
 /** The records in which each step whose undo has failed counts as done, because its effects are still there. */
 function withFailedUndosKept(steps: FlowState['steps']): FlowState['steps'] {
-  return Object.fromEntries(
-    Object.entries(steps).map(([at, { undo, ...record }]) =>
-      record.state === 'undo-failed'
-        ? [at, { ...record, state: 'succeeded' as const }]
-        : [at, { ...record, ...(undo && { undo }) }],
-    ),
-  )
+  return eachMember(steps, step => {
+    const { undo: _failed, ...record } = step
+    return step.state === 'undo-failed' ? { ...record, state: 'succeeded' } : step
+  })
 }
 
 function withRecords(task: Task, steps: FlowState['steps']): Task {
   return task.flow ? { ...task, flow: { ...task.flow, steps } } : task
-}
-
-function withoutStep(steps: FlowState['steps'], at: number): FlowState['steps'] {
-  return Object.fromEntries(Object.entries(steps).filter(([index]) => Number(index) !== at))
 }

@@ -13,7 +13,7 @@ import { statusOf } from '../status/status.ts'
 import { firstFence, type Head, isTask } from '../task/head.ts'
 import { afterFirstEnd, type View } from '../task/head-fields.ts'
 import type { Status } from '../task/lifecycle.ts'
-import { type EndedRun, endedRuns, liveRuns, type Task, type Unpublished } from '../task/task.ts'
+import { endedRuns, isSuccess, liveRuns, type Task, type Unpublished } from '../task/task.ts'
 import type { PurgeJob } from '../types/task-type.ts'
 import { defined } from '../values/json.ts'
 
@@ -136,11 +136,6 @@ export function restart(task: Task, how: Restart, now: number): Decision<Restart
 /** Whether the task is an open flow with a step that has begun. A restart would skip the undo of that step. */
 function isAtWork({ state, flow }: Task): boolean {
   return state === 'open' && Object.keys(flow?.steps ?? {}).length > 0
-}
-
-/** Whether the run is a success that still counts. A success of a stage that is over no longer counts. */
-function isSuccess({ state, past }: EndedRun): boolean {
-  return state === 'succeeded' && !past
 }
 
 function keptContent(task: Task): Partial<Task> {

@@ -54,7 +54,7 @@ export function patch(task: Task, changes: Patch, now: number): Decision<PatchRe
  */
 function withStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number): Task {
   if (stage === undefined || stage === draft.stage) return draft
-  for (const run of liveRuns(draft)) bodies.push(...runRecord(draft, run.fence, { state: 'cancelled' }, now))
+  for (const run of liveRuns(draft)) bodies.push(runRecord(draft, run, { state: 'cancelled' }, now))
   const dueAt = draft.retrying ? Math.min(draft.dueAt, now) : draft.dueAt
   return openStage(draft, { stage, dueAt }, now)
 }
@@ -151,14 +151,6 @@ function withoutExcludedRuns(draft: Task, bodies: BodyWrite[], now: number): Tas
   if (workerIds.length === 0) return draft
   const excluded = liveRuns(draft).filter(run => !workerIds.includes(run.workerId))
   const ending = { state: 'cancelled' as const, cause: 'excluded' as const }
-  for (const run of excluded) bodies.push(...runRecord(draft, run.fence, ending, now))
-  return {
-    ...draft,
-    ...endRuns(
-      draft,
-      excluded.map(run => String(run.fence)),
-      ending,
-      now,
-    ),
-  }
+  for (const run of excluded) bodies.push(runRecord(draft, run, ending, now))
+  return { ...draft, ...endRuns(draft, excluded, ending, now) }
 }

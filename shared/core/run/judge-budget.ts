@@ -1,10 +1,10 @@
 import { DELAY_MS_MAX, FAILING_WORKERS_MAX } from '../bounds.ts'
-import { without } from '../change/change.ts'
 import { withFailedPiece, withSucceededPiece } from '../flow/pieces.ts'
 import type { Retry } from '../options/options.ts'
 import { failuresOf } from '../task/piece.ts'
 import { liveRuns, successes, type Task } from '../task/task.ts'
 import { shortError, type TaskError } from '../task-error/task-error.ts'
+import { membersWhere } from '../values/records.ts'
 import { isInvocation } from '../worker/worker.ts'
 
 /**
@@ -63,10 +63,8 @@ function boundedFailures(task: Task, failuresBy: Task['failuresBy'], failing: st
     .map(([id, failures]) => ({ id, rank: [...worth(id), failures] }))
     .sort((a, b) => byRank(a.rank, b.rank) || (a.id < b.id ? -1 : 1))
     .slice(0, excess)
-  return without(
-    failuresBy,
-    forgotten.map(({ id }) => id),
-  )
+    .map(({ id }) => id)
+  return membersWhere(failuresBy, (_, id) => !forgotten.includes(id))
 }
 
 function byRank(a: readonly number[], b: readonly number[]): number {

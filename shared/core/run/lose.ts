@@ -78,16 +78,11 @@ export function endLost(
   for (const run of runs) {
     // The loss of an earlier run in this loop has ended the piece, and this run with it.
     if (!draft.live[run.fence]) continue
-    const ending = {
-      state: 'lost' as const,
-      error: {
-        name: 'LeaseLost',
-        message: `${run.workerId} sent no heartbeat`,
-      },
-    }
-    bodies.push(...runRecord(draft, run.fence, ending, now))
-    draft = { ...draft, ...endRuns(draft, [String(run.fence)], ending, now) }
-    if (draft.state === 'open') draft = withFailure(draft, run.workerId, ending.error, now)
+    const error = { name: 'LeaseLost', message: `${run.workerId} sent no heartbeat` }
+    const ending = { state: 'lost' as const, error }
+    bodies.push(runRecord(draft, run, ending, now))
+    draft = { ...draft, ...endRuns(draft, [run], ending, now) }
+    if (draft.state === 'open') draft = withFailure(draft, run.workerId, error, now)
   }
   return { draft, bodies }
 }
@@ -100,7 +95,7 @@ export function isPastDeadline(task: Task, now: number): boolean {
 /** Fails the task, or the step of a flow, for good because its deadline has passed. Its live runs fail with it. */
 export function expire(task: Task, now: number): Change<Task> {
   const error = deadlineExceeded(task)
-  const live = Object.keys(task.live)
+  const live = liveRuns(task)
   const runs = endRuns(task, live, { state: 'failed', cause: 'timed-out', error }, now)
   const draft: Task = { ...task, ...runs, operation: 'expire' }
   return revise(task, withFailedPiece(draft, now, error, live.length), now).change

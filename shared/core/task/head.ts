@@ -7,6 +7,7 @@
  */
 
 import { TICK_REMAINS_MS } from '../bounds.ts'
+import { eachMember } from '../values/records.ts'
 import type { Body, SeparateBody } from './body.ts'
 import { type Canvas, type HeadFields, SCHEDULE_TYPE, type Schedule } from './head-fields.ts'
 import { type Task, taskIdPrefix } from './task.ts'
@@ -64,21 +65,19 @@ function withBodiesOfTask(task: Task, replaced: (body: Body) => Body): Task {
   const { input, previous, callbacks, flow } = task
   return {
     ...task,
-    ended: mapped(task.ended, run => (run.result ? { ...run, result: replaced(run.result) } : run)),
+    ended: eachMember(task.ended, run => (run.result ? { ...run, result: replaced(run.result) } : run)),
     ...(input && { input: replaced(input) }),
     ...(previous?.kind === 'body' && { previous: { ...previous, body: replaced(previous.body) } }),
     ...(callbacks && { callbacks: { ...callbacks, body: replaced(callbacks.body) } }),
     ...(flow && {
       flow: {
         ...flow,
-        steps: mapped(flow.steps, step => (step.result ? { ...step, result: replaced(step.result) } : step)),
+        steps: eachMember(flow.steps, step =>
+          step.result ? { ...step, result: replaced(step.result) } : step,
+        ),
       },
     }),
   }
-}
-
-function mapped<T>(record: Readonly<Record<string, T>>, change: (member: T) => T): Record<string, T> {
-  return Object.fromEntries(Object.entries(record).map(([name, member]) => [name, change(member)]))
 }
 
 /**

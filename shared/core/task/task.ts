@@ -157,7 +157,12 @@ export function endedRuns(task: Task): EndedRun[] {
 
 /** The successes of the present piece. */
 export function successes(task: Task): EndedRun[] {
-  return endedRuns(task).filter(run => run.state === 'succeeded' && !run.past)
+  return endedRuns(task).filter(isSuccess)
+}
+
+/** Whether the run is a success that still counts. A success of a piece that is over no longer counts. */
+export function isSuccess({ state, past }: EndedRun): boolean {
+  return state === 'succeeded' && !past
 }
 
 /** How many more workers may take the task now: those of `concurrency` without a success or a live run. */

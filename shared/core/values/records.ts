@@ -9,3 +9,19 @@ export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) =>
   }
   return groups
 }
+
+/** The record with `change` applied to each member. */
+export function eachMember<From, To>(
+  record: Readonly<Record<string, From>>,
+  change: (member: From, name: string) => To,
+): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([name, member]) => [name, change(member, name)]))
+}
+
+/** The members of the record that `isKept` accepts. */
+export function membersWhere<Member>(
+  record: Readonly<Record<string, Member>>,
+  isKept: (member: Member, name: string) => boolean,
+): Record<string, Member> {
+  return Object.fromEntries(Object.entries(record).filter(([name, member]) => isKept(member, name)))
+}

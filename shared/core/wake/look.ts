@@ -5,15 +5,12 @@
 
 import { LOOK_SLACK_MS } from '../bounds.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
-import { runRecord } from '../change/end.ts'
 import { withIndexEntries } from '../place/place.ts'
-import { withFailedRun } from '../run/finish.ts'
-import { retryDelayMs } from '../run/judge-budget.ts'
+import { failRun } from '../run/finish.ts'
 import { expire, isPastDeadline, leaseEnded, lose } from '../run/lose.ts'
 import { isIndexedAsRunning } from '../run/several-successes.ts'
-import { isSamePiece } from '../task/piece.ts'
 import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
-import { nextOwnRetryAt, withRetryAt } from '../worker/own-retries.ts'
+import { nextOwnRetryAt } from '../worker/own-retries.ts'
 
 /** When the run exceeds its time limit. */
 export function timesOutAt(run: LiveRun): number {
@@ -44,15 +41,8 @@ export function look(task: Task, now: number, chance: number): Decision<'nothing
 }
 
 function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change<Task> {
-  const error = {
-    name: 'TimedOut',
-    message: `the run took longer than ${timesOutAt(run) - run.startedAt} ms`,
-  }
-  const draft = withFailedRun(task, run, { error, cause: 'timed-out' }, now)
-  const bodies = runRecord(task, run.fence, { state: 'failed', cause: 'timed-out', error }, now)
-  if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
-  const retryAt = now + retryDelayMs(draft, run.workerId, chance)
-  return revise(task, withRetryAt(draft, run.workerId, retryAt), now, { bodies }).change
+  const message = `the run took longer than ${timesOutAt(run) - run.startedAt} ms`
+  return failRun(task, run, { error: { name: 'TimedOut', message }, cause: 'timed-out' }, now, chance)
 }
 
 /**

@@ -14,6 +14,7 @@
 import type { Options } from '../options/options.ts'
 import { failuresOf } from '../task/piece.ts'
 import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
+import { membersWhere } from '../values/records.ts'
 import { isInvocation } from './worker.ts'
 
 /** The draft of a task whose failed worker may try again at `at`. The failure is counted already. */
@@ -23,8 +24,8 @@ export function withRetryAt(draft: Task, workerId: string, at: number): Task {
   }
   if (!hasBudget(draft, workerId)) return draft
   // A head has room for only so many workers, and `failuresBy` is bounded already.
-  const counted = Object.entries(draft.retryAtBy).filter(([id]) => Object.hasOwn(draft.failuresBy, id))
-  return { ...draft, retryAtBy: Object.fromEntries([...counted, [workerId, at]]) }
+  const counted = membersWhere(draft.retryAtBy, (_, id) => Object.hasOwn(draft.failuresBy, id))
+  return { ...draft, retryAtBy: { ...counted, [workerId]: at } }
 }
 
 /** Whether a failure delays its worker alone: several workers may take the task, and each has its own retries. */
@@ -51,9 +52,8 @@ export function nextOwnRetryAt(task: Task): number | undefined {
 
 /** The draft with the times that lie ahead, and with the due time that follows from them. */
 export function withOwnRetriesJudged(draft: Task, now: number): Task {
-  const times = Object.entries(draft.retryAtBy)
-  if (times.length === 0) return draft
-  const task = { ...draft, retryAtBy: Object.fromEntries(times.filter(([, at]) => at > now)) }
+  if (Object.keys(draft.retryAtBy).length === 0) return draft
+  const task = { ...draft, retryAtBy: membersWhere(draft.retryAtBy, at => at > now) }
   const awaited = awaitedWorkers(task).map(id => ownRetryAt(task, id))
   const first = awaited.length > 0 ? Math.min(...awaited) : 0
   // The due time of an earlier retry no longer holds when another worker may claim before it.
