@@ -13,6 +13,7 @@
 
 import { CANVAS_TASKS_AT_ONCE_MAX } from '../bounds.ts'
 import {
+  type Accepted,
   type BodyWrite,
   beginBirth,
   type Change,
@@ -27,7 +28,7 @@ import { withIndexEntries } from '../place/place.ts'
 import { newborn as newbornTask, type Publication } from '../publish/publish.ts'
 import { bodyOf } from '../task/body.ts'
 import { CANVAS_TYPE, type Canvas, type CanvasState, type End } from '../task/head-fields.ts'
-import { type Task, taskId } from '../task/task.ts'
+import { taskId } from '../task/task.ts'
 import type { TaskError } from '../task-error/task-error.ts'
 import { defined, type Json } from '../values/json.ts'
 
@@ -119,10 +120,7 @@ export function noteMembersCancelled(canvas: Canvas, now: number): Decision<'owe
  * Creates an unpublished member of a cancelled canvas in the state `cancelled`, so that no process publishes it any more. After a
  * restart the member gets its own input, and no value that was handed on.
  */
-export function createCancelled(
-  publication: Publication,
-  now: number,
-): { readonly ok: true; readonly change: Change<Task> } {
+export function createCancelled(publication: Publication, now: number): Accepted {
   const start = { revision: 1, fence: 0, operation: 'cancel' as const }
   const { task, bodies } = newbornTask(publication, start, now)
   const after = withIndexEntries(withEnd(task, 'cancelled', now), now)

@@ -57,13 +57,11 @@ export type Change<H extends Head = Head> = {
 }
 
 /** The answer of a transition: a change to write, or the reason why there is none. `H` is the kind of head, by default a task. */
-export type Decision<Refusal extends string, H extends Head = Task> =
-  | { readonly ok: true; readonly change: Change<H> }
-  | { readonly ok: false; readonly reason: Refusal }
+export type Decision<Refusal extends string, H extends Head = Task> = Accepted<H> | Refused<Refusal>
+export type Accepted<H extends Head = Task> = { readonly ok: true; readonly change: Change<H> }
+type Refused<Refusal extends string> = { readonly ok: false; readonly reason: Refusal }
 
-export function refuse<Refusal extends string>(
-  reason: Refusal,
-): { readonly ok: false; readonly reason: Refusal } {
+export function refuse<Refusal extends string>(reason: Refusal): Refused<Refusal> {
   return { ok: false, reason }
 }
 
@@ -108,7 +106,7 @@ export function revise<H extends Head>(
   draft: H,
   now: number,
   more: { leases?: readonly Lease[]; bodies?: readonly BodyWrite[] } = {},
-): { readonly ok: true; readonly change: Change<H> } {
+): Accepted<H> {
   const { born, revision } = before
   const kept = isTask(before) && isTask(draft) ? withoutExcess(draft, before.live, now) : draft
   const edits = kept.edits ?? before.edits

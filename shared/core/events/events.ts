@@ -86,12 +86,6 @@ function endedNow(task: Task): EndedRun[] {
     .sort((a, b) => a.fence - b.fence)
 }
 
-const END_EVENTS = {
-  succeeded: 'task.succeeded',
-  failed: 'task.failed',
-  cancelled: 'task.cancelled',
-} as const
-
 /**
  * The events of a task's end. An ended task changes once more when its callbacks have been published (operation `settle`), which
  * yields no event, or when some of them cannot be published and stay owed (operation `owe`), which needs attention.
@@ -102,7 +96,7 @@ function endEvents(task: Task): BatonEvent[] {
   const fence = endedBy(task)
   const run = fence === undefined ? {} : { runId: runId(task.born, fence) }
   const more = { ...run, ...(task.state === 'failed' && errorMember(task.error)) }
-  const ended = { ...taskEvent(task, END_EVENTS[task.state]), ...more }
+  const ended = { ...taskEvent(task, `task.${task.state}`), ...more }
   return needsAttention(task) ? [ended, { ...taskEvent(task, 'task.needs-attention'), ...more }] : [ended]
 }
 
@@ -132,12 +126,9 @@ function becameReadyByPatch(patched: Task): boolean {
   return patched.dueAt === patched.updatedAt || endedNow(patched).length > 0
 }
 
-function taskEvent(task: Task, type: EventType): BatonEvent {
-  return {
-    ...commonMembers(task, type, task.revision),
-    taskType: task.type,
-    status: statusOf(task, task.updatedAt),
-  }
+function taskEvent(task: Task, type: EventType, number = task.revision): BatonEvent {
+  const status = statusOf(task, task.updatedAt)
+  return { ...commonMembers(task, type, number), taskType: task.type, status }
 }
 
 /** An event about a run. A run begins once and is lost once, so the event's id contains its fence, not the revision. */
@@ -146,14 +137,7 @@ function runEvent(
   type: EventType,
   { fence, error }: { readonly fence: number; readonly error?: TaskError },
 ): BatonEvent {
-  const status = statusOf(task, task.updatedAt)
-  return {
-    ...commonMembers(task, type, fence),
-    taskType: task.type,
-    status,
-    runId: runId(task.born, fence),
-    ...errorMember(error),
-  }
+  return { ...taskEvent(task, type, fence), runId: runId(task.born, fence), ...errorMember(error) }
 }
 
 /** The `error` of an event: the short error of the head, which keeps events small. */

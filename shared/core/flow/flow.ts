@@ -12,15 +12,14 @@ import { bodyBytes } from '../task/body.ts'
 import type { ActionRecord, FlowDefinition, FlowState, StepRecord, StepState } from '../task/flow-state.ts'
 import { attempts } from '../task/piece.ts'
 import type { EndedRun, Task } from '../task/task.ts'
-import { hash32 } from '../values/text.ts'
+import { digestOf } from '../values/text.ts'
 
 /** A name holds one hash of 32 bits for each salt. A system has some hundred definitions, which 96 bits tell apart. */
 const SALTS = ['a', 'b', 'c'] as const
 
 /** The name of a flow's definition. It follows from the content, so equal definitions have the same name. */
 export function definitionName(content: Omit<FlowDefinition, 'name'>): string {
-  const text = JSON.stringify(content)
-  return SALTS.map(salt => hash32(`${salt}${text}`).toString(36)).join('')
+  return digestOf(JSON.stringify(content), SALTS)
 }
 
 /** How many bytes of a flow's parameters are left for the result of its present step; undefined for a task that is not a flow. */

@@ -12,8 +12,8 @@
 import { type Decision, refuse, revise } from '../change/change.ts'
 import { actionOf } from '../task/piece.ts'
 import { liveRuns, type Task, type Wait, workersWanted } from '../task/task.ts'
-import type { Json } from '../values/json.ts'
-import { hash32 } from '../values/text.ts'
+import { isJsonObject, type Json } from '../values/json.ts'
+import { digestOf } from '../values/text.ts'
 
 /** Characters of a value in a limit's name. A longer value is named by its hash, because heads store the names of limits. */
 const VALUE_CHARACTERS_MAX = 40
@@ -59,9 +59,7 @@ export function limitValuesOf(task: Task, input: Json | undefined, fields: reado
 
 /** The shortened value of a field of an input. Only texts, numbers and booleans are values. */
 export function fieldValue(input: Json | undefined, field: string): string | undefined {
-  if (typeof input !== 'object' || input === null || Array.isArray(input)) return undefined
-  if (!Object.hasOwn(input, field)) return undefined
-  const value = (input as Record<string, Json>)[field]
+  const value = isJsonObject(input) && Object.hasOwn(input, field) ? input[field] : undefined
   return typeof value === 'object' || value === undefined ? undefined : shortened(String(value))
 }
 
@@ -72,7 +70,7 @@ export function fieldValue(input: Json | undefined, field: string): string | und
 function shortened(value: string | undefined): string | undefined {
   if (value === undefined) return undefined
   if (value.length <= VALUE_CHARACTERS_MAX && !ODD_CHARACTER.test(value)) return value
-  const digest = ['a', 'b'].map(salt => hash32(`${salt}${value}`).toString(36)).join('')
+  const digest = digestOf(value, ['a', 'b'])
   const shown = value.slice(0, VALUE_CHARACTERS_MAX - digest.length - 1).toWellFormed()
   return `${shown.replace(new RegExp(ODD_CHARACTER, 'gu'), '\ufffd')}~${digest}`
 }

@@ -8,7 +8,8 @@
 import { TOMBSTONE_MS } from '../bounds.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
 import { withCancelledPiece } from '../flow/pieces.ts'
-import { isGone, newborn, type Publication } from '../publish/publish.ts'
+import { isGone, NOTHING_RUN, newborn, type Publication } from '../publish/publish.ts'
+import { hasBegun } from '../publish/update.ts'
 import { statusOf } from '../status/status.ts'
 import { firstFence, type Head, isTask } from '../task/head.ts'
 import { afterFirstEnd, type View } from '../task/head-fields.ts'
@@ -76,15 +77,6 @@ function tombstoneOf(head: Head, now: number): Head {
   }
 }
 
-const NOTHING_RUN = {
-  retrying: false,
-  live: {},
-  ended: {},
-  failures: 0,
-  failuresBy: {},
-  retryAtBy: {},
-} as const
-
 /** The kinds of runs that a restart drops. */
 export type Clean = ReadonlyArray<'failed' | 'succeeded'>
 
@@ -106,7 +98,8 @@ type Restart = {
  * `clean` names them. The retry budget is fresh, and fences go on growing.
  */
 export function restart(task: Task, how: Restart, now: number): Decision<RestartRefusal> {
-  if (liveRuns(task).length > 0 || isAtWork(task)) return refuse('running')
+  // A restart would skip the undo of a step that has begun.
+  if (liveRuns(task).length > 0 || (task.state === 'open' && hasBegun(task))) return refuse('running')
   if (task.state === 'removed' || (task.state === 'open' && !how.evenWaiting)) return refuse('not-finished')
   if (task.owes) return refuse('owes')
   const kept = task.flow
@@ -131,11 +124,6 @@ export function restart(task: Task, how: Restart, now: number): Decision<Restart
     }),
   }
   return revise(task, draft, now, { bodies })
-}
-
-/** Whether the task is an open flow with a step that has begun. A restart would skip the undo of that step. */
-function isAtWork({ state, flow }: Task): boolean {
-  return state === 'open' && Object.keys(flow?.steps ?? {}).length > 0
 }
 
 function keptContent(task: Task): Partial<Task> {

@@ -6,7 +6,7 @@ import { withInput } from '../run/finish.ts'
 import { judgeBudget } from '../run/judge-budget.ts'
 import type { FlowState } from '../task/flow-state.ts'
 import { liveRuns, type Task } from '../task/task.ts'
-import type { Json } from '../values/json.ts'
+import { defined, type Json } from '../values/json.ts'
 import { delaysWorkerAlone } from '../worker/own-retries.ts'
 
 /** Changes to an open task. Members that are left out stay as they are. */
@@ -108,14 +108,15 @@ function withLeaseLengths({ live, options: { leaseMs } }: Task, next: Options): 
  * A deadline counts from the due time. A new due time moves it, and a new length changes its end. The first deadline of a task that
  * has already run counts from its first run.
  */
-function deadlineEdit(task: Task, changes: Patch, options: Options): Partial<Task> {
-  if (options.deadlineMs === undefined) return {}
-  if (changes.dueAt !== undefined) return { deadlineAt: changes.dueAt + options.deadlineMs }
-  const start =
-    task.deadlineAt !== undefined && task.options.deadlineMs !== undefined
-      ? task.deadlineAt - task.options.deadlineMs
-      : (task.startedAt ?? task.dueAt)
-  return { deadlineAt: start + options.deadlineMs }
+function deadlineEdit(task: Task, { dueAt }: Patch, { deadlineMs }: Options): Partial<Task> {
+  if (deadlineMs === undefined) return {}
+  const { deadlineAt, options } = task
+  return { deadlineAt: (dueAt ?? deadlineStart(task, deadlineAt, options.deadlineMs)) + deadlineMs }
+}
+
+/** The time from which the former deadline counts, or a first one would count. */
+function deadlineStart({ startedAt, dueAt }: Task, endsAt: number | undefined, lastsMs: number | undefined) {
+  return endsAt !== undefined && lastsMs !== undefined ? endsAt - lastsMs : (startedAt ?? dueAt)
 }
 
 /** The deadline of a flow counts for all its `do` steps together. The options hold the deadline of the present step. */
@@ -127,16 +128,9 @@ function flowDeadlineEdit(
   if (removesDeadline) return { flow: withoutFlowDeadline(flow) }
   const deadlineMs = options?.deadlineMs ?? flow.deadlineMs
   if (deadlineMs === undefined) return {}
-  const former =
-    flow.deadlineAt !== undefined && flow.deadlineMs !== undefined
-      ? flow.deadlineAt - flow.deadlineMs
-      : (task.startedAt ?? task.dueAt)
-  const start = dueAt ?? former
+  const start = dueAt ?? deadlineStart(task, flow.deadlineAt, flow.deadlineMs)
   const edited = withDeadline({ ...task, flow: { ...flow, deadlineMs, deadlineAt: start + deadlineMs } })
-  return {
-    flow: edited.flow ?? flow,
-    ...(edited.deadlineAt !== undefined && { deadlineAt: edited.deadlineAt }),
-  }
+  return defined({ flow: edited.flow, deadlineAt: edited.deadlineAt })
 }
 
 function withNewInput(draft: Task, { input }: Patch, bodies: BodyWrite[], now: number): Task {

@@ -33,10 +33,8 @@ function delayProblems(all: Retry, given: Partial<Retry>): FieldProblem[] {
   const problems: FieldProblem[] = []
   const bothGiven = given.delayMs !== undefined && given.maxDelayMs !== undefined
   if (bothGiven && all.maxDelayMs < all.delayMs) {
-    problems.push({
-      path: 'retry.maxDelayMs',
-      message: `must be at least retry.delayMs, which is ${all.delayMs}`,
-    })
+    const message = `must be at least retry.delayMs, which is ${all.delayMs}`
+    problems.push({ path: 'retry.maxDelayMs', message })
   }
   if (given.delaysMs && all.backoff !== 'ladder') {
     problems.push({ path: 'retry.delaysMs', message: 'is for retry.backoff "ladder" only' })
@@ -49,20 +47,11 @@ function delayProblems(all: Retry, given: Partial<Retry>): FieldProblem[] {
 
 function workerProblems({ concurrency, workerIds }: Options, given: PartialOptions): FieldProblem[] {
   if (workerIds.length === 0 || workerIds.length >= concurrency) return []
-  const listed = `list at least ${concurrency} workers, or none`
-  return given.concurrency === undefined
-    ? [
-        {
-          path: 'workerIds',
-          message: `lists ${workerIds.length}, but concurrency is ${concurrency}; ${listed}`,
-        },
-      ]
-    : [
-        {
-          path: 'concurrency',
-          message: `is ${concurrency}, but workerIds lists ${workerIds.length}; ${listed}`,
-        },
-      ]
+  const [path, conflict] =
+    given.concurrency === undefined
+      ? ['workerIds', `lists ${workerIds.length}, but concurrency is ${concurrency}`]
+      : ['concurrency', `is ${concurrency}, but workerIds lists ${workerIds.length}`]
+  return [{ path, message: `${conflict}; list at least ${concurrency} workers, or none` }]
 }
 
 function fittingBeat({ heartbeatMs, leaseMs }: Options, given: PartialOptions): Partial<Options> {
@@ -89,14 +78,14 @@ export function clears({ retry, ...rest }: PatchedOptions): boolean {
   return [retry, ...Object.values(rest), ...Object.values(retry ?? {})].includes(null)
 }
 
-type PatchOutcome =
-  | { readonly ok: true; readonly options: Options }
-  | { readonly ok: false; readonly problems: readonly FieldProblem[] }
-
 /** The options after a patch. Options that it clears take their default, and options that it gives replace those in force. */
-export function patchedOptions(inForce: Options, patched: PatchedOptions, defaults: Options): PatchOutcome {
+export function patchedOptions(
+  inForce: Options,
+  patched: PatchedOptions,
+  defaults: Options,
+): OverlaidOptions {
   const { retry = {}, ...rest } = patched
-  const base = { ...withDefaults(inForce, rest, defaults) }
+  const base = withDefaults(inForce, rest, defaults)
   const retried = retry === null ? defaults.retry : withDefaults(base.retry, retry, defaults.retry)
   const given: PartialOptions = { ...notNull(rest), ...(retry && { retry: notNull(retry) }) }
   return overlaidOptions({ ...base, retry: retried }, given)

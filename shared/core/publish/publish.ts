@@ -76,6 +76,16 @@ export function create(publication: Publication, remains: Task | undefined, now:
   return beginBirth(remains, begin, now)
 }
 
+/** The fields of a task that has had no run. */
+export const NOTHING_RUN = {
+  retrying: false,
+  live: {},
+  ended: {},
+  failures: 0,
+  failuresBy: {},
+  retryAtBy: {},
+} as const
+
 /** The draft with which a birth begins. Later births of a key go on counting revisions and fences (see `firstFence`). */
 export function newborn(
   publication: Publication,
@@ -97,12 +107,7 @@ export function newborn(
     ...start,
     id: taskId(publication.type, publication.key),
     state: 'open',
-    retrying: false,
-    live: {},
-    ended: {},
-    failures: 0,
-    failuresBy: {},
-    retryAtBy: {},
+    ...NOTHING_RUN,
     createdAt: now,
     updatedAt: now,
     ...(input !== undefined && { input: kept(input, bodyRef.input(born, start.revision, input)) }),

@@ -19,8 +19,8 @@ export function update(task: Task, publication: Publication, now: number): Decis
     ...fresh,
     createdAt: task.createdAt,
     ...keptRuns(task, publication),
-    ...(fresh.fairnessKey === undefined && keptTenant(task)),
     ...defined({
+      fairnessKey: fresh.fairnessKey ?? task.fairnessKey,
       userId: task.userId,
       traceparent: task.traceparent,
       startedAt: task.startedAt,
@@ -49,12 +49,8 @@ function keptRuns(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'fail
 }
 
 /** Whether a step of the flow has begun. Such a flow is at work even between two runs. */
-function hasBegun({ flow }: Task): boolean {
+export function hasBegun({ flow }: Task): boolean {
   return flow !== undefined && Object.keys(flow.steps).length > 0
-}
-
-function keptTenant({ fairnessKey }: Task): Partial<Task> {
-  return fairnessKey === undefined ? {} : { fairnessKey }
 }
 
 /** The fields that tie the task to its parent or canvas, which an update does not change. */

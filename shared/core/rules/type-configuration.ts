@@ -98,11 +98,7 @@ const step = strict({
   }),
 })
 
-const steps = listOf(step, {
-  min: 1,
-  max: STEPS_MAX,
-  together: stepNameProblems,
-})
+const steps = listOf(step, { min: 1, max: STEPS_MAX, together: stepNameProblems })
 
 function stepNameProblems(list: ReadonlyArray<{ readonly name: string }>, path: string): FieldProblem[] {
   const names = list.map(step => step.name)
@@ -113,12 +109,8 @@ function stepNameProblems(list: ReadonlyArray<{ readonly name: string }>, path: 
     }
     const undone = names.find(other => own === `undo ${other}`)
     if (undone === undefined) return []
-    return [
-      {
-        path: at,
-        message: `must not be ${shown(own)}: that is the name of the undo of step ${shown(undone)}`,
-      },
-    ]
+    const message = `must not be ${shown(own)}: that is the name of the undo of step ${shown(undone)}`
+    return [{ path: at, message }]
   })
 }
 
@@ -127,9 +119,7 @@ const inputSchema: Rule<{ readonly [name: string]: Json }> = {
   expected: 'a JSON Schema: an object',
   schema: { type: 'object' },
   problems: (value, path) => {
-    if (!isObject(value)) {
-      return [{ path, message: wrong('a JSON Schema: an object', value) }]
-    }
+    if (!isObject(value)) return [{ path, message: wrong('a JSON Schema: an object', value) }]
     const bytes = jsonBytes(value as Json)
     if (bytes <= INPUT_SCHEMA_BYTES_MAX) return []
     return [{ path, message: `must have at most ${INPUT_SCHEMA_BYTES_MAX} bytes as JSON, not ${bytes}` }]

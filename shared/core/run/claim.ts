@@ -1,4 +1,4 @@
-import { type BodyWrite, type Change, type Lease, refuse, revise } from '../change/change.ts'
+import { type BodyWrite, type Change, type Decision, type Lease, refuse, revise } from '../change/change.ts'
 import { beginPiece } from '../flow/pieces.ts'
 import { isSamePiece } from '../task/piece.ts'
 import {
@@ -161,9 +161,7 @@ export function failRefusedClaim(
   message: string,
   now: number,
   chance: number,
-):
-  | { readonly ok: true; readonly change: Change<Task> }
-  | { readonly ok: false; readonly reason: 'not-claimable' } {
+): Decision<'not-claimable'> {
   const claimed = claim(task, claimer, now)
   if (!claimed.ok) return refuse('not-claimable')
   const { change, run } = claimed

@@ -29,7 +29,7 @@ import {
 } from '../task/head-fields.ts'
 import { taskId } from '../task/task.ts'
 import { shortError, type TaskError } from '../task-error/task-error.ts'
-import type { Json } from '../values/json.ts'
+import { type Json, sortedJson } from '../values/json.ts'
 import { hash32 } from '../values/text.ts'
 
 /** The part of a schedule that callers set. */
@@ -193,14 +193,7 @@ export function planOfSchedule(
 }
 
 export function isSameTiming(one: Timing, other: Timing): boolean {
-  switch (one.kind) {
-    case 'cron':
-      return other.kind === 'cron' && one.cron === other.cron && one.timezone === other.timezone
-    case 'every':
-      return other.kind === 'every' && one.everyMs === other.everyMs
-    case 'at':
-      return other.kind === 'at' && one.at === other.at
-  }
+  return sortedJson(one) === sortedJson(other)
 }
 
 /** The key of the task that a tick publishes. It follows from the tick, so each tick is published once. */

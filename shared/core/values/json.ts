@@ -57,11 +57,11 @@ function isPlain(value: object): boolean {
 /** The value as JSON text in which the order of an object's members makes no difference. */
 export function sortedJson(value: Json): string {
   return JSON.stringify(value, (_name, member: Json) =>
-    isObject(member) ? Object.fromEntries(Object.entries(member).sort(byName)) : member,
+    isJsonObject(member) ? Object.fromEntries(Object.entries(member).sort(byName)) : member,
   )
 }
 
-function isObject(value: Json): value is { readonly [name: string]: Json } {
+export function isJsonObject(value: Json | undefined): value is { readonly [name: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

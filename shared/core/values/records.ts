@@ -10,6 +10,15 @@ export function groupBy<Item, Key>(items: Iterable<Item>, keyOf: (item: Item) =>
   return groups
 }
 
+/** One item for each group: the items of the group, added up by `sum`. */
+export function groupSums<Item>(
+  items: Iterable<Item>,
+  groupOf: (item: Item) => string,
+  sum: (one: Item, other: Item) => Item,
+): Item[] {
+  return [...groupBy(items, groupOf).values()].map(group => group.reduce(sum))
+}
+
 /** The record with `change` applied to each member. */
 export function eachMember<From, To>(
   record: Readonly<Record<string, From>>,

@@ -8,6 +8,11 @@ export function hash32(text: string): number {
   return hash >>> 0
 }
 
+/** A digest of 32 bits for each salt. */
+export function digestOf(text: string, salts: readonly string[]): string {
+  return salts.map(salt => hash32(`${salt}${text}`).toString(36)).join('')
+}
+
 /** Whether a text can be a name. A name has no control character, which logs do not show, and no half of a surrogate pair. */
 export function isName(text: string, maxCharacters: number): boolean {
   // Characters are code points here. Each has at most two code units.
