@@ -60,14 +60,7 @@ export function endRuns(
 }
 
 function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedRun {
-  const {
-    startedAt,
-    leaseUntil: _leaseUntil,
-    timeoutAt: _timeoutAt,
-    leaseMs: _leaseMs,
-    permits: _permits,
-    ...rest
-  } = run
+  const { startedAt, leaseUntil: _until, timeoutAt: _at, leaseMs: _ms, permits: _held, ...rest } = run
   const piece = pieceOf(task)
   // A run may end before its reserved start, and its start must not lie behind its end. Its end is the time of this change: by that, events
   // and counts tell the runs that a change ends.

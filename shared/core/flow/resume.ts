@@ -32,22 +32,17 @@ export function resume(task: Task, action: ResumeAction, now: number): Decision<
   const draft = withReopenedFlow(task, flow, now)
   switch (action) {
     case 'retry-do':
-    case 'continue':
+    case 'continue': {
       if (undoneBefore(flow).length > 0) return refuse('undone')
-      return revise(
-        task,
-        action === 'continue' ? withDoneByOperator(draft, flow, now) : withDoRetried(draft, flow, now),
-        now,
-      )
+      const reopened = action === 'continue' ? withDoneByOperator : withDoRetried
+      return revise(task, reopened(draft, flow, now), now)
+    }
     case 'retry-undo':
     case 'skip-undo': {
       const at = failedUndo(flow)
       if (at === undefined) return refuse('no-failed-undo')
-      return revise(
-        task,
-        action === 'retry-undo' ? withUndoRetried(draft, at, now) : withUndoSkipped(draft, at, now),
-        now,
-      )
+      const reopened = action === 'retry-undo' ? withUndoRetried : withUndoSkipped
+      return revise(task, reopened(draft, at, now), now)
     }
   }
 }
@@ -90,10 +85,8 @@ function withDoRetried(draft: Task, { reachedStep, steps }: FlowState, now: numb
 function withDoneByOperator(draft: Task, { reachedStep, steps }: FlowState, now: number): Task {
   const failed = steps[reachedStep]
   const { error: _error, ...done } = failed?.do ?? { attempts: 0 }
-  const record: StepRecord = {
-    state: 'succeeded',
-    do: { ...done, startedAt: done.startedAt ?? now, endedAt: now },
-  }
+  const doneNow = { ...done, startedAt: done.startedAt ?? now, endedAt: now }
+  const record: StepRecord = { state: 'succeeded', do: doneNow }
   return withNextStep(withoutUndoing(draft, { ...steps, [reachedStep]: record }), reachedStep, now)
 }
 

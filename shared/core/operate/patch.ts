@@ -90,14 +90,6 @@ function fieldEdits(task: Task, changes: Patch, options: Options): Partial<Task>
   }
 }
 
-function withoutFlowDeadline({
-  deadlineMs: _deadlineMs,
-  deadlineAt: _deadlineAt,
-  ...flow
-}: FlowState): FlowState {
-  return flow
-}
-
 /** Live runs keep the lease length of their claim. */
 function withLeaseLengths({ live, options: { leaseMs } }: Task, next: Options): Task['live'] {
   if (next.leaseMs === leaseMs) return live
@@ -125,7 +117,8 @@ function flowDeadlineEdit(
   flow: FlowState,
   { dueAt, options, removesDeadline }: Patch,
 ): Partial<Task> {
-  if (removesDeadline) return { flow: withoutFlowDeadline(flow) }
+  const { deadlineMs: _deadlineMs, deadlineAt: _deadlineAt, ...withoutDeadline } = flow
+  if (removesDeadline) return { flow: withoutDeadline }
   const deadlineMs = options?.deadlineMs ?? flow.deadlineMs
   if (deadlineMs === undefined) return {}
   const start = dueAt ?? deadlineStart(task, flow.deadlineAt, flow.deadlineMs)

@@ -1,7 +1,7 @@
 /**
  * A run is one worker's hold on a task. Read the room in this order:
  *
- * - `claim.ts`      begins a run; `claim-size.ts` bounds the answer that shows it
+ * - `claim.ts`      begins a run, and bounds the answer that shows it
  * - `heartbeat.ts`  keeps a run alive
  * - `finish.ts`     ends a run by its worker's report; `report.ts` recognises a repeated report
  * - `lose.ts`       ends a run by its lease or by a deadline
@@ -13,6 +13,7 @@
  */
 
 import type { RUN_GONE_REASONS } from '../states.ts'
+import type { ActionRecord } from '../task/flow-state.ts'
 import type { EndedRun, Task } from '../task/task.ts'
 import type { TaskError } from '../task-error/task-error.ts'
 import { defined, type Json } from '../values/json.ts'
@@ -90,18 +91,7 @@ export function recordedEnd({ ended, flow }: Task, fence: number): RecordedEnd |
   return undefined
 }
 
-type Action = NonNullable<Task['flow']>['steps'][string]['do']
-
-function endOfStep({
-  workerId,
-  startedAt,
-  ranAt = startedAt,
-  endedAt = 0,
-  reportDigest,
-}: Action): RecordedEnd {
-  return {
-    state: 'succeeded',
-    endedAt,
-    ...defined({ workerId, startedAt: ranAt, reportDigest }),
-  }
+function endOfStep(action: ActionRecord): RecordedEnd {
+  const { workerId, startedAt, ranAt = startedAt, endedAt = 0, reportDigest } = action
+  return { state: 'succeeded', endedAt, ...defined({ workerId, startedAt: ranAt, reportDigest }) }
 }

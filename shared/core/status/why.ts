@@ -72,13 +72,9 @@ export function standsBehind({ messages, before }: Pick<ReadyFacts, 'messages' |
 }
 
 /** The newest ended run of the present piece; undefined before its first run has ended. */
-export function lastRunOf(task: Task) {
-  return endedRuns(task)
-    .filter(run => !run.past)
-    .reduce<ReturnType<typeof endedRuns>[number] | undefined>(
-      (last, run) => (last && last.fence > run.fence ? last : run),
-      undefined,
-    )
+export function lastRunOf(task: Task): EndedRun | undefined {
+  const runs = endedRuns(task).filter(run => !run.past)
+  return runs.sort((a, b) => a.fence - b.fence).at(-1)
 }
 
 function refined(reason: StatusReason, task: Task, served: Served, isOwnTypePaused: boolean): TaskReason {

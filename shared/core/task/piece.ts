@@ -45,11 +45,8 @@ export function pieceOf({ flow, stage }: Task): string | undefined {
 
 /** The time since which a worker could take the present piece: the due time, or the end of the step before it. */
 export function openSince({ dueAt, flow }: Task): number {
-  const ends = Object.values(flow?.steps ?? {}).flatMap(step => [
-    step.do.endedAt ?? 0,
-    step.undo?.endedAt ?? 0,
-  ])
-  return Math.max(dueAt, ...ends)
+  const actions = Object.values(flow?.steps ?? {}).flatMap(step => [step.do, step.undo])
+  return Math.max(dueAt, ...actions.map(action => action?.endedAt ?? 0))
 }
 
 /** Whether both heads are at the same piece of the same birth. */
@@ -120,10 +117,7 @@ export function resultOf(task: Task): Body | undefined {
 }
 
 /** The digest of a success whose record keeps no result, because its stage is over or because it undid a step. */
-export function pastDigest({
-  result,
-  reportDigest,
-}: Pick<EndedRun, 'result' | 'reportDigest'>): string | undefined {
+export function pastDigest({ result, reportDigest }: EndedRun): string | undefined {
   return joinedDigest(digestOfResult(result), reportDigest)
 }
 

@@ -1,5 +1,5 @@
 import { ANSWER_BYTES_MAX, CLAIMED_LISTS_BYTES_MAX } from '../../core/bounds.ts'
-import { claimFrameBytes } from '../../core/run/claim-size.ts'
+import { claimFrameBytes } from '../../core/run/claim.ts'
 import type { StepAction } from '../../core/task/flow-state.ts'
 import { actionOf } from '../../core/task/piece.ts'
 import { effectiveInput, type Task } from '../../core/task/task.ts'
