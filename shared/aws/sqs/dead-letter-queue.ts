@@ -7,8 +7,8 @@ import {
 import { type ReplayQueue, typeOfQueue } from '../../core/dead-letters/dead-letters.ts'
 import { BatonError } from '../../core/errors.ts'
 import { cut } from '../../core/task-error/task-error.ts'
-import { groupBy } from '../../core/values/records.ts'
 import { defined } from '../../core/values/json.ts'
+import { groupBy } from '../../core/values/records.ts'
 import type {
   ArrivedLetter,
   DeadLetterQueue,

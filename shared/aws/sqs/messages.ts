@@ -9,8 +9,8 @@ import {
 import { BatonError } from '../../core/errors.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { queueNameOf, servingType } from '../../core/types/task-type.ts'
-import { groupBy } from '../../core/values/records.ts'
 import { textBytes } from '../../core/values/json.ts'
+import { groupBy } from '../../core/values/records.ts'
 import type { Dispatch, Messages, SendFailure, TaskCodec } from '../../ports/messages.ts'
 import {
   encodeCanvasLook,

@@ -6,14 +6,13 @@ import {
   RETRIES_MAX,
   WORKER_ID_BYTES_MAX,
 } from '../bounds.ts'
-import type { FieldProblem } from '../errors.ts'
 import type { Options } from '../options/options.ts'
 import { BACKOFFS } from '../states.ts'
 import { eachMember } from '../values/records.ts'
 import { isName } from '../values/text.ts'
 import { isShortWorkerId } from '../worker/worker.ts'
 import { listOf, optionals, orNull, strict } from './compound.ts'
-import { inside, type Rule, type ValueOf } from './rules.ts'
+import type { Rule, ValueOf } from './rules.ts'
 import { described, duration, fraction, oneOf, text, whole } from './scalars.ts'
 
 const DAY_MS = 86_400_000
@@ -85,17 +84,4 @@ export const patchedOptionRules = {
   retry: orNull(strict(optionals(clearable(retryFields)))),
   /** Higher comes first. @default the present priority */
   priority: orNull(priorityRule),
-}
-
-const FLOW_OPTIONS: ReadonlySet<string> = new Set(['deadlineMs', 'retentionMs'])
-
-/** The problems of options that a flow cannot have, because each of its steps has its own. */
-export function flowOptionProblems(options: object, at = ''): FieldProblem[] {
-  return Object.entries(options)
-    .filter(([option, value]) => value !== undefined && !FLOW_OPTIONS.has(option))
-    .map(([option]) => ({
-      path: inside(at, option),
-      message:
-        'is for the steps of a flow: set it on the step, or on its type; a flow has deadlineMs and retentionMs',
-    }))
 }

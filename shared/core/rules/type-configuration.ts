@@ -18,8 +18,8 @@ import { reservedFor, type StepConfiguration, type TypeConfiguration } from '../
 import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook.ts'
 import { type Json, jsonBytes } from '../values/json.ts'
 import { anything, listOf, optionals, strict } from './compound.ts'
-import { flowOptionProblems, optionRules, priorityRule, retryRule } from './options.ts'
-import { inside, isObject, type Rule, shown, wrong } from './rules.ts'
+import { optionRules, priorityRule, retryRule } from './options.ts'
+import { flowOptionProblems, inside, isObject, type Rule, shown, wrong } from './rules.ts'
 import { duration, flag, name, oneOf, revisionRule, text, whole } from './scalars.ts'
 
 /** The longest timeout of a webhook's call. The call runs in the shipped webhook function, which Lambda ends after 5 minutes. */

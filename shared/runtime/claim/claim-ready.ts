@@ -1,7 +1,15 @@
 import { CLAIM_PATIENCE_MS } from '../../core/bounds.ts'
 import { fairLineOf, tenantOf, turnAt } from '../../core/place/claim-order.ts'
 import { orderOf } from '../../core/place/place.ts'
-import { type Claimer, type ClaimJudgement, judgeClaim, wouldWrite, EMPTY_ANSWER, isTooLarge, withTask } from '../../core/run/claim.ts'
+import {
+  type Claimer,
+  type ClaimJudgement,
+  EMPTY_ANSWER,
+  isTooLarge,
+  judgeClaim,
+  withTask,
+  wouldWrite,
+} from '../../core/run/claim.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { noteFront } from '../fair/front.ts'
@@ -14,7 +22,17 @@ import { type ReadyTasks, readyTasks } from '../ready/ready.ts'
 import { type AttemptSize, firstAttempt, nextAttempt, scatteredAttempt } from './attempt-size.ts'
 import { type Candidates, createCandidates } from './candidates.ts'
 import { type Claimed, claimTask } from './claim.ts'
-import { isInOrder, leftOf, mayReadMore, NOTHING_DONE, type Progress, readEndOf, type Verdict, withAnswer, withVerdict } from './claim-progress.ts'
+import {
+  isInOrder,
+  leftOf,
+  mayReadMore,
+  NOTHING_DONE,
+  type Progress,
+  readEndOf,
+  type Verdict,
+  withAnswer,
+  withVerdict,
+} from './claim-progress.ts'
 import { continuedAt, type ReadEnd, rememberRead } from './continued-reads.ts'
 import { type ClaimScope, isAllHeldBack, isHeldBack, lineHolding } from './held-back.ts'
 

@@ -9,7 +9,7 @@ import {
 } from '../../core/options/options.ts'
 import { overlaidOptions } from '../../core/options/overlaid-options.ts'
 import type { CallbackBodies, HandedOn, Publication } from '../../core/publish/publish.ts'
-import { flowOptionProblems } from '../../core/rules/options.ts'
+import { flowOptionProblems } from '../../core/rules/rules.ts'
 import type { Member } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
 import {

@@ -18,8 +18,8 @@ import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
 import { editsOf } from '../../core/change/change.ts'
 import { SCHEDULE_TYPE, type Timing } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
-import { isName } from '../../core/values/text.ts'
 import { defined } from '../../core/values/json.ts'
+import { isName } from '../../core/values/text.ts'
 import {
   pauseSchedule,
   removeSchedule,

@@ -1,9 +1,9 @@
 import { buryHead } from '../../../shared/aws/dynamo/head/unreadable-heads.ts'
 import { canvasRef } from '../../../shared/core/canvas/canvas.ts'
+import { ACTIVITY_KINDS } from '../../../shared/core/events/activity.ts'
 import { holderIn } from '../../../shared/core/limits/limits.ts'
 import type { Ordering, TypeKind } from '../../../shared/core/states.ts'
 import { EVENT_TYPES } from '../../../shared/core/states.ts'
-import { ACTIVITY_KINDS } from '../../../shared/core/events/activity.ts'
 import { type Body, bodyRef } from '../../../shared/core/task/body.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type {
