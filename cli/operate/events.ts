@@ -1,5 +1,5 @@
 import type { ApiEvent } from '../../shared/api/events.ts'
-import { EVENT_TYPES, type EventType } from '../../shared/core/events/event-types.ts'
+import { EVENT_TYPES, type EventType } from '../../shared/core/states.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, repeated, someOf } from '../terminal/command.ts'
 import { oneLine } from '../terminal/style.ts'

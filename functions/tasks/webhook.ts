@@ -1,7 +1,12 @@
 import { createHmac } from 'node:crypto'
 import type { WebhookSettings } from '../../shared/core/types/task-type.ts'
-import { WEBHOOK_CONFIGURATION, WEBHOOK_TYPE } from '../../shared/core/types/webhook-type.ts'
-import { NO_USER_IN_WEBHOOK, namesUser, urlInInput } from '../../shared/core/types/webhook-url.ts'
+import {
+  NO_USER_IN_WEBHOOK,
+  namesUser,
+  urlInInput,
+  WEBHOOK_CONFIGURATION,
+  WEBHOOK_TYPE,
+} from '../../shared/core/types/webhook.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import type { TaskContext, TaskDefinition } from '../../shared/define/definitions.ts'
 import { Fatal } from '../../shared/signals.ts'

@@ -1,5 +1,5 @@
 import * as z from 'zod'
-import { NO_USER_IN_URL, namesUser } from '../../shared/core/types/webhook-url.ts'
+import { NO_USER_IN_URL, namesUser } from '../../shared/core/types/webhook.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { Fatal } from '../../shared/signals.ts'
 import { failureMessageOf, type GuardedAnswer, isSuccess, shownUrl, textOf } from '../guarded-fetch/answer.ts'

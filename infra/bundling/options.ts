@@ -1,6 +1,6 @@
 import { resolve } from 'node:path'
 import type { BuildOptions, Loader } from 'esbuild'
-import { defined } from '../../shared/core/values/defined.ts'
+import { defined } from '../../shared/core/values/json.ts'
 import { sourceFile } from './places.ts'
 
 /** How a handler's code is bundled. The names are those of CDK's `NodejsFunction`. */

@@ -22,7 +22,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
-import { defined } from '../../shared/core/values/defined.ts'
+import { defined } from '../../shared/core/values/json.ts'
 import type { Cpu } from '../bundling/native.ts'
 import { watchFunction } from '../monitoring/alarms.ts'
 import type { LogLevel, Settings } from '../settings.ts'

@@ -2,7 +2,7 @@ import { type CfnResource, Duration } from 'aws-cdk-lib'
 import { Architecture, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { queueNameOf } from '../../shared/core/types/queue-name.ts'
+import { queueNameOf } from '../../shared/core/types/task-type.ts'
 import { FUNCTION_TIMEOUT_S_MAX, HANDLER_MARGIN_S, MAPPING_CONCURRENCY_MIN } from '../bounds.ts'
 import {
   describeBundle,

@@ -24,7 +24,7 @@ import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { defined } from '../../shared/core/values/defined.ts'
+import { defined } from '../../shared/core/values/json.ts'
 import {
   HEALTH_CHECK_S,
   HEALTH_CHECK_START_S,

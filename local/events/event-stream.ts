@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { EVENT_TYPES } from '../../shared/core/events/event-types.ts'
+import { EVENT_TYPES } from '../../shared/core/states.ts'
 import { type HttpAnswer, problemAnswer, type RequestHandler } from '../http/answer.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 

@@ -1,7 +1,6 @@
 import { createApi } from '../../functions/http/create-api.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
-import type { BatonEvent } from '../../shared/core/events/event-types.ts'
-import { eventsOf } from '../../shared/core/events/events.ts'
+import { type BatonEvent, eventsOf } from '../../shared/core/events/events.ts'
 import type { Json } from '../../shared/core/values/json.ts'
 import { DEFAULT_PACE } from '../../shared/runtime/claim/wait-for-work.ts'
 import { readTask } from '../../shared/runtime/kernel/read-heads.ts'

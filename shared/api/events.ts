@@ -1,6 +1,7 @@
-import { type BatonEvent, EVENT_TYPES } from '../core/events/event-types.ts'
+import type { BatonEvent } from '../core/events/events.ts'
 import { anyOf, listOf, optional, strict } from '../core/rules/compound.ts'
 import { oneOf, text } from '../core/rules/scalars.ts'
+import { EVENT_TYPES } from '../core/states.ts'
 
 const eventType = oneOf(...EVENT_TYPES)
 const word = text()

@@ -5,9 +5,9 @@ import {
   type PutEventsRequestEntry,
   type PutEventsResultEntry,
 } from '@aws-sdk/client-eventbridge'
-import type { BatonEvent } from '../core/events/event-types.ts'
-import { groupBy } from '../core/values/group-by.ts'
-import { hash32 } from '../core/values/hash.ts'
+import type { BatonEvent } from '../core/events/events.ts'
+import { groupBy } from '../core/values/records.ts'
+import { hash32 } from '../core/values/text.ts'
 import type { Events, SendFailure } from '../ports/messages.ts'
 
 /** The bus that receives the events, and the system that they are about. */

@@ -1,4 +1,4 @@
-import type { TaskError } from '../core/task/error.ts'
+import type { TaskError } from '../core/task-error/task-error.ts'
 import type { Json } from '../core/values/json.ts'
 import { pauseFor } from './pause-for.ts'
 import { clientProblem } from './problem-error.ts'

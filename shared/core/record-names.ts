@@ -1,5 +1,5 @@
-import type { JobLook, PurgeJob } from './types/type-job.ts'
-import { hash32 } from './values/hash.ts'
+import type { JobLook, PurgeJob } from './types/task-type.ts'
+import { digestOf } from './values/text.ts'
 
 /**
  * The names of the records that the machinery keeps for itself: cursors, progress, answers to be repeated. `keys.ts` of the
@@ -34,8 +34,7 @@ export function purgeRecord({
 /** The name of the record that keeps the answer to a claim of some types with a `requestId`. A key has no room for 20 types. */
 export function claimRecord(workerId: string, requestId: string, types: readonly string[]): string {
   const names = [...new Set(types)].sort().join()
-  const digest = ['a', 'b'].map(salt => hash32(`${salt}${names}`).toString(36)).join('')
-  return `claims#${JSON.stringify([workerId, requestId, digest])}`
+  return `claims#${JSON.stringify([workerId, requestId, digestOf(names, ['a', 'b'])])}`
 }
 
 /** The name of the record that says where the next page of a worker's markers of a type begins. */

@@ -105,3 +105,24 @@ export const DEAD_LETTER_KINDS = [
   'round',
   'unreadable',
 ] as const
+
+/** The types of all events. */
+export const EVENT_TYPES = [
+  'task.published',
+  'task.ready',
+  'task.running',
+  'task.succeeded',
+  'task.failed',
+  'task.cancelled',
+  'task.lost',
+  'task.needs-attention',
+  'canvas.published',
+  'canvas.succeeded',
+  'canvas.failed',
+  'canvas.cancelled',
+  'schedule.ticked',
+  'worker.joined',
+  'worker.left',
+] as const
+
+export type EventType = (typeof EVENT_TYPES)[number]

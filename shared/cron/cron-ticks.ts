@@ -1,6 +1,6 @@
 import { Cron } from 'croner'
 import { type Ticks, ticksAt, ticksEvery } from '../core/schedule/due-ticks.ts'
-import type { Timing } from '../core/task/schedule-state.ts'
+import type { Timing } from '../core/task/head-fields.ts'
 import { CLOCK_CHANGE_MS_MAX, createWallClock, type WallClock } from './wall-clock.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { DerivedBody } from '../api/publish.ts'
 import type { Outcome, RunGone } from '../core/run/run.ts'
-import type { TaskError } from '../core/task/error.ts'
+import type { TaskError } from '../core/task-error/task-error.ts'
 import type { WebhookSettings } from '../core/types/task-type.ts'
 import type { Json } from '../core/values/json.ts'
 

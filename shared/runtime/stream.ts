@@ -1,5 +1,5 @@
 import { EVERY_TYPE } from '../core/bounds.ts'
-import { needsAttention } from '../core/flow/describe-steps.ts'
+import { needsAttention } from '../core/flow/flow.ts'
 import { type Head, isTask } from '../core/task/head.ts'
 import type { Task } from '../core/task/task.ts'
 import { countEnds } from './canvas/count-ends.ts'

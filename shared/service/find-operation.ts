@@ -1,5 +1,5 @@
 import { idOf } from '../api/paths.ts'
-import { groupBy } from '../core/values/group-by.ts'
+import { groupBy } from '../core/values/records.ts'
 import type { Operation } from './operation.ts'
 
 export type Found<On> =

@@ -11,7 +11,7 @@ import type { Answer } from './operation.ts'
  * - A batch drops tasks, options and lists of errors from its members, beginning with the last member.
  * - A task leaves out values, and names them in `omitted`.
  *
- * Claims are bounded before they are written (`shared/core/run/claim-size.ts`).
+ * Claims are bounded before they are written (`shared/core/run/claim.ts`).
  */
 
 /** A character of JSON text takes at most three bytes, escaped or not. A short text need not be measured. */

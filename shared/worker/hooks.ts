@@ -1,5 +1,4 @@
-import type { LiveRun } from '../core/task/runs.ts'
-import type { Task } from '../core/task/task.ts'
+import type { LiveRun, Task } from '../core/task/task.ts'
 import type { Log } from '../ports/machine.ts'
 import { logFields } from '../runtime/kernel/traceparent.ts'
 import type { Ran, RunHooks } from '../runtime/run/run.ts'

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createEventBridge } from '../../shared/aws/event-bus.ts'
-import type { BatonEvent } from '../../shared/core/events/event-types.ts'
+import type { BatonEvent } from '../../shared/core/events/events.ts'
 import type { Events } from '../../shared/ports/messages.ts'
 import { NOW } from '../support/tasks/a-task.ts'
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { ActivityCount } from '../../shared/core/statistics/activity.ts'
+import type { ActivityCount } from '../../shared/core/events/activity.ts'
 import { MINUTE } from '../support/tasks/a-task.ts'
 import type { MakeStores } from './task-store.ts'
 

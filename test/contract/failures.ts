@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { FailureCount } from '../../shared/core/statistics/failures.ts'
+import type { FailureCount } from '../../shared/core/events/failures.ts'
 import { HOUR } from '../support/tasks/a-task.ts'
 import type { MakeStores } from './task-store.ts'
 

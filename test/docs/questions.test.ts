@@ -6,7 +6,7 @@ import { expect, test } from 'vitest'
 const QUESTIONS = [
   ['may this worker claim this task?', 'shared/core/run/claim.ts', 'export function judgeClaim('],
   ['when is this task looked at next?', 'shared/core/wake/plan.ts', 'export function plan('],
-  ['how long does a retry wait?', 'shared/core/run/backoff.ts', 'export function retryDelayMs('],
+  ['how long does a retry wait?', 'shared/core/run/judge-budget.ts', 'export function retryDelayMs('],
   ['why does a chord start its callback only once?', 'shared/runtime/canvas/canvas.ts', 'exactly once'],
   ['how many units does a publish cost?', 'docs/data-model.md', 'costs exactly **6** write units'],
   [

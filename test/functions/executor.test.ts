@@ -1,7 +1,7 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda'
 import { afterEach, expect, test, vi } from 'vitest'
 import { definitionByQueue } from '../../functions/executor.ts'
-import { queueNameOf } from '../../shared/core/types/queue-name.ts'
+import { queueNameOf } from '../../shared/core/types/task-type.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 
 const tasks = ['resize', 'images.second'].map(type => defineTask(type, { run: () => type }))

@@ -1,4 +1,4 @@
-import type { Composition } from '../../shared/core/canvas/shape.ts'
+import type { Composition } from '../../shared/core/canvas/tree.ts'
 import type { Callbacks, Job, Script, Step } from './scenario.ts'
 
 /** Every job in the steps, with callbacks of callbacks. */

@@ -4,8 +4,8 @@
  * `docs/data-model.md` explains all of them.
  */
 
-import type { FreedPermit } from '../../core/limits/held-permits.ts'
-import { typeOfLimit } from '../../core/task/wait.ts'
+import type { FreedPermit } from '../../core/limits/limits.ts'
+import { typeOfLimit } from '../../core/task/task.ts'
 
 /** Attribute names of the table's primary key. Both are strings. */
 export const PRIMARY_KEY = { partition: 'pk', sort: 'sk' } as const

@@ -6,9 +6,9 @@ import {
 } from '@aws-sdk/client-sqs'
 import { type ReplayQueue, typeOfQueue } from '../../core/dead-letters/dead-letters.ts'
 import { BatonError } from '../../core/errors.ts'
-import { cut } from '../../core/task/error.ts'
-import { defined } from '../../core/values/defined.ts'
-import { groupBy } from '../../core/values/group-by.ts'
+import { cut } from '../../core/task-error/task-error.ts'
+import { defined } from '../../core/values/json.ts'
+import { groupBy } from '../../core/values/records.ts'
 import type {
   ArrivedLetter,
   DeadLetterQueue,

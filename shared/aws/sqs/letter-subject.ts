@@ -2,9 +2,8 @@ import { type LetterQueue, type LetterSubject, typeQueue } from '../../core/dead
 import { minuteStart } from '../../core/place/place.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { splitTaskId, type Task } from '../../core/task/task.ts'
-import { queueNameOf } from '../../core/types/queue-name.ts'
-import { servingType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/defined.ts'
+import { queueNameOf, servingType } from '../../core/types/task-type.ts'
+import { defined } from '../../core/values/json.ts'
 import type { TaskCodec, Wake } from '../../ports/messages.ts'
 import { type DecodedDispatch, decodeDispatch, decodeWake } from './wire.ts'
 

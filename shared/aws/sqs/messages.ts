@@ -8,10 +8,9 @@ import {
 } from '@aws-sdk/client-sqs'
 import { BatonError } from '../../core/errors.ts'
 import { workOf } from '../../core/task/piece.ts'
-import { queueNameOf } from '../../core/types/queue-name.ts'
-import { servingType } from '../../core/types/task-type.ts'
-import { groupBy } from '../../core/values/group-by.ts'
+import { queueNameOf, servingType } from '../../core/types/task-type.ts'
 import { textBytes } from '../../core/values/json.ts'
+import { groupBy } from '../../core/values/records.ts'
 import type { Dispatch, Messages, SendFailure, TaskCodec } from '../../ports/messages.ts'
 import {
   encodeCanvasLook,

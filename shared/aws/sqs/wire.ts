@@ -1,10 +1,10 @@
 import { SCHEMA_VERSION } from '../../core/bounds.ts'
 import { BatonError } from '../../core/errors.ts'
-import type { FreedPermit } from '../../core/limits/held-permits.ts'
+import type { FreedPermit } from '../../core/limits/limits.ts'
 import type { LimitLook, Line } from '../../core/limits/line.ts'
 import { splitTaskId } from '../../core/task/task.ts'
-import type { JobLook } from '../../core/types/type-job.ts'
-import { defined } from '../../core/values/defined.ts'
+import type { JobLook } from '../../core/types/task-type.ts'
+import { defined } from '../../core/values/json.ts'
 import type {
   CanvasLook,
   Dispatch,

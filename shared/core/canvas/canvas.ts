@@ -4,16 +4,16 @@
  *
  * This file has the changes of the canvas's head. Read on in this order:
  *
- * - `shape.ts`, `tree.ts` and `layout.ts` hold the form of a canvas: as it is written, in memory, and in storage
- * - `standing.ts` finds the possible states of each part, `follow.ts` the tasks that start when other tasks end
- * - `evaluate.ts` finds the state of the whole canvas when all ends are known
- * - `node-value.ts` assembles the value of a part; `chunks.ts` numbers the items that store ends
+ * - `tree.ts` holds the form of a canvas as it is written and in memory, and assembles the value of a part
+ * - `layout.ts` holds its form in storage, and numbers the items that store ends
+ * - `standing.ts` finds the possible states of each part, the state of the whole canvas, and the tasks that start when others end
  *
- * `task/canvas-state.ts` has the fields of the head.
+ * `task/head-fields.ts` has the fields of the head.
  */
 
 import { CANVAS_TASKS_AT_ONCE_MAX } from '../bounds.ts'
 import {
+  type Accepted,
   type BodyWrite,
   beginBirth,
   type Change,
@@ -22,16 +22,15 @@ import {
   revise,
   type Start,
 } from '../change/change.ts'
-import { endFields, withEnd } from '../change/end-head.ts'
+import { endFields, withEnd } from '../change/end.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
 import { withIndexEntries } from '../place/place.ts'
 import { newborn as newbornTask, type Publication } from '../publish/publish.ts'
 import { bodyOf } from '../task/body.ts'
-import { CANVAS_TYPE, type Canvas, type CanvasState, type End } from '../task/canvas-state.ts'
-import type { TaskError } from '../task/error.ts'
-import { type Task, taskId } from '../task/task.ts'
-import { defined } from '../values/defined.ts'
-import type { Json } from '../values/json.ts'
+import { CANVAS_TYPE, type Canvas, type CanvasState, type End } from '../task/head-fields.ts'
+import { taskId } from '../task/task.ts'
+import type { TaskError } from '../task-error/task-error.ts'
+import { defined, type Json } from '../values/json.ts'
 
 /** The bodies of a canvas are kept for this long. While the canvas is open, the sweeper renews them long before they expire. */
 export const CANVAS_BODY_MS = 60 * 86_400_000
@@ -121,10 +120,7 @@ export function noteMembersCancelled(canvas: Canvas, now: number): Decision<'owe
  * Creates an unpublished member of a cancelled canvas in the state `cancelled`, so that no process publishes it any more. After a
  * restart the member gets its own input, and no value that was handed on.
  */
-export function createCancelled(
-  publication: Publication,
-  now: number,
-): { readonly ok: true; readonly change: Change<Task> } {
+export function createCancelled(publication: Publication, now: number): Accepted {
   const start = { revision: 1, fence: 0, operation: 'cancel' as const }
   const { task, bodies } = newbornTask(publication, start, now)
   const after = withIndexEntries(withEnd(task, 'cancelled', now), now)

@@ -1,6 +1,5 @@
 import type { Json } from '../values/json.ts'
-import type { Shape } from './shape.ts'
-import { growTree, type Tree } from './tree.ts'
+import { growTree, type Shape, type Tree } from './tree.ts'
 
 /** The part of a canvas that is stored beside its head and its tasks' publish bodies. It never changes. */
 export type Layout = {
@@ -74,4 +73,17 @@ function numberOf(letters: string): number {
 export function pageOf({ pages }: Layout, leaf: number): number {
   const after = pages.findIndex(first => first > leaf)
   return after < 0 ? pages.length - 1 : after - 1
+}
+
+/** How many leaves have their ends stored in one item. Adding an end costs one write unit, even when the item is nearly full. */
+export const CHUNK_LEAVES = 200
+
+export function chunkOf(leaf: number): number {
+  return Math.floor(leaf / CHUNK_LEAVES)
+}
+
+/** The numbers of the chunks that hold the leaves from `from` up to, but without, `to`. */
+export function chunksOf({ from, to }: { readonly from: number; readonly to: number }): number[] {
+  const first = chunkOf(from)
+  return Array.from({ length: chunkOf(Math.max(from, to - 1)) - first + 1 }, (_, index) => first + index)
 }

@@ -1,4 +1,4 @@
-import type { Shape } from './shape.ts'
+import type { Json } from '../values/json.ts'
 
 /**
  * The role of a node in its parent: a member of a chain or group, or the group, the callback or the error callback of a chord. A
@@ -163,4 +163,101 @@ export function sourceOf(tree: Tree, leaf: number): Source {
     node = parent
   }
   return { kind: 'none' }
+}
+
+/**
+ * The value of a node. A chain has the value of its last member, a group an array of its members' values, a chord the value of its
+ * callback.
+ */
+export function nodeValue(tree: Tree, node: TreeNode, resultOf: (leaf: number) => Json): Json {
+  if (node.kind === 'leaf') return resultOf(node.leaves.from)
+  if (node.kind !== 'group') return nodeValue(tree, decisiveChild(tree, node), resultOf)
+  return node.children.map(child => nodeValue(tree, nodeAt(tree, child), resultOf))
+}
+
+/** The leaves whose results make up the value of a node, in order. */
+export function valueLeaves(tree: Tree, node: TreeNode): number[] {
+  if (node.kind === 'leaf') return [node.leaves.from]
+  if (node.kind !== 'group') return valueLeaves(tree, decisiveChild(tree, node))
+  return node.children.flatMap(child => valueLeaves(tree, nodeAt(tree, child)))
+}
+
+/** The child that gives a chain or a chord its value. */
+function decisiveChild(tree: Tree, { kind, children }: TreeNode): TreeNode {
+  return nodeAt(tree, (kind === 'chord' ? children[1] : children.at(-1)) ?? -1)
+}
+
+/** The group or leaf that gives a node its value. For chains and chords it lies below the node. */
+export function groupAt(tree: Tree, number: number): TreeNode {
+  let at = nodeAt(tree, number)
+  while (at.kind === 'chain' || at.kind === 'chord') at = decisiveChild(tree, at)
+  return at
+}
+
+/** The leaf whose result is the value of a node; undefined when several leaves make up the value. */
+export function soleLeaf(tree: Tree, node: TreeNode): number | undefined {
+  const at = groupAt(tree, node.number)
+  return at.kind === 'leaf' ? at.leaves.from : undefined
+}
+
+/**
+ * The form of a canvas without its tasks, as it is stored. `1` is a leaf, `n` stands for n leaves side by side, and equal siblings
+ * in a row are written once. A group of 10,000 tasks is `{"group":[10000]}`.
+ */
+export type Shape =
+  | number
+  | { readonly chain: readonly Shape[] }
+  | { readonly group: readonly Shape[] }
+  /** The chord's group, its callback, and its error callback if it has one. */
+  | { readonly chord: readonly [group: readonly Shape[], ...callbacks: Shape[]] }
+  | { readonly times: number; readonly of: Exclude<Shape, number | { readonly times: number }> }
+
+/** A canvas as a caller writes it: chains, groups and chords, with tasks as leaves. */
+export type Composition<Leaf> =
+  | { readonly leaf: Leaf }
+  | { readonly chain: ReadonlyArray<Composition<Leaf>> }
+  | { readonly group: ReadonlyArray<Composition<Leaf>> }
+  | {
+      readonly chord: {
+        readonly group: ReadonlyArray<Composition<Leaf>>
+        readonly then: Composition<Leaf>
+        readonly onError?: Composition<Leaf>
+      }
+    }
+
+/** Separates the form of a canvas from its tasks. The tasks are in the order of the leaves' numbers. */
+export function takeApart<Leaf>(composition: Composition<Leaf>): { shape: Shape; leaves: Leaf[] } {
+  const leaves: Leaf[] = []
+  return { shape: shapeOf(composition, leaves), leaves }
+}
+
+function shapeOf<Leaf>(composition: Composition<Leaf>, leaves: Leaf[]): Exclude<Shape, { times: number }> {
+  if ('leaf' in composition) {
+    leaves.push(composition.leaf)
+    return 1
+  }
+  if ('chain' in composition) return { chain: siblings(composition.chain, leaves) }
+  if ('group' in composition) return { group: siblings(composition.group, leaves) }
+  const { group, then, onError } = composition.chord
+  const callbacks = [then, ...(onError ? [onError] : [])]
+  return { chord: [siblings(group, leaves), ...callbacks.map(one => shapeOf(one, leaves))] }
+}
+
+function siblings<Leaf>(members: ReadonlyArray<Composition<Leaf>>, leaves: Leaf[]): Shape[] {
+  const shapes: Shape[] = []
+  let lastText = ''
+  for (const member of members) {
+    const shape = shapeOf(member, leaves)
+    const text = JSON.stringify(shape)
+    const last = shapes.at(-1)
+    if (last === undefined || text !== lastText) shapes.push(shape)
+    else shapes[shapes.length - 1] = oneMore(last)
+    lastText = text
+  }
+  return shapes
+}
+
+function oneMore(shape: Shape): Shape {
+  if (typeof shape === 'number') return shape + 1
+  return 'times' in shape ? { ...shape, times: shape.times + 1 } : { times: 2, of: shape }
 }

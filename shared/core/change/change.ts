@@ -5,25 +5,18 @@
  *
  * A change belongs to one kind of head, so a change of a task cannot be written for a canvas or a schedule.
  *
- * The other files hold what several transitions share:
- *
- * - `end-runs.ts`   ends runs
- * - `end-head.ts`   ends a head
- * - `edits.ts`      counts the changes of people, for callers that must not overwrite one another
- * - `operations.ts` records the principals of changes that callers ask for
+ * This file also counts the changes of people and records their principals. `end.ts` ends runs and heads.
  */
 
-import { RECENT_RUNS_MAX } from '../bounds.ts'
+import { OPERATIONS_KEPT_MAX, RECENT_RUNS_MAX } from '../bounds.ts'
 import { withIndexEntries } from '../place/place.ts'
 import type { ValueWrite } from '../task/body.ts'
-import { firstFence } from '../task/fence.ts'
-import { type Head, isCanvas, isTask } from '../task/head.ts'
-import type { HeadFields } from '../task/head-fields.ts'
-import type { EndedRun } from '../task/runs.ts'
-import type { Task } from '../task/task.ts'
-import { defined } from '../values/defined.ts'
+import { firstFence, type Head, isCanvas, isTask } from '../task/head.ts'
+import type { HeadFields, Operation, OperationRecord } from '../task/head-fields.ts'
+import { type EndedRun, isSuccess, type Task } from '../task/task.ts'
+import { defined } from '../values/json.ts'
+import { membersWhere } from '../values/records.ts'
 import { withOwnRetriesJudged } from '../worker/own-retries.ts'
-import { editsOf } from './edits.ts'
 
 /**
  * What must still hold in the store for a change to be written.
@@ -64,13 +57,11 @@ export type Change<H extends Head = Head> = {
 }
 
 /** The answer of a transition: a change to write, or the reason why there is none. `H` is the kind of head, by default a task. */
-export type Decision<Refusal extends string, H extends Head = Task> =
-  | { readonly ok: true; readonly change: Change<H> }
-  | { readonly ok: false; readonly reason: Refusal }
+export type Decision<Refusal extends string, H extends Head = Task> = Accepted<H> | Refused<Refusal>
+export type Accepted<H extends Head = Task> = { readonly ok: true; readonly change: Change<H> }
+type Refused<Refusal extends string> = { readonly ok: false; readonly reason: Refusal }
 
-export function refuse<Refusal extends string>(
-  reason: Refusal,
-): { readonly ok: false; readonly reason: Refusal } {
+export function refuse<Refusal extends string>(reason: Refusal): Refused<Refusal> {
   return { ok: false, reason }
 }
 
@@ -81,7 +72,7 @@ export function isOfTask(change: Change): change is Change<Task> {
 
 /**
  * The revision, fence and operation with which a birth begins. The revisions and fences of a key grow for ever (see
- * `task/fence.ts`).
+ * `firstFence`).
  */
 export type Start = Pick<HeadFields, 'revision' | 'fence' | 'operation' | 'edits'>
 
@@ -115,7 +106,7 @@ export function revise<H extends Head>(
   draft: H,
   now: number,
   more: { leases?: readonly Lease[]; bodies?: readonly BodyWrite[] } = {},
-): { readonly ok: true; readonly change: Change<H> } {
+): Accepted<H> {
   const { born, revision } = before
   const kept = isTask(before) && isTask(draft) ? withoutExcess(draft, before.live, now) : draft
   const edits = kept.edits ?? before.edits
@@ -140,18 +131,92 @@ function withoutEndedWait(draft: Task): Task {
 /** All successes, the last few other runs, and all runs that this change ends, so that each worker can learn why its run ended. */
 function keptRuns(ended: Task['ended'], endedNow: Task['live']): Task['ended'] {
   const others = Object.values(ended)
-    .filter(run => run.state !== 'succeeded' || run.past)
+    .filter(run => !isSuccess(run))
     .sort((a, b) => a.endedAt - b.endedAt || a.fence - b.fence)
-  const old = others
-    .slice(0, Math.max(0, others.length - RECENT_RUNS_MAX))
-    .filter(run => !endedNow[run.fence])
-  return without(
-    ended,
-    old.map(run => String(run.fence)),
-  )
+  const old = others.slice(0, Math.max(0, others.length - RECENT_RUNS_MAX))
+  return membersWhere(ended, run => !old.includes(run) || endedNow[run.fence] !== undefined)
 }
 
-/** The record without some of its keys. */
-export function without<T>(record: Readonly<Record<string, T>>, names: readonly string[]): Record<string, T> {
-  return Object.fromEntries(Object.entries(record).filter(([name]) => !names.includes(name)))
+/**
+ * Callers see the number of a task's, type's or schedule's edits as its `revision`. An edit is a change that a person asked for,
+ * such as a patch, a pause or a cancel. Claims, ends of runs, ticks and other work of the machinery are no edits. So a caller that
+ * names the revision it has read is refused after another person's change, and never because the machinery went on.
+ */
+
+/** What has edits: a head or a type. Items of earlier versions store no number, which counts as 0. */
+export type Edited = {
+  /** The number of edits. 0 when left out. */
+  readonly edits?: number
+  readonly operations?: readonly OperationRecord[]
+}
+
+/** The revision that a caller expects. Any revision is expected when it is left out. */
+export type Expected = { readonly ifRevision?: number }
+
+/** Recorded operations that are no edits: they start something, and change nothing that a caller can set. */
+const NO_EDITS: ReadonlySet<string> = new Set(['trigger', 'purge'])
+
+function isEdit(what: string): boolean {
+  return !NO_EDITS.has(what)
+}
+
+export function editsOf({ edits = 0 }: Edited): number {
+  return edits
+}
+
+/** Whether the caller decided on an earlier state. Something that does not exist has the revision 0. */
+export function isStale(present: Edited | undefined, { ifRevision }: Expected): boolean {
+  return ifRevision !== undefined && ifRevision !== editsOf(present ?? {})
+}
+
+/** The last edit, if its record is kept. */
+export function lastEdit({ operations = [] }: Edited): OperationRecord | undefined {
+  return operations.findLast(({ what }) => isEdit(what))
+}
+
+/** The principal that asks for a change, and the name of the change. Without `what` the change is named after its operation. */
+export type Operator = { readonly by: string; readonly what?: string }
+
+/** The operations that callers ask for by name. All other writes follow from such a request or from the system's own work. */
+const ASKED_FOR: ReadonlySet<Operation> = new Set(['update', 'patch', 'cancel', 'restart', 'resume'])
+
+/**
+ * The change with a record of its principal, if callers ask for it by name. The creation of a schedule is recorded; the publish of
+ * a task is not.
+ */
+export function withOperation(change: Change, { by, what }: Operator, now: number): Change {
+  const { before, after } = change
+  const isCreation = after.operation === 'publish' && after.kind === 'schedule'
+  if (!isCreation && !ASKED_FOR.has(after.operation)) return change
+  const earlier = isCreation ? undefined : before?.operations
+  return {
+    ...change,
+    after: {
+      ...after,
+      ...withRecorded({ ...after, operations: earlier }, { at: now, by, what: what ?? after.operation }),
+    },
+  }
+}
+
+/** The records with one more, and the number of edits after it. */
+export function withRecorded(
+  earlier: {
+    readonly edits?: number | undefined
+    readonly operations?: HeadFields['operations'] | undefined
+  },
+  record: OperationRecord,
+): Pick<HeadFields, 'edits' | 'operations'> {
+  const { edits = 0, operations } = earlier
+  return {
+    ...((edits > 0 || isEdit(record.what)) && { edits: edits + (isEdit(record.what) ? 1 : 0) }),
+    operations: withRecord(operations, record),
+  }
+}
+
+/** The last `OPERATIONS_KEPT_MAX` records, oldest first. */
+function withRecord(
+  earlier: HeadFields['operations'] = [],
+  record: OperationRecord,
+): readonly OperationRecord[] {
+  return [...earlier, record].slice(-OPERATIONS_KEPT_MAX)
 }

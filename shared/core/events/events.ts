@@ -4,22 +4,20 @@
  *
  * Not every change of a task yields an event. A task that falls due without a write becomes ready without an event. A patch yields
  * `task.ready` only if it ends the task's runs or sets the due time to now, also when the task was ready before. A publish that
- * updates a task (`ifExists: update`) yields it whenever the task is ready afterwards. `event-types.ts` lists the types of events.
+ * updates a task (`ifExists: update`) yields it whenever the task is ready afterwards. `EVENT_TYPES` lists the types of events.
  */
 
-import { needsAttention } from '../flow/describe-steps.ts'
+import { needsAttention } from '../flow/flow.ts'
 import { isComplete, isIndexedAsRunning } from '../run/several-successes.ts'
+import type { EventType } from '../states.ts'
 import { statusOf } from '../status/status.ts'
-import type { Canvas } from '../task/canvas-state.ts'
-import type { TaskError } from '../task/error.ts'
 import type { ActionRecord } from '../task/flow-state.ts'
 import type { Head } from '../task/head.ts'
-import type { Operation } from '../task/head-fields.ts'
+import type { Canvas, Operation } from '../task/head-fields.ts'
 import { RUN_MOVES, type Status } from '../task/lifecycle.ts'
-import type { EndedRun } from '../task/runs.ts'
-import { endedRuns, liveRuns, runId, type Task } from '../task/task.ts'
-import { hash32 } from '../values/hash.ts'
-import type { BatonEvent, EventType } from './event-types.ts'
+import { type EndedRun, endedRuns, liveRuns, runId, type Task } from '../task/task.ts'
+import type { ErrorCause, TaskError } from '../task-error/task-error.ts'
+import { hash32 } from '../values/text.ts'
 
 type EventByOperation = Partial<Record<Operation, EventType>>
 
@@ -88,12 +86,6 @@ function endedNow(task: Task): EndedRun[] {
     .sort((a, b) => a.fence - b.fence)
 }
 
-const END_EVENTS = {
-  succeeded: 'task.succeeded',
-  failed: 'task.failed',
-  cancelled: 'task.cancelled',
-} as const
-
 /**
  * The events of a task's end. An ended task changes once more when its callbacks have been published (operation `settle`), which
  * yields no event, or when some of them cannot be published and stay owed (operation `owe`), which needs attention.
@@ -104,7 +96,7 @@ function endEvents(task: Task): BatonEvent[] {
   const fence = endedBy(task)
   const run = fence === undefined ? {} : { runId: runId(task.born, fence) }
   const more = { ...run, ...(task.state === 'failed' && errorMember(task.error)) }
-  const ended = { ...taskEvent(task, END_EVENTS[task.state]), ...more }
+  const ended = { ...taskEvent(task, `task.${task.state}`), ...more }
   return needsAttention(task) ? [ended, { ...taskEvent(task, 'task.needs-attention'), ...more }] : [ended]
 }
 
@@ -134,12 +126,9 @@ function becameReadyByPatch(patched: Task): boolean {
   return patched.dueAt === patched.updatedAt || endedNow(patched).length > 0
 }
 
-function taskEvent(task: Task, type: EventType): BatonEvent {
-  return {
-    ...commonMembers(task, type, task.revision),
-    taskType: task.type,
-    status: statusOf(task, task.updatedAt),
-  }
+function taskEvent(task: Task, type: EventType, number = task.revision): BatonEvent {
+  const status = statusOf(task, task.updatedAt)
+  return { ...commonMembers(task, type, number), taskType: task.type, status }
 }
 
 /** An event about a run. A run begins once and is lost once, so the event's id contains its fence, not the revision. */
@@ -148,14 +137,7 @@ function runEvent(
   type: EventType,
   { fence, error }: { readonly fence: number; readonly error?: TaskError },
 ): BatonEvent {
-  const status = statusOf(task, task.updatedAt)
-  return {
-    ...commonMembers(task, type, fence),
-    taskType: task.type,
-    status,
-    runId: runId(task.born, fence),
-    ...errorMember(error),
-  }
+  return { ...taskEvent(task, type, fence), runId: runId(task.born, fence), ...errorMember(error) }
 }
 
 /** The `error` of an event: the short error of the head, which keeps events small. */
@@ -183,4 +165,23 @@ export type WorkerChange = {
 export function workerEvent({ type, workerId, at, position }: WorkerChange): BatonEvent {
   const id = `worker-${hash32(workerId).toString(36)}.${position}.${wordOf(type)}`
   return { id, type, at, workerId }
+}
+
+/** Something that has happened. It may be delivered more than once, each time with the same id. */
+export type BatonEvent = {
+  /** ASCII without spaces, since the id is sent in headers. */
+  readonly id: string
+  readonly type: EventType
+  /** Milliseconds since the epoch. */
+  readonly at: number
+  /** The id of the task; for a canvas or a schedule the id of its head. */
+  readonly taskId?: string
+  /** The type of the task. */
+  readonly taskType?: string
+  /** The status after the change. */
+  readonly status?: Status
+  readonly runId?: string
+  /** Why the task failed, or the run was lost. Its texts are cut to 120 characters; `GET` of the task shows the whole error. */
+  readonly error?: ErrorCause
+  readonly workerId?: string
 }

@@ -1,9 +1,9 @@
 import { type Decision, refuse, revise } from '../change/change.ts'
-import { afterFirstEnd } from '../task/canvas-state.ts'
 import type { FlowState, StepRecord } from '../task/flow-state.ts'
+import { afterFirstEnd } from '../task/head-fields.ts'
 import type { Task } from '../task/task.ts'
-import { failedStepError, withNextStep, withNextUndo } from './end-piece.ts'
-import { openStep } from './open-piece.ts'
+import { eachMember, membersWhere } from '../values/records.ts'
+import { failedStepError, openStep, withNextStep, withNextUndo } from './pieces.ts'
 
 /** The ways in which an operator may resume a failed flow; see `resume`. */
 export type ResumeAction = 'retry-do' | 'retry-undo' | 'skip-undo' | 'continue'
@@ -32,22 +32,17 @@ export function resume(task: Task, action: ResumeAction, now: number): Decision<
   const draft = withReopenedFlow(task, flow, now)
   switch (action) {
     case 'retry-do':
-    case 'continue':
+    case 'continue': {
       if (undoneBefore(flow).length > 0) return refuse('undone')
-      return revise(
-        task,
-        action === 'continue' ? withDoneByOperator(draft, flow, now) : withDoRetried(draft, flow, now),
-        now,
-      )
+      const reopened = action === 'continue' ? withDoneByOperator : withDoRetried
+      return revise(task, reopened(draft, flow, now), now)
+    }
     case 'retry-undo':
     case 'skip-undo': {
       const at = failedUndo(flow)
       if (at === undefined) return refuse('no-failed-undo')
-      return revise(
-        task,
-        action === 'retry-undo' ? withUndoRetried(draft, at, now) : withUndoSkipped(draft, at, now),
-        now,
-      )
+      const reopened = action === 'retry-undo' ? withUndoRetried : withUndoSkipped
+      return revise(task, reopened(draft, at, now), now)
     }
   }
 }
@@ -83,16 +78,15 @@ function withReopenedFlow(task: Task, flow: FlowState, now: number): Task {
 }
 
 function withDoRetried(draft: Task, { reachedStep, steps }: FlowState, now: number): Task {
-  return openStep(withoutUndoing(draft, withoutStep(steps, reachedStep)), reachedStep, 'do', now)
+  const others = membersWhere(steps, (_, at) => Number(at) !== reachedStep)
+  return openStep(withoutUndoing(draft, others), reachedStep, 'do', now)
 }
 
 function withDoneByOperator(draft: Task, { reachedStep, steps }: FlowState, now: number): Task {
   const failed = steps[reachedStep]
   const { error: _error, ...done } = failed?.do ?? { attempts: 0 }
-  const record: StepRecord = {
-    state: 'succeeded',
-    do: { ...done, startedAt: done.startedAt ?? now, endedAt: now },
-  }
+  const doneNow = { ...done, startedAt: done.startedAt ?? now, endedAt: now }
+  const record: StepRecord = { state: 'succeeded', do: doneNow }
   return withNextStep(withoutUndoing(draft, { ...steps, [reachedStep]: record }), reachedStep, now)
 }
 
@@ -128,19 +122,12 @@ function withoutUndoing(task: Task, steps: FlowState['steps']): Task {
 
 /** The records in which each step whose undo has failed counts as done, because its effects are still there. */
 function withFailedUndosKept(steps: FlowState['steps']): FlowState['steps'] {
-  return Object.fromEntries(
-    Object.entries(steps).map(([at, { undo, ...record }]) =>
-      record.state === 'undo-failed'
-        ? [at, { ...record, state: 'succeeded' as const }]
-        : [at, { ...record, ...(undo && { undo }) }],
-    ),
-  )
+  return eachMember(steps, step => {
+    const { undo: _failed, ...record } = step
+    return step.state === 'undo-failed' ? { ...record, state: 'succeeded' } : step
+  })
 }
 
 function withRecords(task: Task, steps: FlowState['steps']): Task {
   return task.flow ? { ...task, flow: { ...task.flow, steps } } : task
-}
-
-function withoutStep(steps: FlowState['steps'], at: number): FlowState['steps'] {
-  return Object.fromEntries(Object.entries(steps).filter(([index]) => Number(index) !== at))
 }

@@ -5,10 +5,10 @@
  * Each line with waiting tasks has a note, one item of the table. This file decides what the note says and what a look does.
  */
 
-import type { Wait } from '../task/wait.ts'
-import { groupBy } from '../values/group-by.ts'
-import { hash32 } from '../values/hash.ts'
-import type { FreedPermit } from './held-permits.ts'
+import type { Wait } from '../task/task.ts'
+import { groupBy } from '../values/records.ts'
+import { hash32 } from '../values/text.ts'
+import type { FreedPermit } from './limits.ts'
 
 /** A line is named by what its tasks wait for. */
 export type Line = Wait

@@ -1,19 +1,24 @@
 /**
- * Operations that callers ask for on an existing task. This file cancels and removes; `patch.ts`, `restart.ts` and `purge.ts` have
- * the others. `flow/resume.ts` resumes a failed flow.
+ * Operations that callers ask for on an existing task. This file cancels, removes, restarts and purges; `patch.ts` patches.
+ * `flow/resume.ts` resumes a failed flow.
  *
  * This file also has the two changes that record whether all callbacks of an ended task are published or some cannot be.
  */
 
 import { TOMBSTONE_MS } from '../bounds.ts'
 import { type Change, type Decision, refuse, revise } from '../change/change.ts'
-import { withCancelledPiece } from '../flow/end-piece.ts'
-import { afterFirstEnd } from '../task/canvas-state.ts'
-import { type Head, isTask } from '../task/head.ts'
-import type { Task, Unpublished } from '../task/task.ts'
-import { defined } from '../values/defined.ts'
+import { withCancelledPiece } from '../flow/pieces.ts'
+import { isGone, NOTHING_RUN, newborn, type Publication } from '../publish/publish.ts'
+import { hasBegun } from '../publish/update.ts'
+import { statusOf } from '../status/status.ts'
+import { firstFence, type Head, isTask } from '../task/head.ts'
+import { afterFirstEnd, type View } from '../task/head-fields.ts'
+import type { Status } from '../task/lifecycle.ts'
+import { endedRuns, isSuccess, liveRuns, type Task, type Unpublished } from '../task/task.ts'
+import type { PurgeJob } from '../types/task-type.ts'
+import { defined } from '../values/json.ts'
 
-export type CancelRefusal = 'finished' | 'already-cancelled' | 'undoing'
+type CancelRefusal = 'finished' | 'already-cancelled' | 'undoing'
 
 /**
  * Stops the task and keeps its record. Its runs end cancelled. A flow first undoes its steps, unless its type says `leave`. A flow
@@ -72,11 +77,100 @@ function tombstoneOf(head: Head, now: number): Head {
   }
 }
 
-const NOTHING_RUN = {
-  retrying: false,
-  live: {},
-  ended: {},
-  failures: 0,
-  failuresBy: {},
-  retryAtBy: {},
-} as const
+/** The kinds of runs that a restart drops. */
+export type Clean = ReadonlyArray<'failed' | 'succeeded'>
+
+/** Why a task is not restarted. `owes`: the callbacks of its end are not published yet, and a restart would lose them. */
+export type RestartRefusal = 'running' | 'not-finished' | 'nothing-to-do' | 'owes'
+
+/** How a restarted task begins: a fresh publication under a new birth. */
+type Restart = {
+  readonly publication: Publication
+  readonly clean: Clean
+  /** Whether the task keeps its input, its stage, its callbacks and the value that was handed on to it. */
+  readonly keepInput: boolean
+  /** Whether a task that waits for its first or next run may be restarted, too. */
+  readonly evenWaiting?: boolean
+}
+
+/**
+ * Starts an ended task over under a new birth, so that no message about the old birth can change it. Successes still count unless
+ * `clean` names them. The retry budget is fresh, and fences go on growing.
+ */
+export function restart(task: Task, how: Restart, now: number): Decision<RestartRefusal> {
+  // A restart would skip the undo of a step that has begun.
+  if (liveRuns(task).length > 0 || (task.state === 'open' && hasBegun(task))) return refuse('running')
+  if (task.state === 'removed' || (task.state === 'open' && !how.evenWaiting)) return refuse('not-finished')
+  if (task.owes) return refuse('owes')
+  const kept = task.flow
+    ? []
+    : endedRuns(task).filter(run => !how.clean.includes(isSuccess(run) ? 'succeeded' : 'failed'))
+  const keptSuccesses = kept.filter(isSuccess).length
+  if (keptSuccesses >= how.publication.options.concurrency) return refuse('nothing-to-do')
+  const start = {
+    revision: task.revision + 1,
+    fence: Math.max(task.fence, firstFence(now)),
+    operation: 'restart' as const,
+  }
+  const { task: fresh, bodies } = newborn(how.publication, start, now)
+  const draft: Task = {
+    ...fresh,
+    ended: Object.fromEntries(kept.map(run => [run.fence, run])),
+    ...(how.keepInput && keptContent(task)),
+    ...defined({
+      operations: task.operations,
+      causedBy: fresh.causedBy ?? task.causedBy,
+      member: task.member && afterFirstEnd(task.member, task),
+    }),
+  }
+  return revise(task, draft, now, { bodies })
+}
+
+function keptContent(task: Task): Partial<Task> {
+  const { input, limitValues, stage, callbacks, previous, immutable, parentId } = task
+  return defined({ input, limitValues, stage, callbacks, previous, immutable, parentId })
+}
+
+/**
+ * Removes the task if the purge covers it. The task as stored now is judged by its status at the time of the request. So a task that
+ * was delayed then and has become due since counts as delayed. A task that was published later is never covered.
+ */
+export function purge(task: Task, job: PurgeJob, now: number): Decision<'not-covered'> {
+  if (isGone(task, now) || !isCovered(task, job)) return refuse('not-covered')
+  return { ok: true, change: remove(task, now) }
+}
+
+function isCovered(task: Task, { statuses, before, askedAt }: PurgeJob): boolean {
+  const since = task.state === 'open' ? task.createdAt : (task.finishedAt ?? task.updatedAt)
+  return since < before && statuses.includes(statusOf(task, askedAt))
+}
+
+/** A bucket of the type's view in which a purge may find tasks, and the range of sort keys to read. */
+type PurgeRange = {
+  readonly bucket: View['bucket']
+  readonly from?: number
+  readonly to?: number
+}
+
+const ENDED = ['succeeded', 'failed', 'cancelled'] as const
+
+/**
+ * The ranges in which a purge may find tasks. An ended task that still owes callbacks is listed among the open ones by its due
+ * time. A running task may have a due time in the future.
+ */
+export function rangesOfPurge({ statuses, before, askedAt }: PurgeJob): PurgeRange[] {
+  const has = (status: Status) => statuses.includes(status)
+  const ended = ENDED.filter(has)
+  const isAfterDue = has('ready') || has('running') || ended.length > 0
+  const isBeforeDue = has('delayed') || has('running')
+  const open: PurgeRange = {
+    bucket: 'open',
+    ...(!isBeforeDue && { to: askedAt }),
+    ...(!isAfterDue && { from: askedAt + 1 }),
+  }
+  return [
+    ...(isAfterDue || isBeforeDue ? [open] : []),
+    ...(has('compensating') ? [{ bucket: 'compensating' as const }] : []),
+    ...ended.map(bucket => ({ bucket, to: before - 1 })),
+  ]
+}

@@ -1,12 +1,12 @@
 import { type BodyWrite, type Decision, refuse, revise } from '../change/change.ts'
-import { endRuns, runRecord } from '../change/end-runs.ts'
-import { openStage, withDeadline } from '../flow/open-piece.ts'
+import { endRuns, runRecord } from '../change/end.ts'
+import { openStage, withDeadline } from '../flow/pieces.ts'
 import { type Options, type PartialOptions, resolveOptions } from '../options/options.ts'
-import { withInput } from '../run/input.ts'
+import { withInput } from '../run/finish.ts'
 import { judgeBudget } from '../run/judge-budget.ts'
 import type { FlowState } from '../task/flow-state.ts'
 import { liveRuns, type Task } from '../task/task.ts'
-import type { Json } from '../values/json.ts'
+import { defined, type Json } from '../values/json.ts'
 import { delaysWorkerAlone } from '../worker/own-retries.ts'
 
 /** Changes to an open task. Members that are left out stay as they are. */
@@ -54,7 +54,7 @@ export function patch(task: Task, changes: Patch, now: number): Decision<PatchRe
  */
 function withStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number): Task {
   if (stage === undefined || stage === draft.stage) return draft
-  for (const run of liveRuns(draft)) bodies.push(...runRecord(draft, run.fence, { state: 'cancelled' }, now))
+  for (const run of liveRuns(draft)) bodies.push(runRecord(draft, run, { state: 'cancelled' }, now))
   const dueAt = draft.retrying ? Math.min(draft.dueAt, now) : draft.dueAt
   return openStage(draft, { stage, dueAt }, now)
 }
@@ -90,14 +90,6 @@ function fieldEdits(task: Task, changes: Patch, options: Options): Partial<Task>
   }
 }
 
-function withoutFlowDeadline({
-  deadlineMs: _deadlineMs,
-  deadlineAt: _deadlineAt,
-  ...flow
-}: FlowState): FlowState {
-  return flow
-}
-
 /** Live runs keep the lease length of their claim. */
 function withLeaseLengths({ live, options: { leaseMs } }: Task, next: Options): Task['live'] {
   if (next.leaseMs === leaseMs) return live
@@ -108,14 +100,15 @@ function withLeaseLengths({ live, options: { leaseMs } }: Task, next: Options): 
  * A deadline counts from the due time. A new due time moves it, and a new length changes its end. The first deadline of a task that
  * has already run counts from its first run.
  */
-function deadlineEdit(task: Task, changes: Patch, options: Options): Partial<Task> {
-  if (options.deadlineMs === undefined) return {}
-  if (changes.dueAt !== undefined) return { deadlineAt: changes.dueAt + options.deadlineMs }
-  const start =
-    task.deadlineAt !== undefined && task.options.deadlineMs !== undefined
-      ? task.deadlineAt - task.options.deadlineMs
-      : (task.startedAt ?? task.dueAt)
-  return { deadlineAt: start + options.deadlineMs }
+function deadlineEdit(task: Task, { dueAt }: Patch, { deadlineMs }: Options): Partial<Task> {
+  if (deadlineMs === undefined) return {}
+  const { deadlineAt, options } = task
+  return { deadlineAt: (dueAt ?? deadlineStart(task, deadlineAt, options.deadlineMs)) + deadlineMs }
+}
+
+/** The time from which the former deadline counts, or a first one would count. */
+function deadlineStart({ startedAt, dueAt }: Task, endsAt: number | undefined, lastsMs: number | undefined) {
+  return endsAt !== undefined && lastsMs !== undefined ? endsAt - lastsMs : (startedAt ?? dueAt)
 }
 
 /** The deadline of a flow counts for all its `do` steps together. The options hold the deadline of the present step. */
@@ -124,19 +117,13 @@ function flowDeadlineEdit(
   flow: FlowState,
   { dueAt, options, removesDeadline }: Patch,
 ): Partial<Task> {
-  if (removesDeadline) return { flow: withoutFlowDeadline(flow) }
+  const { deadlineMs: _deadlineMs, deadlineAt: _deadlineAt, ...withoutDeadline } = flow
+  if (removesDeadline) return { flow: withoutDeadline }
   const deadlineMs = options?.deadlineMs ?? flow.deadlineMs
   if (deadlineMs === undefined) return {}
-  const former =
-    flow.deadlineAt !== undefined && flow.deadlineMs !== undefined
-      ? flow.deadlineAt - flow.deadlineMs
-      : (task.startedAt ?? task.dueAt)
-  const start = dueAt ?? former
+  const start = dueAt ?? deadlineStart(task, flow.deadlineAt, flow.deadlineMs)
   const edited = withDeadline({ ...task, flow: { ...flow, deadlineMs, deadlineAt: start + deadlineMs } })
-  return {
-    flow: edited.flow ?? flow,
-    ...(edited.deadlineAt !== undefined && { deadlineAt: edited.deadlineAt }),
-  }
+  return defined({ flow: edited.flow, deadlineAt: edited.deadlineAt })
 }
 
 function withNewInput(draft: Task, { input }: Patch, bodies: BodyWrite[], now: number): Task {
@@ -151,14 +138,6 @@ function withoutExcludedRuns(draft: Task, bodies: BodyWrite[], now: number): Tas
   if (workerIds.length === 0) return draft
   const excluded = liveRuns(draft).filter(run => !workerIds.includes(run.workerId))
   const ending = { state: 'cancelled' as const, cause: 'excluded' as const }
-  for (const run of excluded) bodies.push(...runRecord(draft, run.fence, ending, now))
-  return {
-    ...draft,
-    ...endRuns(
-      draft,
-      excluded.map(run => String(run.fence)),
-      ending,
-      now,
-    ),
-  }
+  for (const run of excluded) bodies.push(runRecord(draft, run, ending, now))
+  return { ...draft, ...endRuns(draft, excluded, ending, now) }
 }

@@ -2,12 +2,12 @@
  * Options say how a task is run: how often it is retried, how long its lease is, which workers may take it. The system has
  * defaults, a type may set its own, and a task may set its own; each layer overlays the one before it.
  *
- * `overlaid-options.ts` checks that given options fit together. `cleared-options.ts` returns single options to their defaults.
+ * `overlaid-options.ts` checks that given options fit together, and returns single options to their defaults.
  */
 
 import { DEFAULT_RETENTION_MS } from '../bounds.ts'
 import type { BACKOFFS } from '../states.ts'
-import { defined } from '../values/defined.ts'
+import { defined } from '../values/json.ts'
 
 export type Backoff = (typeof BACKOFFS)[number]
 

@@ -1,5 +1,5 @@
 import type { Place, View } from '../task/head-fields.ts'
-import type { Wait } from '../task/wait.ts'
+import type { Wait } from '../task/task.ts'
 
 /** Partitions of one minute's place. One partition could not serve 100,000 tasks that are due at midnight. */
 export const MINUTE_SHARDS = 8

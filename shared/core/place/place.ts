@@ -11,17 +11,20 @@
 
 import { QUEUE_DELAY_MS_MAX } from '../bounds.ts'
 import { type Head, isTask } from '../task/head.ts'
-import type { HeadFields, Place, View } from '../task/head-fields.ts'
-import { isTakenInOrder, workOf } from '../task/piece.ts'
-import type { Schedule } from '../task/schedule-state.ts'
-import { isTargeted, liveRuns, type Task, workersWanted } from '../task/task.ts'
-import type { Wait } from '../task/wait.ts'
-import { typeOfLimit } from '../task/wait.ts'
-import { defined } from '../values/defined.ts'
-import { hash32 } from '../values/hash.ts'
-import { orderNumber } from '../values/order-number.ts'
-import { workOrder } from './claim-order.ts'
-import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder } from './fair.ts'
+import type { HeadFields, Place, Schedule, View } from '../task/head-fields.ts'
+import { isSamePiece, isTakenInOrder, workOf } from '../task/piece.ts'
+import { isTargeted, liveRuns, type Task, typeOfLimit, type Wait, workersWanted } from '../task/task.ts'
+import { defined } from '../values/json.ts'
+import { hash32, orderNumber } from '../values/text.ts'
+import {
+  type FairLine,
+  fairLineOf,
+  presentTurn,
+  tenantOf,
+  turnAt,
+  turnOrder,
+  workOrder,
+} from './claim-order.ts'
 import {
   isLimitPlace,
   limitPlace,
@@ -204,7 +207,7 @@ export function byClaimOrder(a: Task, b: Task): number {
 /** The key of an entry in an index: its partition, and its position there. */
 type IndexKey<Sort> = { readonly partition: string; readonly sort: Sort }
 
-export type IndexKeys = {
+type IndexKeys = {
   readonly view?: IndexKey<number>
   readonly place?: IndexKey<string>
   readonly owner?: IndexKey<number>
@@ -219,4 +222,30 @@ export function indexKeys({ type, shard, view, place, userId, createdAt }: Index
     ...(place && { place: { partition: place.name, sort: place.order } }),
     ...(userId !== undefined && { owner: { partition: ownerPartition(userId), sort: createdAt } }),
   }
+}
+
+/** A tenant's task enters the ready place of its type, and so needs a turn in the line. */
+export type LineEntry = {
+  readonly line: FairLine
+  readonly tenant: string
+  /** The turn that the task kept while it was in the place of a limit. Undefined: the task needs a new turn. */
+  readonly keptTurn?: number
+}
+
+/** The entry of a changed task into its line. Undefined when the task enters no line, or is in it already and keeps its turn. */
+export function lineEntry(before: Task | undefined, after: Task): LineEntry | undefined {
+  const tenant = tenantOf(after)
+  const { place } = after
+  if (tenant === undefined || place === undefined || place.name !== readyPlaceOf(after)) return undefined
+  const mayKeepTurn = before !== undefined && isSamePiece(before, after) && tenantOf(before) === tenant
+  const former = mayKeepTurn ? before.place : undefined
+  if (former?.name === place.name && former.order === place.order) return undefined
+  const line = fairLineOf(after)
+  const keptTurn = former && isLimitPlace(former.name) ? turnAt(line, former.order) : undefined
+  return { line, tenant, ...(keptTurn !== undefined && { keptTurn }) }
+}
+
+/** The task with this turn of the line as its position in the ready place. */
+export function movedToTurn(task: Task, line: FairLine, turn: number): Task {
+  return task.place ? { ...task, place: { ...task.place, order: turnOrder(line, turn) } } : task
 }

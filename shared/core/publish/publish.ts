@@ -4,16 +4,14 @@
  */
 
 import { type BodyWrite, beginBirth, type Change, type Start } from '../change/change.ts'
-import { startFlow } from '../flow/open-piece.ts'
+import { startFlow } from '../flow/pieces.ts'
 import { limitValuesOf } from '../limits/limits.ts'
 import type { Options } from '../options/options.ts'
 import type { Ordering, TypeKind } from '../states.ts'
 import { type Body, bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
-import { afterFirstEnd, type Member } from '../task/canvas-state.ts'
 import type { FlowDefinition } from '../task/flow-state.ts'
-import type { HeadFields } from '../task/head-fields.ts'
-import type { HandOn, Previous } from '../task/previous.ts'
-import { type Callbacks, type Task, taskId } from '../task/task.ts'
+import { afterFirstEnd, type HeadFields, type Member } from '../task/head-fields.ts'
+import { type Callbacks, type HandOn, type Previous, type Task, taskId } from '../task/task.ts'
 import type { Json } from '../values/json.ts'
 
 /** The request of a publish, with all defaults resolved. */
@@ -78,7 +76,17 @@ export function create(publication: Publication, remains: Task | undefined, now:
   return beginBirth(remains, begin, now)
 }
 
-/** The draft with which a birth begins. Later births of a key go on counting revisions and fences (see `task/fence.ts`). */
+/** The fields of a task that has had no run. */
+export const NOTHING_RUN = {
+  retrying: false,
+  live: {},
+  ended: {},
+  failures: 0,
+  failuresBy: {},
+  retryAtBy: {},
+} as const
+
+/** The draft with which a birth begins. Later births of a key go on counting revisions and fences (see `firstFence`). */
 export function newborn(
   publication: Publication,
   start: Start,
@@ -99,12 +107,7 @@ export function newborn(
     ...start,
     id: taskId(publication.type, publication.key),
     state: 'open',
-    retrying: false,
-    live: {},
-    ended: {},
-    failures: 0,
-    failuresBy: {},
-    retryAtBy: {},
+    ...NOTHING_RUN,
     createdAt: now,
     updatedAt: now,
     ...(input !== undefined && { input: kept(input, bodyRef.input(born, start.revision, input)) }),

@@ -1,8 +1,8 @@
 import { type Decision, refuse, revise } from '../change/change.ts'
-import { openStage, withPastSuccesses } from '../flow/open-piece.ts'
+import { openStage, withPastSuccesses } from '../flow/pieces.ts'
 import { judgeBudget } from '../run/judge-budget.ts'
 import { liveRuns, type Task } from '../task/task.ts'
-import { defined } from '../values/defined.ts'
+import { defined } from '../values/json.ts'
 import { newborn, type Publication } from './publish.ts'
 
 /**
@@ -19,8 +19,8 @@ export function update(task: Task, publication: Publication, now: number): Decis
     ...fresh,
     createdAt: task.createdAt,
     ...keptRuns(task, publication),
-    ...(fresh.fairnessKey === undefined && keptTenant(task)),
     ...defined({
+      fairnessKey: fresh.fairnessKey ?? task.fairnessKey,
       userId: task.userId,
       traceparent: task.traceparent,
       startedAt: task.startedAt,
@@ -49,12 +49,8 @@ function keptRuns(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'fail
 }
 
 /** Whether a step of the flow has begun. Such a flow is at work even between two runs. */
-function hasBegun({ flow }: Task): boolean {
+export function hasBegun({ flow }: Task): boolean {
   return flow !== undefined && Object.keys(flow.steps).length > 0
-}
-
-function keptTenant({ fairnessKey }: Task): Partial<Task> {
-  return fairnessKey === undefined ? {} : { fairnessKey }
 }
 
 /** The fields that tie the task to its parent or canvas, which an update does not change. */

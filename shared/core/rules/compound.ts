@@ -1,7 +1,16 @@
 import type { FieldProblem } from '../errors.ts'
-import { defined } from '../values/defined.ts'
-import { didYouMean } from './nearest.ts'
-import { COMPONENT, inside, isObject, type JsonSchema, type Rule, type ValueOf, wrong } from './rules.ts'
+import { defined } from '../values/json.ts'
+import { eachMember } from '../values/records.ts'
+import {
+  COMPONENT,
+  didYouMean,
+  inside,
+  isObject,
+  type JsonSchema,
+  type Rule,
+  type ValueOf,
+  wrong,
+} from './rules.ts'
 import { name } from './scalars.ts'
 
 type ListBounds = {
@@ -86,9 +95,7 @@ type Optionals<Rules> = {
 
 /** The rules of members that may all be left out. */
 export function optionals<Rules extends Shape>(rules: Rules): Optionals<Rules> {
-  return Object.fromEntries(
-    Object.entries(rules).map(([name, rule]) => [name, optional(rule)]),
-  ) as Optionals<Rules>
+  return eachMember(rules, optional) as Optionals<Rules>
 }
 
 export type Shape = Readonly<Record<string, Rule>>
@@ -98,31 +105,27 @@ export type ObjectRule<Members extends Shape> = Rule & { readonly shape: Members
 
 /** The rule for an object with these members and no others. The OpenAPI document lists it under `component`. */
 export function strict<Members extends Shape>(shape: Members, component?: string): ObjectRule<Members> {
-  return objectRule(shape, { additionalProperties: false, component })
+  return objectRule(shape, component, { additionalProperties: false })
 }
 
 /** The rule for an object with these members, among others: an answer, to which a later version may add members. */
 export function open<Members extends Shape>(shape: Members, component?: string): ObjectRule<Members> {
-  return objectRule(shape, { component })
+  return objectRule(shape, component, {})
 }
-
-type ObjectKind = { readonly additionalProperties?: false; readonly component: string | undefined }
 
 function objectRule<Members extends Shape>(
   shape: Members,
-  { additionalProperties, component }: ObjectKind,
+  component: string | undefined,
+  closed: { readonly additionalProperties?: false },
 ): ObjectRule<Members> {
   const expected = 'an object'
-  const closed = defined({ additionalProperties })
   return {
     expected,
     shape,
     schema: { ...defined({ [COMPONENT]: component }), ...objectSchema(shape), ...closed },
     problems: (value, path) => {
-      if (!isObject(value)) {
-        return [{ path, message: wrong(expected, value) }]
-      }
-      const unknown = additionalProperties === false ? unknownProblems(value, path, shape) : []
+      if (!isObject(value)) return [{ path, message: wrong(expected, value) }]
+      const unknown = 'additionalProperties' in closed ? unknownProblems(value, path, shape) : []
       return [...memberProblems(value, path, shape), ...unknown]
     },
   }
@@ -133,7 +136,7 @@ function objectSchema(shape: Shape): JsonSchema {
   const required = members.filter(([, rule]) => !isOptional(rule)).map(([name]) => name)
   return {
     type: 'object',
-    properties: Object.fromEntries(members.map(([name, { schema }]) => [name, schema])),
+    properties: eachMember(shape, ({ schema }) => schema),
     ...(required.length > 0 && { required }),
   }
 }

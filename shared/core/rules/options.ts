@@ -8,11 +8,12 @@ import {
 } from '../bounds.ts'
 import type { Options } from '../options/options.ts'
 import { BACKOFFS } from '../states.ts'
-import { isName } from '../values/name.ts'
+import { eachMember } from '../values/records.ts'
+import { isName } from '../values/text.ts'
 import { isShortWorkerId } from '../worker/worker.ts'
 import { listOf, optionals, orNull, strict } from './compound.ts'
 import type { Rule, ValueOf } from './rules.ts'
-import { duration, fraction, oneOf, text, whole } from './scalars.ts'
+import { described, duration, fraction, oneOf, text, whole } from './scalars.ts'
 
 const DAY_MS = 86_400_000
 const HEARTBEAT_MS_MIN = 50
@@ -31,15 +32,7 @@ export const workerIdRule = text(
   { minLength: 1, maxLength: KEY_CHARACTERS_MAX },
 )
 
-export const priorityRule: Rule<number> = {
-  ...whole(-PRIORITY_MAX, PRIORITY_MAX),
-  schema: {
-    type: 'integer',
-    minimum: -PRIORITY_MAX,
-    maximum: PRIORITY_MAX,
-    description: 'Higher comes first',
-  },
-}
+export const priorityRule = described(whole(-PRIORITY_MAX, PRIORITY_MAX), 'Higher comes first')
 
 const workerIds = listOf(workerIdRule, {
   max: CONCURRENCY_MAX,
@@ -82,9 +75,7 @@ type Clearable<Rules> = {
 }
 
 function clearable<Rules extends Readonly<Record<string, Rule>>>(rules: Rules): Clearable<Rules> {
-  return Object.fromEntries(
-    Object.entries(rules).map(([name, rule]) => [name, orNull(rule)]),
-  ) as unknown as Clearable<Rules>
+  return eachMember(rules, orNull) as unknown as Clearable<Rules>
 }
 
 /** The options of a patch. Null returns an option to the default of its type. */

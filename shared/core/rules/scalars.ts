@@ -1,17 +1,27 @@
 import { DELAY_MS_MAX } from '../bounds.ts'
-import { isName } from '../values/name.ts'
-import { TRACEPARENT } from '../values/traceparent.ts'
-import { didYouMean } from './nearest.ts'
-import { type Rule, unless, wrong } from './rules.ts'
+import { isName, TRACEPARENT } from '../values/text.ts'
+import { didYouMean, type JsonSchema, type Rule, unless, wrong } from './rules.ts'
+
+/** The rule for a single value. `expected` and `schema` say what `isLegal` checks. */
+function scalar<Value>(
+  expected: string,
+  schema: JsonSchema,
+  isLegal: (value: unknown) => boolean,
+): Rule<Value> {
+  return { expected, schema, problems: (value, path) => unless(isLegal(value), expected, value, path) }
+}
 
 export function whole(min: number, max: number, unit = ''): Rule<number> {
-  const expected = `a whole number${unit} from ${min} to ${max}`
-  return {
-    expected,
-    schema: { type: 'integer', minimum: min, maximum: max },
-    problems: (value, path) =>
-      unless(isWithin(value, min, max) && Number.isInteger(value), expected, value, path),
-  }
+  return scalar(
+    `a whole number${unit} from ${min} to ${max}`,
+    { type: 'integer', minimum: min, maximum: max },
+    value => isWithin(value, min, max) && Number.isInteger(value),
+  )
+}
+
+/** The rule with a description for the documents of the API. */
+export function described<Value>(rule: Rule<Value>, description: string): Rule<Value> {
+  return { ...rule, schema: { ...rule.schema, description } }
 }
 
 /** Milliseconds, up to ten years. */
@@ -20,16 +30,10 @@ export function duration(min = 0, max = DELAY_MS_MAX): Rule<number> {
 }
 
 /** The revision that a change is meant for. Another present one refuses the request with 409; any one fits when left out. */
-export const revisionRule: Rule<number> = {
-  ...whole(0, Number.MAX_SAFE_INTEGER),
-  schema: {
-    type: 'integer',
-    minimum: 0,
-    maximum: Number.MAX_SAFE_INTEGER,
-    description:
-      'The revision that the change is meant for. Another present one refuses the request with 409; any one fits when left out.',
-  },
-}
+export const revisionRule = described(
+  whole(0, Number.MAX_SAFE_INTEGER),
+  'The revision that the change is meant for. Another present one refuses the request with 409; any one fits when left out.',
+)
 
 /** A whole number in an answer. */
 export function integer(min = -Number.MAX_SAFE_INTEGER): Rule<number> {
@@ -45,30 +49,17 @@ export function shortText(charactersMax: number): Rule<string> {
 
 /** One value and no other. */
 export function literal<const Value extends string | boolean>(value: Value): Rule<Value> {
-  const expected = JSON.stringify(value)
-  return {
-    expected,
-    schema: { type: typeof value, const: value },
-    problems: (given, path) => unless(given === value, expected, given, path),
-  }
+  return scalar(JSON.stringify(value), { type: typeof value, const: value }, given => given === value)
 }
 
 export function number(): Rule<number> {
-  const expected = 'a number'
-  return {
-    expected,
-    schema: { type: 'number' },
-    problems: (value, path) => unless(Number.isFinite(value), expected, value, path),
-  }
+  return scalar('a number', { type: 'number' }, value => Number.isFinite(value))
 }
 
 export function fraction(): Rule<number> {
-  const expected = 'a number from 0 to 1'
-  return {
-    expected,
-    schema: { type: 'number', minimum: 0, maximum: 1 },
-    problems: (value, path) => unless(isWithin(value, 0, 1), expected, value, path),
-  }
+  return scalar('a number from 0 to 1', { type: 'number', minimum: 0, maximum: 1 }, value =>
+    isWithin(value, 0, 1),
+  )
 }
 
 function isWithin(value: unknown, min: number, max: number): boolean {
@@ -76,12 +67,7 @@ function isWithin(value: unknown, min: number, max: number): boolean {
 }
 
 export function flag(): Rule<boolean> {
-  const expected = 'true or false'
-  return {
-    expected,
-    schema: { type: 'boolean' },
-    problems: (value, path) => unless(typeof value === 'boolean', expected, value, path),
-  }
+  return scalar('true or false', { type: 'boolean' }, value => typeof value === 'boolean')
 }
 
 export function oneOf<const Words extends readonly string[]>(...words: Words): Rule<Words[number]> {
@@ -99,11 +85,7 @@ export function oneOf<const Words extends readonly string[]>(...words: Words): R
 
 /** Text. `expected` and `schema` say what `fits` checks. */
 export function text(expected = 'text', fits = (_text: string) => true, schema = {}): Rule<string> {
-  return {
-    expected,
-    schema: { type: 'string', ...schema },
-    problems: (value, path) => unless(typeof value === 'string' && fits(value), expected, value, path),
-  }
+  return scalar(expected, { type: 'string', ...schema }, value => typeof value === 'string' && fits(value))
 }
 
 /** Text that names something. It has no control character, which logs do not show, and no half of a surrogate pair. */

@@ -14,14 +14,12 @@ import { BatonError, type FieldProblem } from '../errors.ts'
 import { DEFAULT_OPTIONS, type PartialOptions } from '../options/options.ts'
 import { overlaidOptions } from '../options/overlaid-options.ts'
 import { ORDERINGS, TYPE_KINDS } from '../states.ts'
-import { reservedFor } from '../types/reserved-types.ts'
-import type { StepConfiguration, TypeConfiguration } from '../types/task-type.ts'
-import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook-url.ts'
+import { reservedFor, type StepConfiguration, type TypeConfiguration } from '../types/task-type.ts'
+import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook.ts'
 import { type Json, jsonBytes } from '../values/json.ts'
 import { anything, listOf, optionals, strict } from './compound.ts'
-import { flowOptionProblems } from './flow-options.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
-import { inside, isObject, type Rule, shown, wrong } from './rules.ts'
+import { flowOptionProblems, inside, isObject, type Rule, shown, wrong } from './rules.ts'
 import { duration, flag, name, oneOf, revisionRule, text, whole } from './scalars.ts'
 
 /** The longest timeout of a webhook's call. The call runs in the shipped webhook function, which Lambda ends after 5 minutes. */
@@ -100,11 +98,7 @@ const step = strict({
   }),
 })
 
-const steps = listOf(step, {
-  min: 1,
-  max: STEPS_MAX,
-  together: stepNameProblems,
-})
+const steps = listOf(step, { min: 1, max: STEPS_MAX, together: stepNameProblems })
 
 function stepNameProblems(list: ReadonlyArray<{ readonly name: string }>, path: string): FieldProblem[] {
   const names = list.map(step => step.name)
@@ -115,12 +109,8 @@ function stepNameProblems(list: ReadonlyArray<{ readonly name: string }>, path: 
     }
     const undone = names.find(other => own === `undo ${other}`)
     if (undone === undefined) return []
-    return [
-      {
-        path: at,
-        message: `must not be ${shown(own)}: that is the name of the undo of step ${shown(undone)}`,
-      },
-    ]
+    const message = `must not be ${shown(own)}: that is the name of the undo of step ${shown(undone)}`
+    return [{ path: at, message }]
   })
 }
 
@@ -129,9 +119,7 @@ const inputSchema: Rule<{ readonly [name: string]: Json }> = {
   expected: 'a JSON Schema: an object',
   schema: { type: 'object' },
   problems: (value, path) => {
-    if (!isObject(value)) {
-      return [{ path, message: wrong('a JSON Schema: an object', value) }]
-    }
+    if (!isObject(value)) return [{ path, message: wrong('a JSON Schema: an object', value) }]
     const bytes = jsonBytes(value as Json)
     if (bytes <= INPUT_SCHEMA_BYTES_MAX) return []
     return [{ path, message: `must have at most ${INPUT_SCHEMA_BYTES_MAX} bytes as JSON, not ${bytes}` }]

@@ -1,19 +1,17 @@
 import { STAGE_CHANGES_MAX } from '../bounds.ts'
 import { type BodyWrite, type Change, refuse, revise } from '../change/change.ts'
-import { endRuns, runRecord } from '../change/end-runs.ts'
-import { withFailedPiece, withSucceededPiece } from '../flow/end-piece.ts'
-import { openStage } from '../flow/open-piece.ts'
+import { endRuns, runRecord } from '../change/end.ts'
+import { openStage, withFailedPiece, withSucceededPiece } from '../flow/pieces.ts'
+import { limitValuesOf } from '../limits/limits.ts'
 import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
-import type { TaskError } from '../task/error.ts'
 import { isSamePiece } from '../task/piece.ts'
-import type { LiveRun } from '../task/runs.ts'
-import { successes, type Task } from '../task/task.ts'
+import { type EndedRun, type LiveRun, successes, type Task } from '../task/task.ts'
+import type { TaskError } from '../task-error/task-error.ts'
+import { defined, type Json } from '../values/json.ts'
 import { withRetryAt } from '../worker/own-retries.ts'
-import { retryDelayMs } from './backoff.ts'
-import { expire, isPastDeadline } from './deadline.ts'
-import { withInput } from './input.ts'
-import { withFailure } from './judge-budget.ts'
-import { fittedReport, isSameReport, reportDigest, wholeDigest } from './report.ts'
+import { retryDelayMs, withFailure } from './judge-budget.ts'
+import { expire, isPastDeadline } from './lose.ts'
+import { reportDigest as digestOfReport, fittedReport, isSameReport, wholeDigest } from './report.ts'
 import {
   type Finish,
   type NextStage,
@@ -26,10 +24,8 @@ import {
 import { asCountedChange } from './several-successes.ts'
 
 export type FinishDecision =
-  | { readonly ok: true; readonly change: Change<Task> }
-  /** A repeated report: it agrees with the run's recorded end, and there is nothing to write. */
-  | { readonly ok: true; readonly change?: undefined }
-  | { readonly ok: false; readonly reason: RunGone }
+  /** Without `change` the report repeats the one that ended the run, and there is nothing to write. */
+  { readonly ok: true; readonly change?: Change<Task> } | { readonly ok: false; readonly reason: RunGone }
 
 /**
  * Ends a run by its worker's report. The report is accepted exactly when the run is stored as running under this birth and fence,
@@ -63,12 +59,16 @@ function changeByReport(
   switch (report.outcome) {
     case 'succeed':
       if (report.next && movesTooOften(task, now)) {
-        const failure = { outcome: 'fail', error: stageLoop(task), fatal: true } as const
-        return fail(task, run, failure, now, chance, wholeDigest(report))
+        const failure = {
+          error: stageLoop(task),
+          fatal: true,
+          ...defined({ reportDigest: wholeDigest(report) }),
+        }
+        return failRun(task, run, failure, now, chance)
       }
       return succeed(task, run, report, now, mayCount)
     case 'fail':
-      return fail(task, run, report, now, chance)
+      return failRun(task, run, { ...report, ...digestOf(report) }, now, chance)
     case 'release':
       return release(task, run, report, now)
   }
@@ -100,8 +100,8 @@ function succeed(
   const expiry = bodyExpiry(task.dueAt, now, task.options.retentionMs)
   const stored =
     value === undefined ? undefined : bodyOf(value, bodyRef.result(task.born, run.fence, value), expiry)
-  const ending = { state: 'succeeded' as const, ...(stored && { result: stored.body }), ...digestOf(report) }
-  const draft: Task = { ...task, ...endRuns(task, [String(run.fence)], ending, now), operation: 'succeed' }
+  const ending = { state: 'succeeded' as const, ...defined({ result: stored?.body }), ...digestOf(report) }
+  const draft: Task = { ...task, ...endRuns(task, [run], ending, now), operation: 'succeed' }
   const bodies: BodyWrite[] = stored?.writes ?? []
   if (successes(draft).length < task.options.concurrency) {
     const { change } = revise(task, draft, now, { bodies })
@@ -113,15 +113,12 @@ function succeed(
   return revise(task, moved.draft, now, { bodies: [...bodies, ...moved.bodies] }).change
 }
 
+type Drafted = { readonly draft: Task; readonly bodies: readonly BodyWrite[] }
+
 /** The draft in the next stage, which the last success that the present stage needs has named. */
-function withNextStage(
-  task: Task,
-  next: NextStage,
-  now: number,
-): { draft: Task; bodies: readonly BodyWrite[] } {
+function withNextStage(task: Task, next: NextStage, now: number): Drafted {
   const { stage, input, priority, delayMs = 0 } = next
-  const dueAt = now + delayMs
-  const opened = openStage(task, { stage, dueAt, ...(priority !== undefined && { priority }) }, now)
+  const opened = openStage(task, { stage, dueAt: now + delayMs, ...defined({ priority }) }, now)
   const draft = { ...opened, stageChanges: (task.stageChanges ?? 0) + 1 }
   return input === undefined ? { draft, bodies: [] } : withInput(draft, input, now)
 }
@@ -140,53 +137,56 @@ function stageLoop({ stageChanges = 0 }: Task): TaskError {
   return { name: 'StageLoop', message }
 }
 
-function fail(
+/** How a run has failed: what its record keeps, and what the report says about the retry. */
+type Failure = Omit<OutcomeOf<'fail'>, 'outcome'> & Partial<Pick<EndedRun, 'cause' | 'reportDigest'>>
+
+/** The change in which `run` has failed. The failure is counted, and a retry follows if the budget allows it. */
+export function failRun(
   task: Task,
   run: LiveRun,
-  report: OutcomeOf<'fail'>,
+  failure: Failure,
   now: number,
   chance: number,
-  digest = reportDigest(report),
 ): Change<Task> {
-  const { error, log } = report
-  const ending = { error, ...(digest !== undefined && { reportDigest: digest }) }
-  const draft = withFailedRun(task, run, ending, now)
-  const record = { state: 'failed' as const, ...ending, ...(log !== undefined && { log }) }
-  const bodies = runRecord(task, run.fence, record, now)
+  const { error, fatal, retryInMs, log, cause, reportDigest } = failure
+  const ending = { state: 'failed' as const, error, ...defined({ log, cause, reportDigest }) }
+  const bodies = [runRecord(task, run, ending, now)]
+  const failed: Task = { ...task, ...endRuns(task, [run], ending, now), operation: 'fail' }
+  const draft = withFailure(failed, run.workerId, error, now)
   if (draft.state !== 'open' || !isSamePiece(task, draft)) return revise(task, draft, now, { bodies }).change
-  if (report.fatal) return revise(task, withFailedPiece(draft, now, error), now, { bodies }).change
-  const delayMs = report.retryInMs ?? retryDelayMs(draft, run.workerId, chance)
+  if (fatal) return revise(task, withFailedPiece(draft, now, error), now, { bodies }).change
+  const delayMs = retryInMs ?? retryDelayMs(draft, run.workerId, chance)
   return revise(task, withRetryAt(draft, run.workerId, now + delayMs), now, { bodies }).change
-}
-
-/** The draft in which `run` has failed. The failure is counted. */
-export function withFailedRun(
-  task: Task,
-  run: LiveRun,
-  more: { error: TaskError; cause?: 'timed-out'; reportDigest?: string },
-  now: number,
-): Task {
-  const runs = endRuns(task, [String(run.fence)], { state: 'failed', ...more }, now)
-  return withFailure({ ...task, ...runs, operation: 'fail' }, run.workerId, more.error, now)
 }
 
 /** The change by which the worker gives the task back. The run has not failed, so it uses up no retry. */
 function release(task: Task, run: LiveRun, report: OutcomeOf<'release'>, now: number): Change<Task> {
   const { delayMs = 0 } = report
   const ending = { state: 'released' as const, ...digestOf(report) }
-  const runs = endRuns(task, [String(run.fence)], ending, now)
-  const bodies = runRecord(task, run.fence, ending, now)
+  const runs = endRuns(task, [run], ending, now)
+  const bodies = [runRecord(task, run, ending, now)]
   const delayed = delayMs > 0 && { dueAt: now + delayMs, retrying: false }
   return revise(task, { ...task, ...runs, ...delayed, operation: 'release' }, now, { bodies }).change
 }
 
-function digestOf(report: Outcome): { readonly reportDigest?: string } {
-  const digest = reportDigest(report)
-  return digest === undefined ? {} : { reportDigest: digest }
+function digestOf(report: Outcome): Pick<EndedRun, 'reportDigest'> {
+  return defined({ reportDigest: digestOfReport(report) })
 }
 
 /** Whether the report repeats the one that ended the run. A worker repeats a report when the answer was lost. */
 function isRepeat(task: Task | undefined, report: Finish): boolean {
   const end = task?.born === report.born ? recordedEnd(task, report.fence) : undefined
   return end !== undefined && isSameReport(end, report)
+}
+
+/**
+ * The draft with another input, and the item that must be written first when the input is large. The values by which limits count
+ * the task come from the new input.
+ */
+export function withInput(draft: Task, input: Json, now: number): Drafted {
+  const { limitValues = {}, ...rest } = draft
+  const expiry = bodyExpiry(draft.dueAt, now, draft.options.retentionMs)
+  const { body, writes } = bodyOf(input, bodyRef.input(draft.born, draft.revision + 1, input), expiry)
+  const given = { ...rest, input: body }
+  return { draft: { ...given, ...limitValuesOf(given, input, Object.keys(limitValues)) }, bodies: writes }
 }

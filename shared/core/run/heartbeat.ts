@@ -1,8 +1,7 @@
 import { type Change, type Guard, refuse } from '../change/change.ts'
 import type { Options } from '../options/options.ts'
 import { inRunningPlace } from '../place/place.ts'
-import type { LiveRun } from '../task/runs.ts'
-import type { Task } from '../task/task.ts'
+import type { LiveRun, Task } from '../task/task.ts'
 import type { Json } from '../values/json.ts'
 import { type RunGone, whyGone } from './run.ts'
 

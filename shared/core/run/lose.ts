@@ -33,10 +33,11 @@
  *   (`runtime/dispatch`), so the task cannot kill the runs of other tasks again and again.
  */
 
-import { type BodyWrite, type Decision, type Lease, refuse, revise } from '../change/change.ts'
-import { endRuns, runRecord } from '../change/end-runs.ts'
-import type { LiveRun } from '../task/runs.ts'
-import { liveRuns, type Task } from '../task/task.ts'
+import { type BodyWrite, type Change, type Decision, type Lease, refuse, revise } from '../change/change.ts'
+import { endRuns, runRecord } from '../change/end.ts'
+import { withFailedPiece } from '../flow/pieces.ts'
+import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
+import type { TaskError } from '../task-error/task-error.ts'
 import { withFailure } from './judge-budget.ts'
 
 /**
@@ -77,16 +78,37 @@ export function endLost(
   for (const run of runs) {
     // The loss of an earlier run in this loop has ended the piece, and this run with it.
     if (!draft.live[run.fence]) continue
-    const ending = {
-      state: 'lost' as const,
-      error: {
-        name: 'LeaseLost',
-        message: `${run.workerId} sent no heartbeat`,
-      },
-    }
-    bodies.push(...runRecord(draft, run.fence, ending, now))
-    draft = { ...draft, ...endRuns(draft, [String(run.fence)], ending, now) }
-    if (draft.state === 'open') draft = withFailure(draft, run.workerId, ending.error, now)
+    const error = { name: 'LeaseLost', message: `${run.workerId} sent no heartbeat` }
+    const ending = { state: 'lost' as const, error }
+    bodies.push(runRecord(draft, run, ending, now))
+    draft = { ...draft, ...endRuns(draft, [run], ending, now) }
+    if (draft.state === 'open') draft = withFailure(draft, run.workerId, error, now)
   }
   return { draft, bodies }
+}
+
+/** Whether the task's deadline has passed. A passed deadline ends the task even while it has live runs. */
+export function isPastDeadline(task: Task, now: number): boolean {
+  return task.state === 'open' && task.deadlineAt !== undefined && task.deadlineAt <= now
+}
+
+/** Fails the task, or the step of a flow, for good because its deadline has passed. Its live runs fail with it. */
+export function expire(task: Task, now: number): Change<Task> {
+  const error = deadlineExceeded(task)
+  const live = liveRuns(task)
+  const runs = endRuns(task, live, { state: 'failed', cause: 'timed-out', error }, now)
+  const draft: Task = { ...task, ...runs, operation: 'expire' }
+  return revise(task, withFailedPiece(draft, now, error, live.length), now).change
+}
+
+/** The error of a task whose deadline has passed, and of its live runs. */
+export function deadlineExceeded({ options, flow, deadlineAt }: Task): TaskError {
+  const isOfFlow = flow !== undefined && flow.direction === 'do' && deadlineAt === flow.deadlineAt
+  if (isOfFlow) return exceeded(`the flow was not done within ${flow.deadlineMs} ms of its due time`)
+  const since = flow ? 'its first claim' : 'its due time'
+  return exceeded(`not done within ${options.deadlineMs} ms of ${since}`)
+}
+
+function exceeded(message: string): TaskError {
+  return { name: 'DeadlineExceeded', message }
 }

@@ -1,7 +1,6 @@
 import { type Body, contentDigest } from '../task/body.ts'
-import { shortError } from '../task/error.ts'
-import { digestOfResult, joinedDigest } from '../task/result.ts'
-import { fitError } from '../task-error/fit-error.ts'
+import { digestOfResult, joinedDigest } from '../task/piece.ts'
+import { fitError, shortError } from '../task-error/task-error.ts'
 import { type Json, jsonBytes, sortedJson } from '../values/json.ts'
 import type { Outcome, OutcomeOf, RecordedEnd } from './run.ts'
 

@@ -1,11 +1,11 @@
 /**
  * A run is one worker's hold on a task. Read the room in this order:
  *
- * - `claim.ts`      begins a run; `claim-size.ts` bounds the answer that shows it
+ * - `claim.ts`      begins a run, and bounds the answer that shows it
  * - `heartbeat.ts`  keeps a run alive
  * - `finish.ts`     ends a run by its worker's report; `report.ts` recognises a repeated report
- * - `lose.ts`       ends a run by its lease, `deadline.ts` by a deadline
- * - `judge-budget.ts` judges the retry budget after each failure
+ * - `lose.ts`       ends a run by its lease or by a deadline
+ * - `judge-budget.ts` judges the retry budget after each failure, and how long the task waits before a retry
  * - `several-successes.ts` explains how many workers may succeed at one moment
  *
  * This file has the types of reports. It also finds what a task still knows of an ended run, so that a late report of its worker
@@ -13,11 +13,10 @@
  */
 
 import type { RUN_GONE_REASONS } from '../states.ts'
-import type { TaskError } from '../task/error.ts'
-import type { EndedRun } from '../task/runs.ts'
-import type { Task } from '../task/task.ts'
-import { defined } from '../values/defined.ts'
-import type { Json } from '../values/json.ts'
+import type { ActionRecord } from '../task/flow-state.ts'
+import type { EndedRun, Task } from '../task/task.ts'
+import type { TaskError } from '../task-error/task-error.ts'
+import { defined, type Json } from '../values/json.ts'
 
 /** A worker's report of the end of its run: the birth and the fence of the run, and its outcome. */
 export type Finish = { readonly born: string; readonly fence: number } & Outcome
@@ -92,18 +91,7 @@ export function recordedEnd({ ended, flow }: Task, fence: number): RecordedEnd |
   return undefined
 }
 
-type Action = NonNullable<Task['flow']>['steps'][string]['do']
-
-function endOfStep({
-  workerId,
-  startedAt,
-  ranAt = startedAt,
-  endedAt = 0,
-  reportDigest,
-}: Action): RecordedEnd {
-  return {
-    state: 'succeeded',
-    endedAt,
-    ...defined({ workerId, startedAt: ranAt, reportDigest }),
-  }
+function endOfStep(action: ActionRecord): RecordedEnd {
+  const { workerId, startedAt, ranAt = startedAt, endedAt = 0, reportDigest } = action
+  return { state: 'succeeded', endedAt, ...defined({ workerId, startedAt: ranAt, reportDigest }) }
 }

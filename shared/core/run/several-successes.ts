@@ -1,8 +1,8 @@
 import { type Change, revise } from '../change/change.ts'
-import { withSucceededPiece } from '../flow/end-piece.ts'
+import { withSucceededPiece } from '../flow/pieces.ts'
 import { sweptFrom } from '../place/place.ts'
 import { isRunningPlace } from '../place/place-names.ts'
-import { lastSuccess } from '../task/result.ts'
+import { lastSuccess } from '../task/piece.ts'
 import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
 
 /**

@@ -1,4 +1,4 @@
-import type { Pause, ScheduleState } from '../task/schedule-state.ts'
+import type { Pause, ScheduleState } from '../task/head-fields.ts'
 
 /** The ticks of a schedule, earliest first. */
 export type Ticks = {

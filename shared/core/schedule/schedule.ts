@@ -3,7 +3,7 @@
  * is the next tick and which no worker can claim.
  *
  * This file has the changes of that head, and the keys of the tasks that it publishes. `due-ticks.ts` decides which ticks are
- * published after a pause or an outage. `task/schedule-state.ts` has the fields of the head.
+ * published after a pause or an outage. `task/head-fields.ts` has the fields of the head.
  */
 
 import { DEFAULT_SHARDS, QUEUE_DELAY_MS_MAX, SCHEDULE_PAUSES_MAX } from '../bounds.ts'
@@ -16,21 +16,21 @@ import {
   revise,
   type Start,
 } from '../change/change.ts'
-import { endFields } from '../change/end-head.ts'
+import { endFields } from '../change/end.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
 import { minuteOf } from '../place/place.ts'
 import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
-import { shortError, type TaskError } from '../task/error.ts'
 import {
   type PresentSchedule,
   SCHEDULE_TYPE,
   type Schedule,
   type ScheduleState,
   type Timing,
-} from '../task/schedule-state.ts'
+} from '../task/head-fields.ts'
 import { taskId } from '../task/task.ts'
-import { hash32 } from '../values/hash.ts'
-import type { Json } from '../values/json.ts'
+import { shortError, type TaskError } from '../task-error/task-error.ts'
+import { type Json, sortedJson } from '../values/json.ts'
+import { hash32 } from '../values/text.ts'
 
 /** The part of a schedule that callers set. */
 export type Definition = Pick<ScheduleState, 'timing' | 'missed' | 'graceMs' | 'taskType'> & {
@@ -193,14 +193,7 @@ export function planOfSchedule(
 }
 
 export function isSameTiming(one: Timing, other: Timing): boolean {
-  switch (one.kind) {
-    case 'cron':
-      return other.kind === 'cron' && one.cron === other.cron && one.timezone === other.timezone
-    case 'every':
-      return other.kind === 'every' && one.everyMs === other.everyMs
-    case 'at':
-      return other.kind === 'at' && one.at === other.at
-  }
+  return sortedJson(one) === sortedJson(other)
 }
 
 /** The key of the task that a tick publishes. It follows from the tick, so each tick is published once. */

@@ -1,15 +1,16 @@
 /**
- * The status of a task, the reason why it waits, and whether it waits too long (`stuck.ts`). All of it is derived from the head,
+ * The status of a task, the reason why it waits, and whether it waits too long. All of it is derived from the head,
  * the present time and the handlers and workers that serve the task. None of it is stored.
  */
 
+import { STUCK_MS } from '../bounds.ts'
 import { type Claimer, claim } from '../run/claim.ts'
 import { isComplete } from '../run/several-successes.ts'
 import type { STATUS_REASONS } from '../states.ts'
 import type { Status } from '../task/lifecycle.ts'
 import { workOf } from '../task/piece.ts'
 import { isTargeted, liveRuns, type Task } from '../task/task.ts'
-import { awaitedWorkers } from '../worker/targeted.ts'
+import { awaitedWorkers } from '../worker/own-retries.ts'
 
 /** Why an open task is not running, or why an ended task still owes callbacks. */
 export type StatusReason = (typeof STATUS_REASONS)[number]
@@ -95,4 +96,39 @@ function mayTake(task: Task, worker: Claimer, now: number): boolean {
 function mayTakeLater(task: Task, worker: Claimer, now: number): boolean {
   const decided = claim(task, worker, now)
   return !decided.ok && decided.reason === 'waits-for-own-retry'
+}
+
+/** Facts about the wait of a due task without a run, by which the sweeper decides whether it is stuck. */
+export type WaitFacts = {
+  /** The reason for the wait, as callers see it. */
+  readonly reason: StatusReason | undefined
+  readonly isPaused: boolean
+  /** Whether other tasks of its type run or wait to run. Then the task waits behind them. */
+  readonly isBehindOthers: boolean
+  /** The time since which all that a run needs exists: the type's configuration, a worker or handler, and sweeps that repair. */
+  readonly since: number
+}
+
+/**
+ * Whether a task that is due, or owes callbacks, has shown no sign of life for 15 minutes. Any change of the task is a sign of
+ * life, also a change by an operator. A heartbeat counts as one until the end of the lease that it extended.
+ */
+export function isQuiet(task: Task, now: number): boolean {
+  if (task.state !== 'open' && !task.owes) return false
+  const { updatedAt, dueAt } = task
+  const due = task.owes ? updatedAt : dueAt
+  return Math.max(updatedAt, due, ...liveRuns(task).map(({ leaseUntil }) => leaseUntil)) <= now - STUCK_MS
+}
+
+/** Whether a quiet task is stuck: its run is dead and was not recorded as lost, or the task waits without a reason. */
+export function isStuck(task: Task, facts: WaitFacts, now: number): boolean {
+  if (facts.since > now - STUCK_MS) return false
+  // Callbacks that cannot be published are reported once, as needing attention.
+  if (task.unpublished) return false
+  return task.owes === true || liveRuns(task).length > 0 || !mayWait(facts)
+}
+
+/** Whether a task may wait for any length of time. No other place decides this. */
+function mayWait({ reason, isPaused, isBehindOthers }: WaitFacts): boolean {
+  return reason !== undefined || isPaused || isBehindOthers
 }

@@ -5,28 +5,30 @@
  * runs, has ended, or is ready. For a ready task the use case reads its queue first (`ReadyFacts`), and `readyReason` decides between them.
  */
 
+import type { LostMessage } from '../dead-letters/lost-message.ts'
+import type { HeldPermits } from '../limits/limits.ts'
 import { isComplete } from '../run/several-successes.ts'
 import type { WHY_REASONS } from '../states.ts'
 import { workOf } from '../task/piece.ts'
-import { endedRuns, isTargeted, liveRuns, type Task } from '../task/task.ts'
-import { awaitedWorkers } from '../worker/targeted.ts'
-import { versionSuffices } from '../worker/worker.ts'
-import { type Served, type StatusReason, statusReasonOf } from './status.ts'
-import { isQuiet, isStuck } from './stuck.ts'
+import { type EndedRun, endedRuns, isTargeted, liveRuns, type Task } from '../task/task.ts'
+import type { TaskType } from '../types/task-type.ts'
+import { awaitedWorkers } from '../worker/own-retries.ts'
+import { versionSuffices, type Worker } from '../worker/worker.ts'
+import { isQuiet, isStuck, type Served, type StatusReason, statusReasonOf } from './status.ts'
 
 type WhyReason = (typeof WHY_REASONS)[number]
 /** The reasons of tasks that have a head. `canvas` and `skipped` are about members of a canvas that are not published. */
 export type TaskReason = Exclude<WhyReason, 'canvas' | 'skipped'>
 
 /** What decides the reason of a task that is ready although no `statusReason` holds. */
-export type ReadyFacts = {
+type ReadyFacts = {
   /** About how many messages wait in its queue. One of them may be its own. */
   readonly messages: number
   /** How many tasks come before it in its place. */
   readonly before: number
   /** Whether it is claimed over HTTP, has been quiet, and other tasks of its type run. Then it waits for one of their workers. */
   readonly isTypeAtWork: boolean
-  /** The time since which all that a run needs exists. See `WaitFacts` in `status/stuck.ts`. */
+  /** The time since which all that a run needs exists. See `WaitFacts`. */
   readonly since: number
 }
 
@@ -70,13 +72,9 @@ export function standsBehind({ messages, before }: Pick<ReadyFacts, 'messages' |
 }
 
 /** The newest ended run of the present piece; undefined before its first run has ended. */
-export function lastRunOf(task: Task) {
-  return endedRuns(task)
-    .filter(run => !run.past)
-    .reduce<ReturnType<typeof endedRuns>[number] | undefined>(
-      (last, run) => (last && last.fence > run.fence ? last : run),
-      undefined,
-    )
+export function lastRunOf(task: Task): EndedRun | undefined {
+  const runs = endedRuns(task).filter(run => !run.past)
+  return runs.sort((a, b) => a.fence - b.fence).at(-1)
 }
 
 function refined(reason: StatusReason, task: Task, served: Served, isOwnTypePaused: boolean): TaskReason {
@@ -108,4 +106,41 @@ function whyNoWorker(task: Task, { liveWorkers }: Served): TaskReason {
 function endedReason({ state, flow }: Task): TaskReason {
   const isHalted = Object.values(flow?.steps ?? {}).some(step => step.state === 'undo-failed')
   return state === 'failed' && isHalted ? 'undo-failed' : (state as 'succeeded' | 'failed' | 'cancelled')
+}
+
+/**
+ * What is known of a task, beside the reason why it waits, runs or has ended. The use case reads the optional parts only for reasons
+ * that need them.
+ */
+export type WhyFacts = {
+  readonly task: Task
+  readonly now: number
+  /** The task's type, and the type of a flow's present step. */
+  readonly types: ReadonlyMap<string, TaskType>
+  readonly liveWorkers: readonly Worker[]
+  readonly permits?: HeldPermits
+  /** The name of the limit that holds it back. */
+  readonly limit?: string
+  /** The next start that the rate limit allows. */
+  readonly nextStartAt?: number
+  /** About how many messages wait in the queue of its type. */
+  readonly messages?: number
+  /** The due time of the open task of its type that was due first. */
+  readonly oldestDueAt?: number
+  /** How many tasks come before it in the order of claims, counted up to 100. */
+  readonly before?: number
+  /** The record of its last run without success, with its whole error and its log. */
+  readonly lastRun?: EndedRun
+  /** The note that the message for which it waits was given up. */
+  readonly lostMessage?: LostMessage
+}
+
+/** What is known of a member of a canvas that is not published. The counts are of the canvas's other members. */
+export type MemberFacts = {
+  readonly id: string
+  readonly canvasId: string
+  readonly members: number
+  /** How many members have ended; undefined when the canvas has too many to count them for one answer. */
+  readonly ended?: number
+  readonly state: 'pending' | 'skipped' | 'cancelled' | 'about-to-start'
 }

@@ -1,5 +1,4 @@
-import type { TaskError } from '../task/error.ts'
-import { errorOfThrown } from './task-error.ts'
+import { errorOfThrown, type TaskError } from './task-error.ts'
 
 /** The replacement for hidden values. */
 const REDACTED = '[redacted]'

@@ -1,6 +1,6 @@
 import { BODY_GRACE_MS, INLINE_BODY_BYTES_MAX } from '../bounds.ts'
-import { hash32 } from '../values/hash.ts'
 import { type Json, jsonBytes, sortedJson } from '../values/json.ts'
+import { hash32 } from '../values/text.ts'
 
 /**
  * An input or a result. A small body is in the head. A large body is an item of its own with the sort key `ref`, kept until

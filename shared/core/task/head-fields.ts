@@ -1,5 +1,6 @@
 import type { Options } from '../options/options.ts'
-import type { TaskError } from './error.ts'
+import type { TaskError } from '../task-error/task-error.ts'
+import type { Body } from './body.ts'
 
 /** The stored state of a head. The status that callers see is derived from it and from the time (see `status/status.ts`). */
 export type HeadState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
@@ -54,7 +55,7 @@ export type HeadFields = {
   readonly dueAt: number
   /** The options. The head of a flow holds those of its present step. */
   readonly options: Options
-  /** The number of changes that people asked for; 0 when left out. See `change/edits.ts`. */
+  /** The number of changes that people asked for; 0 when left out. See `Edited` in `change/change.ts`. */
   readonly edits?: number
   /** The last changes that callers asked for over the HTTP API. */
   readonly operations?: readonly OperationRecord[]
@@ -68,4 +69,125 @@ export type HeadFields = {
   /** The number of the head's partition in the indexes of its type. */
   readonly shard: number
   readonly view?: View
+}
+
+/** The type under which canvases are indexed. No task type can have this name. */
+export const CANVAS_TYPE = 'canvas'
+
+/** The fields that only the head of a canvas has. */
+export type CanvasState = {
+  /** The canvas's layout (see `canvas/layout.ts`), as JSON. */
+  readonly tree: Body
+  /** The number of its tasks. */
+  readonly leaves: number
+  /** How many of its tasks are published at a time. */
+  readonly sendConcurrency?: number
+  /** Whether the leaves that need not wait for others have been published. */
+  readonly started: boolean
+}
+
+/**
+ * The head of a canvas: the fields that all kinds of heads share, and those of canvases alone. The tombstone of a removed canvas
+ * keeps no tree.
+ */
+export type Canvas = PresentCanvas | RemovedCanvas
+
+export type PresentCanvas = HeadFields & {
+  readonly kind: 'canvas'
+  readonly state: Exclude<HeadState, 'removed'>
+  /** The W3C trace context of the canvas's publish. */
+  readonly traceparent?: string
+  /** Set while the canvas is cancelled and its members are not all cancelled. */
+  readonly owes?: true
+  readonly canvas: CanvasState
+}
+
+type RemovedCanvas = HeadFields & {
+  readonly kind: 'canvas'
+  readonly state: 'removed'
+  readonly traceparent?: never
+  readonly owes?: never
+  readonly canvas?: never
+}
+
+/** How a member, or a part of a canvas, has ended. */
+export type End = 'succeeded' | 'failed'
+
+/** The canvas that a task belongs to, and its number among the canvas's leaves. */
+export type Member = {
+  /** The key of the canvas. */
+  readonly canvasId: string
+  /** The birth of the canvas. */
+  readonly born: string
+  readonly leaf: number
+  /** The task's first end, once the task has been started over. The canvas counts only the first end. */
+  readonly first?: 'succeeded' | 'failed'
+}
+
+type MayBeMember = Pick<HeadFields, 'state'> & { readonly member?: Member }
+
+/** The end by which a task counts in its canvas: its first end, also after a restart. Undefined before the first end. */
+export function memberEnd({ member, state }: MayBeMember): { member: Member; end: End } | undefined {
+  if (!member) return undefined
+  if (member.first) return { member, end: member.first }
+  if (state === 'open') return undefined
+  return { member, end: state === 'succeeded' ? 'succeeded' : 'failed' }
+}
+
+/** The member with its first end recorded. A member that is removed or started over while it waits counts as failed. */
+export function afterFirstEnd(member: Member, { state }: MayBeMember): Member {
+  return { ...member, first: member.first ?? (state === 'succeeded' ? 'succeeded' : 'failed') }
+}
+
+/** The type under which schedules are indexed. No task type can have this name. */
+export const SCHEDULE_TYPE = 'schedule'
+
+/** The rule for the times of a schedule's ticks. Intervals of `everyMs` count from the schedule's creation. */
+export type Timing =
+  | { readonly kind: 'cron'; readonly cron: string; readonly timezone: string }
+  | { readonly kind: 'every'; readonly everyMs: number }
+  | { readonly kind: 'at'; readonly at: number }
+
+/** Which of several due ticks publish a task. `skip`: the latest, unless it is missed. `catchUp`: the latest few, missed or not. */
+export type Missed = 'skip' | { readonly catchUp: number }
+
+/** The fields of a schedule's definition and of its progress. */
+export type ScheduleState = {
+  readonly timing: Timing
+  readonly missed: Missed
+  /** With `skip`, a tick that is late by more than this is missed. */
+  readonly graceMs: number
+  /** The type of the task that each tick publishes. */
+  readonly taskType: string
+  readonly paused: boolean
+  /** The last tick that published a task, or the time at which a caller last triggered the schedule. */
+  readonly lastRunAt?: number
+  /** The pauses that due ticks may have fallen into, earliest first. The last one has no end while the schedule is paused. */
+  readonly pauses?: readonly Pause[]
+}
+
+/** The time from a pause to its resumption. */
+export type Pause = { readonly from: number; readonly to?: number }
+
+/**
+ * The head of a schedule: the fields that all kinds of heads share, and those of schedules alone. Its `dueAt` is the next tick. Its
+ * `error` says why the last tick could publish no task. The tombstone of a removed schedule keeps no definition.
+ */
+export type Schedule = PresentSchedule | RemovedSchedule
+
+export type PresentSchedule = HeadFields & {
+  readonly kind: 'schedule'
+  readonly state: Exclude<HeadState, 'removed'>
+  readonly schedule: ScheduleState
+  /** The body of the task that each tick publishes. */
+  readonly input: Body
+  readonly place?: Place
+}
+
+type RemovedSchedule = HeadFields & {
+  readonly kind: 'schedule'
+  readonly state: 'removed'
+  readonly schedule?: never
+  readonly input?: never
+  readonly place?: never
 }

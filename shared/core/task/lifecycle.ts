@@ -1,6 +1,6 @@
 import type { STATUSES } from '../states.ts'
 import type { Operation } from './head-fields.ts'
-import type { RunState } from './runs.ts'
+import type { RunState } from './task.ts'
 
 /** The status of a task. Only a flow that undoes its steps is `compensating`. */
 export type Status = (typeof STATUSES)[number]
@@ -26,10 +26,7 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
     { from: ['ready', 'running'], to: ['running'] },
     { from: ['compensating'], to: ['compensating'] },
   ],
-  beat: [
-    { from: ['running'], to: ['running'] },
-    { from: ['compensating'], to: ['compensating'] },
-  ],
+  beat: unchanged('running', 'compensating'),
   succeed: [
     { from: ['running'], to: [...OPEN, 'succeeded'] },
     { from: ['compensating'], to: ['compensating', 'failed', 'cancelled'] },
@@ -53,22 +50,9 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
     { from: ['compensating'], to: ['failed'] },
   ],
   // From `delayed`: a task for several workers leaves the place of running tasks while it waits for a retry.
-  surface: [
-    { from: ['delayed'], to: ['delayed'] },
-    { from: ['ready'], to: ['ready'] },
-    { from: ['running'], to: ['running'] },
-    { from: ['compensating'], to: ['compensating'] },
-  ],
-  throttle: [
-    { from: ['ready'], to: ['ready'] },
-    { from: ['running'], to: ['running'] },
-    { from: ['compensating'], to: ['compensating'] },
-  ],
-  block: [
-    { from: ['ready'], to: ['ready'] },
-    { from: ['running'], to: ['running'] },
-    { from: ['compensating'], to: ['compensating'] },
-  ],
+  surface: unchanged(...OPEN, 'compensating'),
+  throttle: unchanged('ready', 'running', 'compensating'),
+  block: unchanged('ready', 'running', 'compensating'),
   patch: [
     { from: WAITING, to: [...WAITING, 'succeeded', 'failed'] },
     { from: ['running'], to: [...OPEN, 'succeeded', 'failed'] },
@@ -83,8 +67,13 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
   restart: [{ from: [...WAITING, ...FINAL], to: WAITING }],
   resume: [{ from: ['failed'], to: ['ready', 'compensating', 'succeeded', 'failed', 'cancelled'] }],
   tick: [{ from: ['ready'], to: ['delayed', 'succeeded'] }],
-  settle: FINAL.map(status => ({ from: [status], to: [status] })),
-  owe: (['succeeded', 'failed'] as const).map(status => ({ from: [status], to: [status] })),
+  settle: unchanged(...FINAL),
+  owe: unchanged('succeeded', 'failed'),
+}
+
+/** The moves of an operation that leaves each of these statuses as it is. */
+function unchanged(...statuses: readonly Status[]): Move[] {
+  return statuses.map(status => ({ from: [status], to: [status] }))
 }
 
 /** The states of an ended run, and the operations that lead to each. An ended run never changes its state. */

@@ -1,10 +1,11 @@
 import type { Ordering, TypeKind } from '../states.ts'
-import { hash32 } from '../values/hash.ts'
+import { hash32 } from '../values/text.ts'
+import { type Body, contentDigest } from './body.ts'
 import type { StepAction } from './flow-state.ts'
-import type { Task } from './task.ts'
+import { type EndedRun, liveRuns, successes, type Task } from './task.ts'
 
 /** The type of a task's present piece, and what follows from it: the queue, the ready place and the order of the task. */
-export type Work = {
+type Work = {
   readonly type: string
   readonly kind: TypeKind
   readonly ordering: Ordering
@@ -44,11 +45,8 @@ export function pieceOf({ flow, stage }: Task): string | undefined {
 
 /** The time since which a worker could take the present piece: the due time, or the end of the step before it. */
 export function openSince({ dueAt, flow }: Task): number {
-  const ends = Object.values(flow?.steps ?? {}).flatMap(step => [
-    step.do.endedAt ?? 0,
-    step.undo?.endedAt ?? 0,
-  ])
-  return Math.max(dueAt, ...ends)
+  const actions = Object.values(flow?.steps ?? {}).flatMap(step => [step.do, step.undo])
+  return Math.max(dueAt, ...actions.map(action => action?.endedAt ?? 0))
 }
 
 /** Whether both heads are at the same piece of the same birth. */
@@ -65,4 +63,73 @@ export function idempotencyKey(task: Task): string {
   const round = task.flow?.round
   if (piece === undefined) return whole
   return round === undefined ? `${whole}/${piece}` : `${whole}/${piece}/${round}`
+}
+
+export type Attempts = {
+  /** Succeeded, failed, lost and live runs. Released and cancelled runs do not count. */
+  readonly used: number
+  /** Runs that the budget still allows. Once the task has ended, these are runs that it did not need. */
+  readonly left: number
+}
+
+/**
+ * The runs that the present piece has used, and the runs that are left to it. With `maxRetries` 3 a plain task has four. The record
+ * of a flow's last step keeps the number of its runs, because the head drops the success that ended the flow.
+ */
+export function attempts(task: Task): Attempts {
+  const used = endedPiece(task) ?? task.failures + successes(task).length + liveRuns(task).length
+  return { used, left: Math.max(0, mostRuns(task) - used) }
+}
+
+function endedPiece({ flow, state }: Task): number | undefined {
+  return state === 'open' ? undefined : flow?.steps[flow.presentStep]?.[flow.direction]?.attempts
+}
+
+function mostRuns({ options: { concurrency, retry, workerIds } }: Task): number {
+  if (retry.scope === 'task') return concurrency + retry.maxRetries
+  return Math.max(concurrency, workerIds.length) * (retry.maxRetries + 1)
+}
+
+/** Failed and lost runs of one worker. A worker may be called `constructor`, so the lookup takes own members only. */
+export function failuresOf(task: Task, workerId: string): number {
+  return Object.hasOwn(task.failuresBy, workerId) ? (task.failuresBy[workerId] ?? 0) : 0
+}
+
+/** The last success of the present piece. Its result is the task's result, unless the task is a flow. */
+export function lastSuccess(task: Task): EndedRun | undefined {
+  return successes(task)
+    .sort((a, b) => a.endedAt - b.endedAt || a.fence - b.fence)
+    .at(-1)
+}
+
+/** Whether the result of the task is the result of this run. */
+export function hasResultOf(task: Task, fence: number): boolean {
+  const { flow, state } = task
+  if (!flow) return lastSuccess(task)?.fence === fence
+  return state === 'succeeded' && flow.steps[flow.definition.steps.length - 1]?.do.fence === fence
+}
+
+/** The result of the task: the result of its last success, or for a flow that of its last step. */
+export function resultOf(task: Task): Body | undefined {
+  const { flow } = task
+  if (!flow) return lastSuccess(task)?.result
+  return task.state === 'succeeded' ? flow.steps[flow.definition.steps.length - 1]?.result : undefined
+}
+
+/** The digest of a success whose record keeps no result, because its stage is over or because it undid a step. */
+export function pastDigest({ result, reportDigest }: EndedRun): string | undefined {
+  return joinedDigest(digestOfResult(result), reportDigest)
+}
+
+/** One digest of a result's digest and a report's digest; undefined when both are undefined. */
+export function joinedDigest(result: string | undefined, report: string | undefined): string | undefined {
+  return result === undefined && report === undefined
+    ? undefined
+    : contentDigest([result ?? null, report ?? null])
+}
+
+/** The digest of a result. The `ref` of a result that is kept apart ends in this digest. */
+export function digestOfResult(result: Body | undefined): string | undefined {
+  if (!result) return undefined
+  return 'ref' in result ? result.ref.split('#').at(-1) : contentDigest(result.inline)
 }

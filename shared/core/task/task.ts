@@ -28,7 +28,7 @@
  * - permit    the right to run under a concurrency limit; its holder is recorded until it gives the permit back
  * - admit     end the wait of a task for a permit
  * - tenant    all tasks of a type with one fairness key
- * - turn      the position of a tenant's task among the tasks of all tenants; see `fair/fair.ts`
+ * - turn      the position of a tenant's task among the tasks of all tenants; see `place/claim-order.ts`
  * - line      the tasks whose turns are compared: one type, and one priority where the type is ordered by priority
  *
  * What publishes tasks
@@ -41,14 +41,12 @@
  */
 
 import type { FieldProblem } from '../errors.ts'
-import type { Ordering, TypeKind } from '../states.ts'
+import type { ENDED_RUN_STATES, Ordering, TypeKind } from '../states.ts'
+import { shortError, type TaskError } from '../task-error/task-error.ts'
+import type { Json } from '../values/json.ts'
 import type { Body } from './body.ts'
-import type { Member } from './canvas-state.ts'
 import type { FlowState } from './flow-state.ts'
-import type { HeadFields, Place } from './head-fields.ts'
-import type { Previous } from './previous.ts'
-import type { EndedRun, LiveRun } from './runs.ts'
-import type { Wait } from './wait.ts'
+import type { HeadFields, Member, Place } from './head-fields.ts'
 
 /** The callbacks that a task's end publishes. The numbers tell whether an end owes any callback, without reading the body. */
 export type Callbacks = { readonly body: Body; readonly onSuccess: number; readonly onError: number }
@@ -159,10 +157,121 @@ export function endedRuns(task: Task): EndedRun[] {
 
 /** The successes of the present piece. */
 export function successes(task: Task): EndedRun[] {
-  return endedRuns(task).filter(run => run.state === 'succeeded' && !run.past)
+  return endedRuns(task).filter(isSuccess)
+}
+
+/** Whether the run is a success that still counts. A success of a piece that is over no longer counts. */
+export function isSuccess({ state, past }: EndedRun): boolean {
+  return state === 'succeeded' && !past
 }
 
 /** How many more workers may take the task now: those of `concurrency` without a success or a live run. */
 export function workersWanted(task: Task): number {
   return task.options.concurrency - successes(task).length - liveRuns(task).length
+}
+
+export type LiveRun = {
+  readonly fence: number
+  readonly workerId: string
+  readonly startedAt: number
+  readonly leaseUntil: number
+  /** The length of the lease at the run's claim. Set where the task's option has changed since. */
+  readonly leaseMs?: number
+  /** The time at which the run times out, by the options at its claim. Changed options apply at the next claim. */
+  readonly timeoutAt?: number
+  readonly progress?: Json
+  /** The permits that the run holds under concurrency limits. */
+  readonly permits?: readonly Permit[]
+}
+
+export type EndedRunState = (typeof ENDED_RUN_STATES)[number]
+export type RunState = 'running' | EndedRunState
+
+/** The cause of a run's end without a report of its worker: `workerIds` excluded the worker, or a timeout or deadline passed. */
+export type EndCause = 'excluded' | 'timed-out'
+
+export type EndedRun = {
+  readonly fence: number
+  readonly workerId: string
+  readonly state: EndedRunState
+  readonly startedAt: number
+  readonly endedAt: number
+  readonly result?: Body
+  readonly error?: TaskError
+  readonly cause?: EndCause
+  readonly progress?: Json
+  /** The newest log lines of a failed run's handler. Only the run's own record keeps them, never a head. */
+  readonly log?: string
+  /** The piece of the run, where a task has several: the stage, or a step as `reserve` or `undo reserve`. */
+  readonly piece?: string
+  /** Set on a success of a piece that is over. Such a success no longer counts. */
+  readonly past?: true
+  /** A digest of its worker's report beyond the state, the result and the short error. See `run/report.ts`. */
+  readonly reportDigest?: string
+}
+
+/** An ended run as heads keep it: with a shortened error and without its log. */
+export function runInHead({ log: _log, ...run }: EndedRun): EndedRun {
+  return run.error ? { ...run, error: shortError(run.error) } : run
+}
+
+/** A start that is reserved under a rate limit. */
+export type Slot = {
+  /** The start may not begin before this time. */
+  readonly at: number
+  /** The limit under which the slot was reserved, such as `50/1000`. The slot is void under a changed limit. */
+  readonly rateText: string
+}
+
+/**
+ * What a due task waits for while it is in the line of a limit: a slot under a rate limit, or a permit under a concurrency limit.
+ * `limit` is the limit's name. The task holds no booking. The next change of the task ends the wait, unless it begins a wait itself or
+ * is a heartbeat.
+ */
+export type Wait = { readonly kind: 'slot' | 'permit'; readonly limit: string }
+
+/** The right to run under a concurrency limit. Each run has a `holder` of its own. */
+export type Permit = { readonly limit: string; readonly holder: string }
+
+/** The type of a limit's name; types have no `=`. */
+export function typeOfLimit(name: string): string {
+  return name.split('=', 1)[0] ?? name
+}
+
+/**
+ * The way in which an array input takes the value that is handed on. `append` adds the value as one more argument, `spread` adds
+ * each of its members, and `prepend` puts an error's message in front.
+ */
+export type HandOn = 'append' | 'spread' | 'prepend'
+
+/**
+ * The value that an earlier task handed on: a body of this task, a result that the earlier task keeps apart, or the value of a part
+ * of a canvas. A reader assembles the value of a part from the members' results.
+ */
+export type Previous = { readonly handOn: HandOn } & (
+  | { readonly kind: 'body'; readonly body: Body }
+  | { readonly kind: 'result'; readonly taskId: string; readonly ref: string; readonly bytes: number }
+  | { readonly kind: 'node'; readonly canvasId: string; readonly born: string; readonly node: number }
+)
+
+/**
+ * The input that a worker gets, with the value that was handed on. An array input takes the value of a chain as one more argument,
+ * the value of a chord as several, and the message of an error in front. Any other input stays unchanged.
+ */
+export function effectiveInput(input: Json | undefined, previous: Json, handOn: HandOn): Json | undefined {
+  if (!Array.isArray(input)) return input
+  switch (handOn) {
+    case 'append':
+      return [...input, previous]
+    case 'spread':
+      return [...input, ...(Array.isArray(previous) ? previous : [previous])]
+    case 'prepend':
+      return [messageOf(previous), ...input]
+  }
+}
+
+/** The message of a handed-on `{error, taskId}`. */
+function messageOf(previous: Json): Json {
+  const { error } = Object(previous) as { error?: { message?: Json } }
+  return error?.message ?? null
 }

@@ -1,15 +1,15 @@
 /**
  * A task type is what all tasks of one name have in common: the kind of its handler, its default options, its order and its limits.
- * `type-job.ts` has the jobs by which a change of a type reaches the tasks that wait.
+ * A change of a type reaches the tasks that wait by jobs.
  */
 
 import { DEFAULT_SHARDS } from '../bounds.ts'
 import type { PartialOptions, Retry } from '../options/options.ts'
 import type { Ordering, TypeKind } from '../states.ts'
-import type { OperationRecord } from '../task/head-fields.ts'
-import { hash32 } from '../values/hash.ts'
+import { CANVAS_TYPE, type OperationRecord, SCHEDULE_TYPE, type View } from '../task/head-fields.ts'
+import type { Status } from '../task/lifecycle.ts'
 import type { Json } from '../values/json.ts'
-import type { PurgeJob } from './type-job.ts'
+import { hash32 } from '../values/text.ts'
 
 /** How a `webhook` type calls its receiver. */
 export type WebhookSettings = {
@@ -109,7 +109,7 @@ export type TaskType = {
   readonly purges?: readonly PurgeJob[]
   /** Jobs by which a changed configuration must still reach waiting tasks. A process that finds a job here starts it. */
   readonly unapplied?: readonly Unapplied[]
-  /** The number of changes that people asked for; 0 when left out. See `change/edits.ts`. */
+  /** The number of changes that people asked for; 0 when left out. See `Edited` in `change/change.ts`. */
   readonly edits?: number
   /** The last changes over the HTTP API. */
   readonly operations?: readonly OperationRecord[]
@@ -170,4 +170,72 @@ export function shardNumbers({ configuration }: Pick<TaskType, 'configuration'>)
 /** The partition of a new task of the type. */
 export function shardOf(id: string, configuration: TypeConfiguration): number {
   return hash32(id) % shardsOf(configuration)
+}
+
+/** SQS allows 80 of [A-Za-z0-9_-] in a queue's name. Source: SQS quotas. */
+const QUEUE_NAME_CHARACTERS_MAX = 80
+const HASH_LENGTH = 8
+
+/**
+ * The name of the queue that serves a task type. It follows from the system's name and the type alone, so no function needs a table
+ * of queue URLs, which would not fit into 4 KB of environment variables. The name ends in a hash of the type when the type has a
+ * dot, is too long, or could be mistaken for such a hashed name.
+ */
+export function queueNameOf(system: string, type: string): string {
+  const plain = `${system}-q-${type}`
+  const looksHashed = /-[0-9a-f]{8}$/.test(type)
+  if (!type.includes('.') && !looksHashed && plain.length <= QUEUE_NAME_CHARACTERS_MAX) return plain
+  const digest = hash32(type).toString(16).padStart(HASH_LENGTH, '0')
+  return `${plain.replaceAll('.', '_').slice(0, QUEUE_NAME_CHARACTERS_MAX - HASH_LENGTH - 1)}-${digest}`
+}
+
+/** Names that no task type may have: what each name stands for, and how to publish or set that. */
+const RESERVED: Readonly<Record<string, string>> = {
+  [CANVAS_TYPE]: 'stands for canvases, which are published with POST /v1/canvases',
+  [SCHEDULE_TYPE]: 'stands for schedules, which are set with PUT /v1/schedules/{name}',
+}
+
+/** The purpose for which the name is reserved; undefined when a task type may have it. */
+export function reservedFor(type: string): string | undefined {
+  return Object.hasOwn(RESERVED, type) ? RESERVED[type] : undefined
+}
+
+/**
+ * A job that the jobs function does on the tasks of a type one after the other, in the background.
+ *
+ * - `resume`   dispatches waiting tasks again, because their dispatches were dropped while the type was paused
+ * - `relimit`  looks at the lines in which tasks wait, since the limits have changed
+ * - `reorder`  gives open tasks the present kind and order of their type, and of the types of their steps
+ * - `purge`    removes tasks in some statuses
+ */
+export type TypeJob =
+  | { readonly kind: 'resume' }
+  | { readonly kind: 'relimit' }
+  | { readonly kind: 'reorder' }
+  | PurgeJob
+
+/**
+ * A message that makes the jobs function go on with a job on the tasks in one partition of their type's view, from `after` on.
+ * `delaySeconds` is a whole number from 0 to 900.
+ */
+export type JobLook = {
+  readonly type: string
+  readonly job: TypeJob
+  readonly bucket: View['bucket']
+  readonly shard: number
+  readonly after?: { readonly id: string; readonly sort: number | string }
+  readonly delaySeconds: number
+}
+
+export type PurgeJob = {
+  readonly kind: 'purge'
+  readonly statuses: readonly Status[]
+  /** The purge covers ended tasks that ended before this time, and open tasks that were published before it. */
+  readonly before: number
+  /** The time at which a caller asked for the purge. */
+  readonly askedAt: number
+  /** Set on the second pass. A purge goes through all tasks twice, because an index may show a task late. */
+  readonly isSecond?: true
+  /** Set once this pass has left a task in place, because an open canvas needs it. */
+  readonly hasSpared?: true
 }

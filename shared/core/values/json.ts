@@ -57,11 +57,11 @@ function isPlain(value: object): boolean {
 /** The value as JSON text in which the order of an object's members makes no difference. */
 export function sortedJson(value: Json): string {
   return JSON.stringify(value, (_name, member: Json) =>
-    isObject(member) ? Object.fromEntries(Object.entries(member).sort(byName)) : member,
+    isJsonObject(member) ? Object.fromEntries(Object.entries(member).sort(byName)) : member,
   )
 }
 
-function isObject(value: Json): value is { readonly [name: string]: Json } {
+export function isJsonObject(value: Json | undefined): value is { readonly [name: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
@@ -96,4 +96,14 @@ const encoder = new TextEncoder()
 /** Bytes of the text in UTF-8. */
 export function textBytes(text: string): number {
   return encoder.encode(text).length
+}
+
+/** `T`, with the members that may be undefined as optional members. */
+type Defined<T> = {
+  [K in keyof T as undefined extends T[K] ? never : K]: T[K]
+} & { [K in keyof T as undefined extends T[K] ? K : never]?: Exclude<T[K], undefined> }
+
+/** The object without its undefined members. DynamoDB cannot store them, and the compiler allows none in optional members. */
+export function defined<T extends object>(value: T): Defined<T> {
+  return Object.fromEntries(Object.entries(value).filter(([, member]) => member !== undefined)) as Defined<T>
 }

@@ -17,7 +17,7 @@
  *   of that minute. It fires two minutes early, because EventBridge fires up to a minute late. The waker then dispatches all tasks
  *   in the place with the delay that is left. So a million tasks of one minute cost one schedule.
  * - A look at a live run is sent for the end of its lease. Each look sends the next one as long as heartbeats extend the lease.
- *   `core/wake/look-chain.ts` keeps the number of these looks small.
+ *   `lookRecord` in `core/wake/look.ts` keeps the number of these looks small.
  *
  * The actors: the planner (`runtime/plan`) sends what the plan says; the waker (`runtime/wake`) answers a look with the
  * transition `look` (`core/wake/look.ts`), or sends the next look; the sweeper (`runtime/sweep`) plans again.
@@ -39,8 +39,7 @@ import { planOfSchedule } from '../schedule/schedule.ts'
 import type { Head } from '../task/head.ts'
 import { isTakenInOrder, workOf } from '../task/piece.ts'
 import { isTargeted, liveRuns, type Task, workersWanted } from '../task/task.ts'
-import { nextOwnRetryAt, waitsForOwnRetry } from '../worker/own-retries.ts'
-import { awaitedWorkers } from '../worker/targeted.ts'
+import { awaitedWorkers, nextOwnRetryAt, waitsForOwnRetry } from '../worker/own-retries.ts'
 import { timesOutAt } from './look.ts'
 
 /**

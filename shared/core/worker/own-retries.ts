@@ -12,8 +12,9 @@
  */
 
 import type { Options } from '../options/options.ts'
-import { type Task, workersWanted } from '../task/task.ts'
-import { awaitedWorkers, hasBudget } from './targeted.ts'
+import { failuresOf } from '../task/piece.ts'
+import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
+import { membersWhere } from '../values/records.ts'
 import { isInvocation } from './worker.ts'
 
 /** The draft of a task whose failed worker may try again at `at`. The failure is counted already. */
@@ -23,8 +24,8 @@ export function withRetryAt(draft: Task, workerId: string, at: number): Task {
   }
   if (!hasBudget(draft, workerId)) return draft
   // A head has room for only so many workers, and `failuresBy` is bounded already.
-  const counted = Object.entries(draft.retryAtBy).filter(([id]) => Object.hasOwn(draft.failuresBy, id))
-  return { ...draft, retryAtBy: Object.fromEntries([...counted, [workerId, at]]) }
+  const counted = membersWhere(draft.retryAtBy, (_, id) => Object.hasOwn(draft.failuresBy, id))
+  return { ...draft, retryAtBy: { ...counted, [workerId]: at } }
 }
 
 /** Whether a failure delays its worker alone: several workers may take the task, and each has its own retries. */
@@ -51,12 +52,27 @@ export function nextOwnRetryAt(task: Task): number | undefined {
 
 /** The draft with the times that lie ahead, and with the due time that follows from them. */
 export function withOwnRetriesJudged(draft: Task, now: number): Task {
-  const times = Object.entries(draft.retryAtBy)
-  if (times.length === 0) return draft
-  const task = { ...draft, retryAtBy: Object.fromEntries(times.filter(([, at]) => at > now)) }
+  if (Object.keys(draft.retryAtBy).length === 0) return draft
+  const task = { ...draft, retryAtBy: membersWhere(draft.retryAtBy, at => at > now) }
   const awaited = awaitedWorkers(task).map(id => ownRetryAt(task, id))
   const first = awaited.length > 0 ? Math.min(...awaited) : 0
   // The due time of an earlier retry no longer holds when another worker may claim before it.
   const dueAt = task.retrying ? Math.min(task.dueAt, now) : task.dueAt
   return { ...task, dueAt: Math.max(dueAt, first), retrying: first > dueAt }
+}
+
+/** The listed workers that may still take the task, whether it is due or not. None when the task wants no more workers now. */
+export function awaitedWorkers(task: Task): readonly string[] {
+  if (task.state !== 'open' || workersWanted(task) <= 0) return []
+  const took = new Set([...liveRuns(task), ...successes(task)].map(run => run.workerId))
+  return task.options.workerIds.filter(id => !took.has(id) && hasBudget(task, id))
+}
+
+/**
+ * Whether the retry budget allows the worker another run. With scope `worker` each worker has a budget of its own. With scope
+ * `task` the answer is always yes, because the task ends when its budget is spent.
+ */
+export function hasBudget(task: Task, workerId: string): boolean {
+  const { retry } = task.options
+  return retry.scope === 'task' || failuresOf(task, workerId) <= retry.maxRetries
 }

@@ -1,6 +1,6 @@
 /**
- * Workers as the registry knows them: their ids, versions and signs of life. `targeted.ts` says for which of the workers that
- * a task lists it still waits.
+ * Workers as the registry knows them: their ids, versions and signs of life. `own-retries.ts` says for which of the workers
+ * that a task lists it still waits.
  */
 
 import { WORKER_ID_BYTES_MAX } from '../bounds.ts'

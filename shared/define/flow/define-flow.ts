@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { TypeConfiguration, TypeLimits } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/defined.ts'
+import { defined } from '../../core/values/json.ts'
 import type { Flow } from '../definitions.ts'
 import { distinctTasks } from '../distinct-tasks.ts'
 import { type SignatureOptions, signatureOf } from '../signature.ts'

@@ -4,12 +4,12 @@ import {
   createCancelled,
   noteMembersCancelled,
 } from '../../core/canvas/canvas.ts'
-import { evaluate } from '../../core/canvas/evaluate.ts'
+import { evaluate } from '../../core/canvas/standing.ts'
 import { isItemFault } from '../../core/errors.ts'
 import { cancel } from '../../core/operate/operate.ts'
 import { isGone } from '../../core/publish/publish.ts'
-import type { Canvas } from '../../core/task/canvas-state.ts'
 import { isCanvas } from '../../core/task/head.ts'
+import type { Canvas } from '../../core/task/head-fields.ts'
 import type { Task } from '../../core/task/task.ts'
 import { logFault } from '../kernel/isolate-faults.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'

@@ -1,6 +1,6 @@
-import { CHUNK_LEAVES, chunksOf } from '../../core/canvas/chunks.ts'
+import { CHUNK_LEAVES, chunksOf } from '../../core/canvas/layout.ts'
 import type { Knowledge } from '../../core/canvas/standing.ts'
-import type { End } from '../../core/task/canvas-state.ts'
+import type { End } from '../../core/task/head-fields.ts'
 import type { CanvasEnds } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 import type { LoadedCanvas } from './canvas.ts'

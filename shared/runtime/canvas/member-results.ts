@@ -1,5 +1,5 @@
-import { memberEnd } from '../../core/task/canvas-state.ts'
-import { resultOf } from '../../core/task/result.ts'
+import { memberEnd } from '../../core/task/head-fields.ts'
+import { resultOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { type Json, jsonBytes } from '../../core/values/json.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'

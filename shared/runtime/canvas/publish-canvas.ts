@@ -6,17 +6,23 @@ import {
   DEFAULT_SHARDS,
 } from '../../core/bounds.ts'
 import { createCanvas, noteStarted } from '../../core/canvas/canvas.ts'
-import { evaluate } from '../../core/canvas/evaluate.ts'
 import { storedLayout } from '../../core/canvas/layout.ts'
-import { type Composition, takeApart } from '../../core/canvas/shape.ts'
-import { countMembers, growTree, pathOf, type Tree } from '../../core/canvas/tree.ts'
+import { evaluate } from '../../core/canvas/standing.ts'
+import {
+  type Composition,
+  countMembers,
+  growTree,
+  pathOf,
+  type Tree,
+  takeApart,
+} from '../../core/canvas/tree.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { isGone } from '../../core/publish/publish.ts'
-import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
 import { isCanvas } from '../../core/task/head.ts'
+import { CANVAS_TYPE, type Canvas } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
-import { hash32 } from '../../core/values/hash.ts'
 import { type Json, jsonBytes } from '../../core/values/json.ts'
+import { hash32 } from '../../core/values/text.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { readHead } from '../kernel/read-heads.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'

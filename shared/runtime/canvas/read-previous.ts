@@ -1,5 +1,4 @@
-import { groupAt, nodeValue, valueLeaves } from '../../core/canvas/node-value.ts'
-import { nodeAt, type TreeNode } from '../../core/canvas/tree.ts'
+import { groupAt, nodeAt, nodeValue, type TreeNode, valueLeaves } from '../../core/canvas/tree.ts'
 import type { Task } from '../../core/task/task.ts'
 import { escapedBytes, type Json, jsonBytes } from '../../core/values/json.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'

@@ -1,5 +1,5 @@
 import { isItemFault } from '../../core/errors.ts'
-import type { Canvas } from '../../core/task/canvas-state.ts'
+import type { Canvas } from '../../core/task/head-fields.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'

@@ -1,8 +1,15 @@
 import { CLAIM_PATIENCE_MS } from '../../core/bounds.ts'
-import { fairLineOf, tenantOf, turnAt } from '../../core/place/fair.ts'
+import { fairLineOf, tenantOf, turnAt } from '../../core/place/claim-order.ts'
 import { orderOf } from '../../core/place/place.ts'
-import { type Claimer, type ClaimJudgement, judgeClaim, wouldWrite } from '../../core/run/claim.ts'
-import { EMPTY_ANSWER, isTooLarge, withTask } from '../../core/run/claim-size.ts'
+import {
+  type Claimer,
+  type ClaimJudgement,
+  EMPTY_ANSWER,
+  isTooLarge,
+  judgeClaim,
+  withTask,
+  wouldWrite,
+} from '../../core/run/claim.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { noteFront } from '../fair/front.ts'

@@ -73,8 +73,7 @@ import {
   stillHolds,
 } from '../../core/run/claim.ts'
 import { isSamePiece, openSince } from '../../core/task/piece.ts'
-import type { LiveRun } from '../../core/task/runs.ts'
-import { endedRuns, liveRuns, type Task } from '../../core/task/task.ts'
+import { endedRuns, type LiveRun, liveRuns, type Task } from '../../core/task/task.ts'
 import { isKnownFault, logFault, rememberFault } from '../kernel/isolate-faults.ts'
 import { type Patience, transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,8 +1,7 @@
 import { limitName, limitValue } from '../../core/limits/limits.ts'
 import type { Line } from '../../core/limits/line.ts'
 import { workOf } from '../../core/task/piece.ts'
-import type { Task } from '../../core/task/task.ts'
-import { typeOfLimit } from '../../core/task/wait.ts'
+import { type Task, typeOfLimit } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { NotClaimed } from './claim.ts'
 

@@ -1,7 +1,6 @@
 import { finish } from '../../core/run/finish.ts'
 import type { Outcome } from '../../core/run/run.ts'
-import type { LiveRun } from '../../core/task/runs.ts'
-import type { Task } from '../../core/task/task.ts'
+import type { LiveRun, Task } from '../../core/task/task.ts'
 import { type Patience, transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 

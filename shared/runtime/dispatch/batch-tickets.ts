@@ -1,7 +1,7 @@
 import type { Claimer } from '../../core/run/claim.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import { groupBy } from '../../core/values/group-by.ts'
+import { groupBy } from '../../core/values/records.ts'
 import type { Claimed } from '../claim/claim.ts'
 import {
   type ClaimByTicket,

@@ -1,4 +1,4 @@
-import type { BatonEvent } from '../../core/events/event-types.ts'
+import type { BatonEvent } from '../../core/events/events.ts'
 import type { Events, LateEventQueue, LateEvents, SendFailure } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'
 

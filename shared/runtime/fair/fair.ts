@@ -1,6 +1,6 @@
 import { type Change, isOfTask } from '../../core/change/change.ts'
-import { turnAt } from '../../core/place/fair.ts'
-import { type LineEntry, lineEntry, movedToTurn } from '../../core/place/line-entry.ts'
+import { turnAt } from '../../core/place/claim-order.ts'
+import { type LineEntry, lineEntry, movedToTurn } from '../../core/place/place.ts'
 import { type TaskType, withTenants } from '../../core/types/task-type.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'
 import { processMemory } from '../kernel/timed-cache.ts'

@@ -1,4 +1,4 @@
-import { type FairLine, lineName, presentTurn, turnAt, turnRange } from '../../core/place/fair.ts'
+import { type FairLine, lineName, presentTurn, turnAt, turnRange } from '../../core/place/claim-order.ts'
 import { readyPlace } from '../../core/place/place-names.ts'
 import { shardNumbers } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'

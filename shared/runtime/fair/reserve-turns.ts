@@ -1,6 +1,6 @@
 import { BatonError } from '../../core/errors.ts'
-import { lineName } from '../../core/place/fair.ts'
-import type { LineEntry } from '../../core/place/line-entry.ts'
+import { lineName } from '../../core/place/claim-order.ts'
+import type { LineEntry } from '../../core/place/place.ts'
 import type { TenantTurns } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 import { processMemory } from '../kernel/timed-cache.ts'

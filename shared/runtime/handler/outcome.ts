@@ -1,8 +1,7 @@
 import { BODY_BYTES_MAX, PROGRESS_BYTES_MAX } from '../../core/bounds.ts'
-import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/rules/signal-bounds.ts'
+import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/rules/rules.ts'
 import type { NextStage, Outcome } from '../../core/run/run.ts'
-import type { TaskError } from '../../core/task/error.ts'
-import { errorOfThrown } from '../../core/task-error/task-error.ts'
+import { errorOfThrown, type TaskError } from '../../core/task-error/task-error.ts'
 import { circularAt, JSON_DEPTH_MAX, type Json, jsonBytes, jsonProblem } from '../../core/values/json.ts'
 import { Fatal, Next, Release, RetryLater, signalIn } from '../../signals.ts'
 

@@ -8,11 +8,11 @@
  * `lost-messages.ts` judges.
  */
 
-import { purge } from '../../core/operate/purge.ts'
+import { purge } from '../../core/operate/operate.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
-import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
+import { CANVAS_TYPE } from '../../core/task/head-fields.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
-import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
+import type { JobLook, PurgeJob } from '../../core/types/task-type.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'

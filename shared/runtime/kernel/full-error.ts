@@ -1,6 +1,6 @@
 import { SHOWN_RUNS_MAX } from '../../core/bounds.ts'
-import { isCut, type TaskError } from '../../core/task/error.ts'
 import type { Task } from '../../core/task/task.ts'
+import { isCut, type TaskError } from '../../core/task-error/task-error.ts'
 import type { System } from './system.ts'
 
 /** The whole error of a failed task. The head keeps a shortened copy; the record of the run keeps all of it. */

@@ -13,8 +13,7 @@
  * - `moment.ts`, `in-time.ts`, `timed-cache.ts`, `process-memory.ts`, `side-by-side.ts`: time, caches, concurrent work
  */
 
-import type { Change } from '../../core/change/change.ts'
-import { withOperation } from '../../core/change/operations.ts'
+import { type Change, withOperation } from '../../core/change/change.ts'
 import { BatonError, isOutage } from '../../core/errors.ts'
 import { endOfComplete } from '../../core/run/several-successes.ts'
 import { type Head, isSameKind, isTask, type OfKind } from '../../core/task/head.ts'

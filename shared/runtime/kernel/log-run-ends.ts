@@ -1,8 +1,7 @@
 import { type Change, isOfTask } from '../../core/change/change.ts'
 import { statusOf } from '../../core/status/status.ts'
 import { isSamePiece } from '../../core/task/piece.ts'
-import type { EndedRun, EndedRunState } from '../../core/task/runs.ts'
-import { runId, type Task } from '../../core/task/task.ts'
+import { type EndedRun, type EndedRunState, runId, type Task } from '../../core/task/task.ts'
 import type { Log, LogFields, Metrics } from '../../ports/machine.ts'
 import { logFields } from './traceparent.ts'
 

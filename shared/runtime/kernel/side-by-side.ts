@@ -1,4 +1,4 @@
-import { groupBy } from '../../core/values/group-by.ts'
+import { groupBy } from '../../core/values/records.ts'
 
 /**
  * Does `work` on all items, at most `most` at a time, and returns the results in the items' order. Rejects at the first

@@ -14,9 +14,8 @@ import {
   SpanStatusCode,
   trace,
 } from '@opentelemetry/api'
-import type { TaskError } from '../../core/task/error.ts'
-import type { LiveRun } from '../../core/task/runs.ts'
-import { runId, type Task } from '../../core/task/task.ts'
+import { type LiveRun, runId, type Task } from '../../core/task/task.ts'
+import type { TaskError } from '../../core/task-error/task-error.ts'
 import type { Clock } from '../../ports/machine.ts'
 
 const TRACER = 'baton'

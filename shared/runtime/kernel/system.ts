@@ -1,5 +1,4 @@
-import type { Change } from '../../core/change/change.ts'
-import type { Operator } from '../../core/change/operations.ts'
+import type { Change, Operator } from '../../core/change/change.ts'
 import type { Head } from '../../core/task/head.ts'
 import type { Chance, Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { FarTimers, Messages, Resender } from '../../ports/messages.ts'

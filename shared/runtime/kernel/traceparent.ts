@@ -1,4 +1,4 @@
-import { TRACEPARENT } from '../../core/values/traceparent.ts'
+import { TRACEPARENT } from '../../core/values/text.ts'
 import type { Chance } from '../../ports/machine.ts'
 
 /** The id of the trace in a traceparent. Undefined when there is none. */

@@ -1,7 +1,7 @@
 import type { LimitChange, LimitLook, Line } from '../../core/limits/line.ts'
 import { withIndexEntries } from '../../core/place/place.ts'
 import type { Task } from '../../core/task/task.ts'
-import { groupBy } from '../../core/values/group-by.ts'
+import { groupBy } from '../../core/values/records.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'

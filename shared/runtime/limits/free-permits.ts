@@ -6,7 +6,7 @@ import {
   SHARD_PERMITS_MAX,
   shardOf,
   shardsOf,
-} from '../../core/limits/held-permits.ts'
+} from '../../core/limits/limits.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'
 import { processMemory } from '../kernel/timed-cache.ts'

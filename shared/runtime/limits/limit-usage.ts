@@ -1,5 +1,4 @@
-import { type Holder, shardsOf } from '../../core/limits/held-permits.ts'
-import { fieldValue, limitName } from '../../core/limits/limits.ts'
+import { fieldValue, type Holder, limitName, shardsOf } from '../../core/limits/limits.ts'
 import { nextSlot } from '../../core/limits/slots.ts'
 import type { LimitReason } from '../../core/status/status.ts'
 import type { Task } from '../../core/task/task.ts'

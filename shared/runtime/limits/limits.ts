@@ -60,11 +60,10 @@
  * - `limit-usage.ts`: what of a limit is used, and which limit holds a task back, for readers
  */
 
+import { isInLine } from '../../core/limits/limits.ts'
 import type { Line } from '../../core/limits/line.ts'
-import type { ReservedSlot } from '../../core/limits/start.ts'
-import { isInLine } from '../../core/limits/wait.ts'
-import type { Task } from '../../core/task/task.ts'
-import type { Permit } from '../../core/task/wait.ts'
+import type { ReservedSlot } from '../../core/limits/slots.ts'
+import type { Permit, Task } from '../../core/task/task.ts'
 import type { Patience } from '../kernel/kernel.ts'
 import { type Moment, momentOf, sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'

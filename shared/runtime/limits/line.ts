@@ -1,5 +1,6 @@
 import type { Decision } from '../../core/change/change.ts'
 import { BatonError } from '../../core/errors.ts'
+import { isInLine, joinLine, type WaitRefusal } from '../../core/limits/limits.ts'
 import {
   ADMITTED_AHEAD_MS,
   closedNote,
@@ -9,7 +10,6 @@ import {
   SENT_MS,
   type StoredLineNote,
 } from '../../core/limits/line.ts'
-import { isInLine, joinLine, type WaitRefusal } from '../../core/limits/wait.ts'
 import { isSamePiece, isTakenInOrder, workOf } from '../../core/task/piece.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'
 import type { SendFailure } from '../../ports/messages.ts'

@@ -3,12 +3,11 @@ import {
   holderIn,
   isBeingClaimed,
   mayBeStale,
+  type NamedLimit,
   permitsIn,
-} from '../../core/limits/held-permits.ts'
-import type { NamedLimit } from '../../core/limits/limits.ts'
+} from '../../core/limits/limits.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
-import { liveRuns, type Task } from '../../core/task/task.ts'
-import type { Permit } from '../../core/task/wait.ts'
+import { liveRuns, type Permit, type Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { ChangeHook, System } from '../kernel/system.ts'

@@ -8,7 +8,7 @@ import {
   type StoredSlotLog,
   withoutSlots,
 } from '../../core/limits/slots.ts'
-import type { Slot } from '../../core/task/wait.ts'
+import type { Slot } from '../../core/task/task.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
 import { processMemory } from '../kernel/timed-cache.ts'

@@ -1,5 +1,12 @@
 import { isItemFault } from '../../core/errors.ts'
-import { freePermitsIn, type Holder, mayBeStale, shardsOf } from '../../core/limits/held-permits.ts'
+import {
+  endWait,
+  freePermitsIn,
+  type Holder,
+  isInLine,
+  mayBeStale,
+  shardsOf,
+} from '../../core/limits/limits.ts'
 import {
   ADMITTED_AHEAD_MS,
   type Found,
@@ -19,11 +26,9 @@ import {
   wantedBy,
 } from '../../core/limits/line.ts'
 import { freeSlots } from '../../core/limits/slots.ts'
-import { endWait, isInLine } from '../../core/limits/wait.ts'
 import { limitPlace, readyPlace } from '../../core/place/place-names.ts'
 import { workOf } from '../../core/task/piece.ts'
-import { isTargeted, type Task } from '../../core/task/task.ts'
-import { typeOfLimit } from '../../core/task/wait.ts'
+import { isTargeted, type Task, typeOfLimit } from '../../core/task/task.ts'
 import { orderingOf, servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import { applyChange } from '../kernel/apply-change.ts'
 import { isolateEach } from '../kernel/isolate-faults.ts'

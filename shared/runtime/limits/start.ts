@@ -10,7 +10,7 @@ import {
   startTime,
   usableSlots,
   WORKER_WAIT_MS_MAX,
-} from '../../core/limits/start.ts'
+} from '../../core/limits/slots.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
 import { sleepUntil } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,6 +1,6 @@
 import type { Change } from '../../core/change/change.ts'
 import type { FieldProblem } from '../../core/errors.ts'
-import { restart } from '../../core/operate/restart.ts'
+import { restart } from '../../core/operate/operate.ts'
 import { create, isGone, type Publication } from '../../core/publish/publish.ts'
 import { update } from '../../core/publish/update.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'

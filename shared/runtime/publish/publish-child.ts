@@ -1,8 +1,13 @@
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
-import { unknownTypeProblem } from '../../core/rules/nearest.ts'
-import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/rules/signal-bounds.ts'
+import {
+  delayProblem,
+  priorityProblem,
+  stageProblem,
+  unknownTypeProblem,
+  wholeDelay,
+} from '../../core/rules/rules.ts'
 import type { Task } from '../../core/task/task.ts'
-import { defined } from '../../core/values/defined.ts'
+import { defined } from '../../core/values/json.ts'
 import type { ChildPublication } from '../../define/definitions.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publish } from './publish.ts'

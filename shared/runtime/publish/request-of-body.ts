@@ -1,7 +1,7 @@
 import type { DerivedBody } from '../../api/publish.ts'
-import type { PatchedOptions } from '../../core/options/cleared-options.ts'
 import { OPTION_NAMES, type PartialOptions } from '../../core/options/options.ts'
-import { defined } from '../../core/values/defined.ts'
+import type { PatchedOptions } from '../../core/options/overlaid-options.ts'
+import { defined } from '../../core/values/json.ts'
 import type { PublishRequest } from './resolve-publication.ts'
 
 /**

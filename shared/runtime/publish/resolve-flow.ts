@@ -11,8 +11,7 @@ import {
   shardsOf,
   type TaskType,
 } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/defined.ts'
-import type { Json } from '../../core/values/json.ts'
+import { defined, type Json } from '../../core/values/json.ts'
 import { processMemory } from '../kernel/timed-cache.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 

@@ -9,8 +9,8 @@ import {
 } from '../../core/options/options.ts'
 import { overlaidOptions } from '../../core/options/overlaid-options.ts'
 import type { CallbackBodies, HandedOn, Publication } from '../../core/publish/publish.ts'
-import { flowOptionProblems } from '../../core/rules/flow-options.ts'
-import type { Member } from '../../core/task/canvas-state.ts'
+import { flowOptionProblems } from '../../core/rules/rules.ts'
+import type { Member } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
 import {
   defaultOrdering,
@@ -18,9 +18,8 @@ import {
   type TaskType,
   type TypeConfiguration,
 } from '../../core/types/task-type.ts'
-import { webhookInputProblems } from '../../core/types/webhook-url.ts'
-import { defined } from '../../core/values/defined.ts'
-import type { Json } from '../../core/values/json.ts'
+import { webhookInputProblems } from '../../core/types/webhook.ts'
+import { defined, type Json } from '../../core/values/json.ts'
 import type { System } from '../kernel/system.ts'
 import { newTraceparent } from '../kernel/traceparent.ts'
 import type { TypeReader } from '../types/type-cache.ts'

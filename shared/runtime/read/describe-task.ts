@@ -1,17 +1,21 @@
-import { stepRuns } from '../../core/flow/describe-steps.ts'
+import { stepRuns } from '../../core/flow/flow.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { type Served, type StatusReason, statusOf, statusReasonOf } from '../../core/status/status.ts'
-import { type Attempts, attempts } from '../../core/task/attempts.ts'
 import type { Body } from '../../core/task/body.ts'
-import { shortError, type TaskError } from '../../core/task/error.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
-import { isTakenInOrder, pieceOf, workOf } from '../../core/task/piece.ts'
-import { resultOf } from '../../core/task/result.ts'
-import type { EndedRun, LiveRun, RunState } from '../../core/task/runs.ts'
-import { endedRuns, isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
+import { type Attempts, attempts, isTakenInOrder, pieceOf, resultOf, workOf } from '../../core/task/piece.ts'
+import {
+  type EndedRun,
+  endedRuns,
+  isTargeted,
+  type LiveRun,
+  liveRuns,
+  type RunState,
+  type Task,
+} from '../../core/task/task.ts'
+import { shortError, type TaskError } from '../../core/task-error/task-error.ts'
 import { servingType, type TaskType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/defined.ts'
-import type { Json } from '../../core/values/json.ts'
+import { defined, type Json } from '../../core/values/json.ts'
 import { invocationWorkerId, type Worker } from '../../core/worker/worker.ts'
 import type { HoldingLimit } from '../limits/limit-usage.ts'
 

@@ -3,12 +3,12 @@
  * the indexes; `merge-ranges.ts` merges several partitions into one order. It also says which dispatches are tickets.
  */
 
-import { tenantOf } from '../../core/place/fair.ts'
+import { tenantOf } from '../../core/place/claim-order.ts'
 import { readyPlace } from '../../core/place/place-names.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/defined.ts'
+import { defined } from '../../core/values/json.ts'
 import type { Chance } from '../../ports/machine.ts'
 import { readTasksInOrder } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'

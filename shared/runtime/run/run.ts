@@ -13,7 +13,7 @@
 
 import { isOutage } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
-import type { TaskError } from '../../core/task/error.ts'
+import type { TaskError } from '../../core/task-error/task-error.ts'
 import { deferred } from '../../core/values/deferred.ts'
 import type { TaskDefinition } from '../../define/definitions.ts'
 import type { Clock, Log, Metrics } from '../../ports/machine.ts'

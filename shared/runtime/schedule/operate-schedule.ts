@@ -1,6 +1,5 @@
 import type { ScheduledTask } from '../../api/schedules.ts'
-import type { Decision } from '../../core/change/change.ts'
-import { type Expected, isStale } from '../../core/change/edits.ts'
+import { type Decision, type Expected, isStale } from '../../core/change/change.ts'
 import { BatonError } from '../../core/errors.ts'
 import { remove } from '../../core/operate/operate.ts'
 import { isGone } from '../../core/publish/publish.ts'
@@ -12,7 +11,7 @@ import {
   triggerKey,
 } from '../../core/schedule/schedule.ts'
 import { isSchedule } from '../../core/task/head.ts'
-import type { PresentSchedule, Schedule } from '../../core/task/schedule-state.ts'
+import type { PresentSchedule, Schedule } from '../../core/task/head-fields.ts'
 import type { Task } from '../../core/task/task.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { bodyValue } from '../kernel/living-bodies.ts'

@@ -9,8 +9,7 @@
  */
 
 import type { ScheduledTask } from '../../api/schedules.ts'
-import type { Change } from '../../core/change/change.ts'
-import { type Expected, isStale } from '../../core/change/edits.ts'
+import { type Change, type Expected, isStale } from '../../core/change/change.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import {
@@ -21,7 +20,7 @@ import {
   restartSchedule,
 } from '../../core/schedule/schedule.ts'
 import { isSchedule } from '../../core/task/head.ts'
-import { type Missed, SCHEDULE_TYPE, type Schedule, type Timing } from '../../core/task/schedule-state.ts'
+import { type Missed, SCHEDULE_TYPE, type Schedule, type Timing } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
 import { type Json, sortedJson } from '../../core/values/json.ts'
 import { ticksOfTiming } from '../../cron/cron-ticks.ts'

@@ -1,6 +1,6 @@
 /**
  * The activity of types is counted from the table's stream (`createActivityMeter`) and read by the minute (`readActivity`).
- * `core/statistics/activity.ts` says what counts.
+ * `core/events/activity.ts` says what counts.
  */
 
 import {
@@ -9,7 +9,7 @@ import {
   activityIn,
   beginningOfMinute,
   MINUTE_MS,
-} from '../../core/statistics/activity.ts'
+} from '../../core/events/activity.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { ActivitySystem, System } from '../kernel/system.ts'

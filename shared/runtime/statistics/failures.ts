@@ -1,11 +1,11 @@
 /**
  * Failures are counted from the table's stream (`countFailures`) and read as groups of one type and error (`readFailures`).
- * `core/statistics/failures.ts` says what counts.
+ * `core/events/failures.ts` says what counts.
  */
 
-import { addedUp, type FailureCount, failuresIn, hourOf } from '../../core/statistics/failures.ts'
+import { addedUp, type FailureCount, failuresIn, hourOf } from '../../core/events/failures.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
-import { groupBy } from '../../core/values/group-by.ts'
+import { groupBy } from '../../core/values/records.ts'
 import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { type Batch, countableChanges } from '../stream.ts'

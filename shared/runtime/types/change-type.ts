@@ -1,4 +1,4 @@
-import { type Operator, withRecorded } from '../../core/change/operations.ts'
+import { type Operator, withRecorded } from '../../core/change/change.ts'
 import { BatonError } from '../../core/errors.ts'
 import {
   shardsOf,
@@ -7,7 +7,7 @@ import {
   type Unapplied,
   unappliedBy,
 } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/defined.ts'
+import { defined } from '../../core/values/json.ts'
 import type { TypeStore } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 

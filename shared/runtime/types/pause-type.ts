@@ -1,4 +1,4 @@
-import { type Expected, isStale } from '../../core/change/edits.ts'
+import { type Expected, isStale } from '../../core/change/change.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
 import { changeType } from './change-type.ts'

@@ -1,8 +1,7 @@
 import { BatonError } from '../../core/errors.ts'
-import { rangesOfPurge } from '../../core/operate/purge.ts'
+import { rangesOfPurge } from '../../core/operate/operate.ts'
 import type { View } from '../../core/task/head-fields.ts'
-import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
-import type { TypeJob } from '../../core/types/type-job.ts'
+import { shardNumbers, type TaskType, type TypeJob } from '../../core/types/task-type.ts'
 import type { System } from '../kernel/system.ts'
 
 /** A bucket of the type's view, and the sort keys between which a job works on its tasks. */

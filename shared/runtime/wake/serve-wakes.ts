@@ -1,5 +1,5 @@
 import type { LimitLook } from '../../core/limits/line.ts'
-import { groupBy } from '../../core/values/group-by.ts'
+import { groupBy } from '../../core/values/records.ts'
 import type { Wake } from '../../ports/messages.ts'
 import { driveCanvas } from '../canvas/drive-canvas.ts'
 import { workOnJob } from '../jobs/jobs.ts'

@@ -1,18 +1,23 @@
-import { evaluate } from '../../core/canvas/evaluate.ts'
+import { evaluate } from '../../core/canvas/standing.ts'
 import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters/lost-message.ts'
-import { shardsOf } from '../../core/limits/held-permits.ts'
+import { shardsOf } from '../../core/limits/limits.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { statusOf } from '../../core/status/status.ts'
-import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/status/why.ts'
-import type { MemberFacts, WhyFacts } from '../../core/status/why-facts.ts'
-import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
+import {
+  lastRunOf,
+  type MemberFacts,
+  readyReason,
+  type TaskReason,
+  type WhyFacts,
+  whyReasonOf,
+} from '../../core/status/why.ts'
 import { isCanvas, isTask } from '../../core/task/head.ts'
+import { CANVAS_TYPE, type Canvas } from '../../core/task/head-fields.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { workOf } from '../../core/task/piece.ts'
-import { splitTaskId, type Task, taskId } from '../../core/task/task.ts'
-import { typeOfLimit } from '../../core/task/wait.ts'
+import { splitTaskId, type Task, taskId, typeOfLimit } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/defined.ts'
+import { defined } from '../../core/values/json.ts'
 import { type LoadedCanvas, loadCanvas, memberId } from '../canvas/canvas.ts'
 import { readAllEnds } from '../canvas/known-ends.ts'
 import { readHead } from '../kernel/read-heads.ts'

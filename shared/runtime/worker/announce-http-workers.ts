@@ -1,5 +1,5 @@
 import type { Claimer } from '../../core/run/claim.ts'
-import { defined } from '../../core/values/defined.ts'
+import { defined } from '../../core/values/json.ts'
 import { WORKER_LIFE_MS, type Worker } from '../../core/worker/worker.ts'
 import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,6 +1,6 @@
 import { type Claim, type ClaimsBody, claimsAnswer, claimsBody } from '../../api/runs.ts'
 import { isItemFault } from '../../core/errors.ts'
-import { defined } from '../../core/values/defined.ts'
+import { defined } from '../../core/values/json.ts'
 import { type ClaimedTask, releaseClaim } from '../../runtime/claim/claimed-task.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../runtime/claim/http-claims.ts'
 import { isolateEach } from '../../runtime/kernel/isolate-faults.ts'

@@ -16,7 +16,7 @@ import {
   replayQueueOf,
   typeOfQueue,
 } from '../../core/dead-letters/dead-letters.ts'
-import { defined } from '../../core/values/defined.ts'
+import { defined } from '../../core/values/json.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import {
   isAfterIn,

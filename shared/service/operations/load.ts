@@ -12,13 +12,13 @@ import {
   limitUsage as limitUsageAnswer,
   limitUsageQuery,
 } from '../../api/diagnosis/load.ts'
-import { isTypeName } from '../../core/rules/type-configuration.ts'
 import {
   ACTIVITY_KINDS,
   type ActivityCount,
   activityAddedUp,
   latenessAt,
-} from '../../core/statistics/activity.ts'
+} from '../../core/events/activity.ts'
+import { isTypeName } from '../../core/rules/type-configuration.ts'
 import { sideBySide } from '../../runtime/kernel/side-by-side.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readLimitUsage, type TypeLimitUsage } from '../../runtime/limits/limit-usage.ts'

@@ -9,7 +9,7 @@ import {
   runsBody,
 } from '../../api/runs.ts'
 import { DERIVED_KEY_CHARACTERS_MAX, TYPE_CHARACTERS_MAX } from '../../core/bounds.ts'
-import { cut } from '../../core/task/error.ts'
+import { cut } from '../../core/task-error/task-error.ts'
 import { endOfRequest } from '../../runtime/kernel/in-time.ts'
 import { sideBySideByName } from '../../runtime/kernel/side-by-side.ts'
 import { describeHead } from '../../runtime/read/read.ts'

@@ -7,7 +7,7 @@ import {
   succeedBody,
 } from '../../api/runs.ts'
 import type { Outcome } from '../../core/run/run.ts'
-import { hasResultOf } from '../../core/task/result.ts'
+import { hasResultOf } from '../../core/task/piece.ts'
 import { describeHead } from '../../runtime/read/read.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { presentHeartbeat } from '../present/claims.ts'

@@ -15,11 +15,11 @@ import {
   triggerAnswer,
 } from '../../api/schedules.ts'
 import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
-import { editsOf } from '../../core/change/edits.ts'
-import { SCHEDULE_TYPE, type Timing } from '../../core/task/schedule-state.ts'
+import { editsOf } from '../../core/change/change.ts'
+import { SCHEDULE_TYPE, type Timing } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
-import { defined } from '../../core/values/defined.ts'
-import { isName } from '../../core/values/name.ts'
+import { defined } from '../../core/values/json.ts'
+import { isName } from '../../core/values/text.ts'
 import {
   pauseSchedule,
   removeSchedule,

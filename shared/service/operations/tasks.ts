@@ -5,7 +5,7 @@ import { type ExpectedRevision, expectedRevision, type Page } from '../../api/sc
 import { type ApiTask, type ListQuery, listQuery, task, taskAnswer, taskPage } from '../../api/tasks.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
-import { defined } from '../../core/values/defined.ts'
+import { defined } from '../../core/values/json.ts'
 import { listMembers } from '../../runtime/canvas/list-members.ts'
 import { isolateEach } from '../../runtime/kernel/isolate-faults.ts'
 import type { System } from '../../runtime/kernel/system.ts'

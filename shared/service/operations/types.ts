@@ -15,11 +15,11 @@ import {
   typeBody,
   typePage,
 } from '../../api/types.ts'
-import { editsOf } from '../../core/change/edits.ts'
+import { editsOf } from '../../core/change/change.ts'
 import { configurationProblems, isTypeName, typeNameProblems } from '../../core/rules/type-configuration.ts'
 import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../../core/types/task-type.ts'
-import { withoutUser } from '../../core/types/webhook-url.ts'
-import { defined } from '../../core/values/defined.ts'
+import { withoutUser } from '../../core/types/webhook.ts'
+import { defined } from '../../core/values/json.ts'
 import { PURGES_MAX, startPurge } from '../../runtime/jobs/sweep-purges.ts'
 import { countTasks } from '../../runtime/list/count-tasks.ts'
 import { pauseType, resumeType } from '../../runtime/types/pause-type.ts'

@@ -11,8 +11,7 @@ import { PROGRESS_BYTES_MAX, RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
 import { joinPath } from '../../core/rules/rules.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { Task } from '../../core/task/task.ts'
-import { defined } from '../../core/values/defined.ts'
-import { type Json, jsonBytes, textBytes } from '../../core/values/json.ts'
+import { defined, type Json, jsonBytes, textBytes } from '../../core/values/json.ts'
 import type { System } from '../../runtime/kernel/system.ts'
 import {
   beatOverHttp,

@@ -1,6 +1,6 @@
 import { canvasFields, leafBody } from '../../api/canvases.ts'
 import { CANVAS_DEPTH_MAX } from '../../core/bounds.ts'
-import type { Composition } from '../../core/canvas/shape.ts'
+import type { Composition } from '../../core/canvas/tree.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import { isObject, joinPath } from '../../core/rules/rules.ts'
 import { type Json, jsonProblem } from '../../core/values/json.ts'

@@ -1,8 +1,8 @@
 import { DERIVED_KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
 import { typeNameRule } from '../../core/rules/type-configuration.ts'
 import { splitRunId, splitTaskId } from '../../core/task/task.ts'
-import { reservedFor } from '../../core/types/reserved-types.ts'
-import { isName } from '../../core/values/name.ts'
+import { reservedFor } from '../../core/types/task-type.ts'
+import { isName } from '../../core/values/text.ts'
 import type { RunReference } from '../../runtime/run/http-runs.ts'
 
 /**

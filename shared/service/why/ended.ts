@@ -1,7 +1,7 @@
-import { describeSteps } from '../../core/flow/describe-steps.ts'
-import { attempts } from '../../core/task/attempts.ts'
+import { describeSteps } from '../../core/flow/flow.ts'
+import { attempts } from '../../core/task/piece.ts'
 import { endedRuns, type Task } from '../../core/task/task.ts'
-import { defined } from '../../core/values/defined.ts'
+import { defined } from '../../core/values/json.ts'
 import type { Explained, SentenceFacts } from './explained.ts'
 import { countText, errorText, namesText, spanText, timeText } from './words.ts'
 

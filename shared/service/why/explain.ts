@@ -1,6 +1,5 @@
 import { pathOf } from '../../api/endpoints.ts'
-import type { TaskReason } from '../../core/status/why.ts'
-import type { WhyFacts } from '../../core/status/why-facts.ts'
+import type { TaskReason, WhyFacts } from '../../core/status/why.ts'
 import {
   explainCallbacksOwed,
   explainCancelled,

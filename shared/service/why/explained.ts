@@ -1,4 +1,4 @@
-import type { WhyFacts } from '../../core/status/why-facts.ts'
+import type { WhyFacts } from '../../core/status/why.ts'
 
 /** The facts of a sentence, and the path of the task in the API, for the next step. */
 export type SentenceFacts = WhyFacts & { readonly path: string }

@@ -1,4 +1,4 @@
-import type { TaskError } from '../../core/task/error.ts'
+import type { TaskError } from '../../core/task-error/task-error.ts'
 
 /** Writes times, counts, lists and errors for the sentences of this room. */
 

@@ -1,4 +1,4 @@
-import { monotonicUlids } from '../../core/values/ulid.ts'
+import { monotonicUlids } from '../../core/values/text.ts'
 import type { Chance } from '../../ports/machine.ts'
 
 const ALPHABET = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'

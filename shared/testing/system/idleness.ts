@@ -1,5 +1,5 @@
 import { BatonError } from '../../core/errors.ts'
-import { needsAttention } from '../../core/flow/describe-steps.ts'
+import { needsAttention } from '../../core/flow/flow.ts'
 import { type StatusReason, statusOf, statusReasonOf } from '../../core/status/status.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { workOf } from '../../core/task/piece.ts'

@@ -2,9 +2,8 @@ import type { FinishMember } from '../../api/runs.ts'
 import { BATCH_BYTES_MAX, BATCH_ESCAPED_BYTES_MAX, BATCH_TASKS_MAX } from '../../core/bounds.ts'
 import { fittedReport } from '../../core/run/report.ts'
 import type { Outcome } from '../../core/run/run.ts'
-import { shortError } from '../../core/task/error.ts'
-import { defined } from '../../core/values/defined.ts'
-import { escapedBytes, type Json, jsonBytes, sortedJson } from '../../core/values/json.ts'
+import { shortError } from '../../core/task-error/task-error.ts'
+import { defined, escapedBytes, type Json, jsonBytes, sortedJson } from '../../core/values/json.ts'
 
 /**
  * The reports of the ends of runs, as values: which of them go into one request, what the status of an answer says, and what is sent

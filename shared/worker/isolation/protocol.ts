@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
-import type { TaskError } from '../../core/task/error.ts'
+import type { TaskError } from '../../core/task-error/task-error.ts'
 import type { Json } from '../../core/values/json.ts'
 import type { ChildPublication, RunContext } from '../../define/definitions.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'

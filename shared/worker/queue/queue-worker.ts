@@ -1,5 +1,5 @@
 import { workOf } from '../../core/task/piece.ts'
-import { defined } from '../../core/values/defined.ts'
+import { defined } from '../../core/values/json.ts'
 import type { Worker as Announced } from '../../core/worker/worker.ts'
 import type { Inbox } from '../../ports/messages.ts'
 import { createTicketClaimer } from '../../runtime/claim/claim-by-ticket.ts'

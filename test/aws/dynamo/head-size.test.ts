@@ -21,11 +21,9 @@ import type { Change } from '../../../shared/core/change/change.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
-import { expire } from '../../../shared/core/run/deadline.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
-import { lose } from '../../../shared/core/run/lose.ts'
-import type { EndedRun, LiveRun } from '../../../shared/core/task/runs.ts'
-import type { Task } from '../../../shared/core/task/task.ts'
+import { expire, lose } from '../../../shared/core/run/lose.ts'
+import type { EndedRun, LiveRun, Task } from '../../../shared/core/task/task.ts'
 import { aFlow, aTask, changeOf, HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 /** Heads at every limit at once. DynamoDB refuses items above 400 KB and expressions above 4 KB or 300 operators. */

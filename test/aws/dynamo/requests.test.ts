@@ -6,7 +6,7 @@ import { countIndex, queryIndex } from '../../../shared/aws/dynamo/index-request
 import { permitsPartition } from '../../../shared/aws/dynamo/keys.ts'
 import { DERIVED_KEY_CHARACTERS_MAX, PERMITS_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
-import { SHARD_PERMITS_MAX, shardsOf } from '../../../shared/core/limits/held-permits.ts'
+import { SHARD_PERMITS_MAX, shardsOf } from '../../../shared/core/limits/limits.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'

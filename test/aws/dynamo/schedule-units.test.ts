@@ -7,7 +7,7 @@ import {
   resumeSchedule,
 } from '../../../shared/core/schedule/schedule.ts'
 import { isSchedule } from '../../../shared/core/task/head.ts'
-import type { Schedule } from '../../../shared/core/task/schedule-state.ts'
+import type { Schedule } from '../../../shared/core/task/head-fields.ts'
 import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
 import { totalOf } from '../../support/dynamo/unit-meter.ts'
 import { BORN, changeOf, DAY, MINUTE, NOW } from '../../support/tasks/a-task.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Change } from '../../../shared/core/change/change.ts'
-import { joinLine } from '../../../shared/core/limits/wait.ts'
+import { joinLine } from '../../../shared/core/limits/limits.ts'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { create } from '../../../shared/core/publish/publish.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { holderIn } from '../../../shared/core/limits/held-permits.ts'
+import { holderIn } from '../../../shared/core/limits/limits.ts'
 import { HOUR, NOW } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
 

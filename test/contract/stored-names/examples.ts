@@ -1,19 +1,22 @@
 import { buryHead } from '../../../shared/aws/dynamo/head/unreadable-heads.ts'
 import { canvasRef } from '../../../shared/core/canvas/canvas.ts'
-import { EVENT_TYPES } from '../../../shared/core/events/event-types.ts'
-import { holderIn } from '../../../shared/core/limits/held-permits.ts'
+import { ACTIVITY_KINDS } from '../../../shared/core/events/activity.ts'
+import { holderIn } from '../../../shared/core/limits/limits.ts'
 import type { Ordering, TypeKind } from '../../../shared/core/states.ts'
-import { ACTIVITY_KINDS } from '../../../shared/core/statistics/activity.ts'
+import { EVENT_TYPES } from '../../../shared/core/states.ts'
 import { type Body, bodyRef } from '../../../shared/core/task/body.ts'
-import type { CanvasState } from '../../../shared/core/task/canvas-state.ts'
-import type { TaskError } from '../../../shared/core/task/error.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
-import type { HeadState, Operation } from '../../../shared/core/task/head-fields.ts'
+import type {
+  CanvasState,
+  HeadState,
+  Operation,
+  ScheduleState,
+  Timing,
+} from '../../../shared/core/task/head-fields.ts'
 import { LIFECYCLE, RUN_MOVES } from '../../../shared/core/task/lifecycle.ts'
-import type { EndedRun, EndedRunState } from '../../../shared/core/task/runs.ts'
-import type { ScheduleState, Timing } from '../../../shared/core/task/schedule-state.ts'
-import type { TaskType } from '../../../shared/core/types/task-type.ts'
-import type { TypeJob } from '../../../shared/core/types/type-job.ts'
+import type { EndedRun, EndedRunState } from '../../../shared/core/task/task.ts'
+import type { TaskError } from '../../../shared/core/task-error/task-error.ts'
+import type { TaskType, TypeJob } from '../../../shared/core/types/task-type.ts'
 import { aLetter } from '../../support/tasks/a-letter.ts'
 import {
   aCanvas,

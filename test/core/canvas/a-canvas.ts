@@ -1,6 +1,5 @@
 import fc from 'fast-check'
-import { type Composition, takeApart } from '../../../shared/core/canvas/shape.ts'
-import { growTree, type Tree } from '../../../shared/core/canvas/tree.ts'
+import { type Composition, growTree, type Tree, takeApart } from '../../../shared/core/canvas/tree.ts'
 
 export type Canvas = Composition<string>
 

@@ -1,4 +1,4 @@
-import type { End } from '../../../shared/core/task/canvas-state.ts'
+import type { End } from '../../../shared/core/task/head-fields.ts'
 import type { Canvas } from './a-canvas.ts'
 
 /** A slow and literal model of the specification of canvases. Tests compare the tree with it. */

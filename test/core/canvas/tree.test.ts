@@ -1,16 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { evaluate } from '../../../shared/core/canvas/evaluate.ts'
-import { follow } from '../../../shared/core/canvas/follow.ts'
-import { nodeValue, valueLeaves } from '../../../shared/core/canvas/node-value.ts'
-import { takeApart } from '../../../shared/core/canvas/shape.ts'
+import { evaluate, follow } from '../../../shared/core/canvas/standing.ts'
 import {
   leafNode,
   nodeAt,
+  nodeValue,
   pathOf,
   sourceOf,
   type Tree,
   type TreeNode,
+  takeApart,
+  valueLeaves,
 } from '../../../shared/core/canvas/tree.ts'
 import { a, type Canvas, canvases, chain, chord, group, treeOf } from './a-canvas.ts'
 

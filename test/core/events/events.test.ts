@@ -1,24 +1,23 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { cancelCanvas, createCanvas, endCanvas, noteProgress } from '../../../shared/core/canvas/canvas.ts'
-import { type BatonEvent, EVENT_TYPES } from '../../../shared/core/events/event-types.ts'
-import { eventsOf, workerEvent } from '../../../shared/core/events/events.ts'
+import { type BatonEvent, eventsOf, workerEvent } from '../../../shared/core/events/events.ts'
 import { resume } from '../../../shared/core/flow/resume.ts'
-import { joinLine } from '../../../shared/core/limits/wait.ts'
+import { joinLine } from '../../../shared/core/limits/limits.ts'
 import {
   cancel,
   recordCallbacksPublished,
   recordUnpublishable,
   remove,
+  restart,
 } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
-import { restart } from '../../../shared/core/operate/restart.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { update } from '../../../shared/core/publish/update.ts'
-import { expire } from '../../../shared/core/run/deadline.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
-import { lose } from '../../../shared/core/run/lose.ts'
+import { expire, lose } from '../../../shared/core/run/lose.ts'
 import { createSchedule, noteTicked } from '../../../shared/core/schedule/schedule.ts'
+import { EVENT_TYPES } from '../../../shared/core/states.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type { Operation } from '../../../shared/core/task/head-fields.ts'

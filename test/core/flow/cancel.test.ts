@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
+import { needsAttention } from '../../../shared/core/flow/flow.ts'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { restart } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
-import { restart } from '../../../shared/core/operate/restart.ts'
 import { update } from '../../../shared/core/publish/update.ts'
 import { pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Change } from '../../../shared/core/change/change.ts'
-import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
+import { needsAttention } from '../../../shared/core/flow/flow.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'

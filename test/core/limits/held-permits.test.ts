@@ -7,7 +7,7 @@ import {
   permitsIn,
   shardOf,
   shardsOf,
-} from '../../../shared/core/limits/held-permits.ts'
+} from '../../../shared/core/limits/limits.ts'
 import { aTask, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const task = { ...aTask(), updatedAt: NOW }

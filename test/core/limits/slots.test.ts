@@ -8,7 +8,7 @@ import {
   type SlotLog,
   withoutSlots,
 } from '../../../shared/core/limits/slots.ts'
-import type { Slot } from '../../../shared/core/task/wait.ts'
+import type { Slot } from '../../../shared/core/task/task.ts'
 import { NOW } from '../../support/tasks/a-task.ts'
 
 const FIFTY = { limit: 50, perMs: 1_000 }

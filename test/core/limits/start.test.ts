@@ -4,7 +4,7 @@ import {
   type ReservedSlot,
   startTime,
   usableSlots,
-} from '../../../shared/core/limits/start.ts'
+} from '../../../shared/core/limits/slots.ts'
 import { NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 /** Under this limit a start may be 40 ms late at most. */

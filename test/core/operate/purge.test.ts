@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest'
-import { purge, rangesOfPurge } from '../../../shared/core/operate/purge.ts'
+import { purge, rangesOfPurge } from '../../../shared/core/operate/operate.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { PurgeJob } from '../../../shared/core/types/type-job.ts'
+import type { PurgeJob } from '../../../shared/core/types/task-type.ts'
 import { aFlow, aRun, aTask, changeOf, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aFlowTask } from '../../support/tasks/flow-life.ts'
 

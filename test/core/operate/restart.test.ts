@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Clean, restart } from '../../../shared/core/operate/restart.ts'
+import { type Clean, restart } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import {
   afterOf,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { didYouMean, thereAre } from '../../../shared/core/rules/nearest.ts'
+import { didYouMean, thereAre } from '../../../shared/core/rules/rules.ts'
 
 test.each<[string, string[], string]>([
   ['resise', ['jobs', 'resize', 'resized'], "; did you mean 'resize' or 'resized'?"],

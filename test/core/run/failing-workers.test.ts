@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { FAILING_WORKERS_MAX } from '../../../shared/core/bounds.ts'
 import { withFailure } from '../../../shared/core/run/judge-budget.ts'
-import { failuresOf } from '../../../shared/core/task/attempts.ts'
+import { failuresOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { hasBudget } from '../../../shared/core/worker/targeted.ts'
+import { hasBudget } from '../../../shared/core/worker/own-retries.ts'
 import { invocationWorkerId } from '../../../shared/core/worker/worker.ts'
 import { aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
 

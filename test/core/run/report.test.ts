@@ -1,13 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { headItem, taskFromItem } from '../../../shared/aws/dynamo/head/items.ts'
-import { restart } from '../../../shared/core/operate/restart.ts'
+import { restart } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Finish, Outcome } from '../../../shared/core/run/run.ts'
-import type { EndedRun } from '../../../shared/core/task/runs.ts'
-import type { Task } from '../../../shared/core/task/task.ts'
-import { fitError } from '../../../shared/core/task-error/fit-error.ts'
+import type { EndedRun, Task } from '../../../shared/core/task/task.ts'
+import { fitError } from '../../../shared/core/task-error/task-error.ts'
 import type { Json } from '../../../shared/core/values/json.ts'
 import {
   aFlow,

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { taskError } from '../../../shared/aws/dynamo/head/run-attributes.ts'
-import type { TaskError } from '../../../shared/core/task/error.ts'
-import { fitError } from '../../../shared/core/task-error/fit-error.ts'
+import { fitError, type TaskError } from '../../../shared/core/task-error/task-error.ts'
 import { jsonBytes } from '../../../shared/core/values/json.ts'
 
 const bytesOf = (error: TaskError) => jsonBytes([...textsOf(error)])

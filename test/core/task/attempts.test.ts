@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { attempts } from '../../../shared/core/task/attempts.ts'
+import { attempts } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { anEndedRun, aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
 import { aFlowTask, doneTimes } from '../../support/tasks/flow-life.ts'

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { INLINE_BODY_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { bodyOf, bodyRef } from '../../../shared/core/task/body.ts'
-import { shortError } from '../../../shared/core/task/error.ts'
 import { bodiesExpiringBefore } from '../../../shared/core/task/head.ts'
+import { shortError } from '../../../shared/core/task-error/task-error.ts'
 import { anEndedRun, aTask, BORN, NOW } from '../../support/tasks/a-task.ts'
 
 describe('a body', () => {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
-import { restart } from '../../../shared/core/operate/restart.ts'
+import { restart } from '../../../shared/core/operate/operate.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
-import { FENCE_EPOCH_MS, fencePassedAt, firstFence } from '../../../shared/core/task/fence.ts'
+import { FENCE_EPOCH_MS, fencePassedAt, firstFence } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { afterOf, aPublication, DAY, LATER_BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 

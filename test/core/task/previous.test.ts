@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { effectiveInput } from '../../../shared/core/task/previous.ts'
+import { effectiveInput } from '../../../shared/core/task/task.ts'
 
 it.each([
   ['appends a chain’s value as one argument', [4], [2, 3], 'append', [4, [2, 3]]],

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { queueNameOf } from '../../../shared/core/types/queue-name.ts'
+import { queueNameOf } from '../../../shared/core/types/task-type.ts'
 
 const type = fc.stringMatching(/^[A-Za-z0-9._-]{1,100}$/)
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { monotonicUlids } from '../../../shared/core/values/ulid.ts'
+import { monotonicUlids } from '../../../shared/core/values/text.ts'
 
 const TIME = '01KDWPVNG0'
 

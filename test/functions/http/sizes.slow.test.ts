@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { beforeEach, describe, expect, test } from 'vitest'
 import { pathOf } from '../../../shared/api/endpoints.ts'
-import { claimBytesMax } from '../../../shared/core/run/claim-size.ts'
+import { claimBytesMax } from '../../../shared/core/run/claim.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { escapedBytes } from '../../../shared/core/values/json.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'

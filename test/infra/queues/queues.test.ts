@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { queueNameOf } from '../../../shared/core/types/queue-name.ts'
+import { queueNameOf } from '../../../shared/core/types/task-type.ts'
 import { named, type Resource, synthesise, targetOf } from '../synthesised.ts'
 
 const { ofType, json } = synthesise()

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { HANDLER_RESOURCES } from '../../../infra/bounds.ts'
 import type { HandlersProps } from '../../../infra/index.ts'
-import { queueNameOf } from '../../../shared/core/types/queue-name.ts'
+import { queueNameOf } from '../../../shared/core/types/task-type.ts'
 import { aDefinition, aProject } from '../bundling/a-project.ts'
 import { aSystem, readTemplate, targetOf } from '../synthesised.ts'
 

@@ -5,7 +5,7 @@ import { Cluster } from 'aws-cdk-lib/aws-ecs'
 import { Architecture } from 'aws-cdk-lib/aws-lambda'
 import { describe, expect, test } from 'vitest'
 import type { WorkerServiceProps } from '../../../infra/workers/workers.ts'
-import { queueNameOf } from '../../../shared/core/types/queue-name.ts'
+import { queueNameOf } from '../../../shared/core/types/task-type.ts'
 import { aSystem, type Resource, readTemplate, targetOf } from '../synthesised.ts'
 
 const TWO_TASKS = 'test/infra/fixtures/two-tasks.ts'

@@ -3,8 +3,7 @@ import { type Call, jsonAnswer } from '../../../local/gateway/call.ts'
 import { createLedger } from '../../../local/gateway/meter.ts'
 import { createOwners, readTaskTables } from '../../../local/gateway/owners.ts'
 import { openStack } from '../../../local/template/stack.ts'
-import { CANVAS_TYPE } from '../../../shared/core/task/canvas-state.ts'
-import { SCHEDULE_TYPE } from '../../../shared/core/task/schedule-state.ts'
+import { CANVAS_TYPE, SCHEDULE_TYPE } from '../../../shared/core/task/head-fields.ts'
 
 const TRACE = 'Root=1-6743a5c0-0123456789abcdef01234567;Parent=0123456789abcdef;Sampled=0'
 const OTHER_TRACE = TRACE.replace('6743a5c0', '6743a5c1')

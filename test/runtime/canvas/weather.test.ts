@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { BatonError } from '../../../shared/core/errors.ts'
-import type { End } from '../../../shared/core/task/canvas-state.ts'
+import type { End } from '../../../shared/core/task/head-fields.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { LoadedCanvas } from '../../../shared/runtime/canvas/canvas.ts'
 import { driveCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'

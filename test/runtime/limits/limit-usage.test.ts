@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { holderIn, SHARD_PERMITS_MAX } from '../../../shared/core/limits/held-permits.ts'
+import { holderIn, SHARD_PERMITS_MAX } from '../../../shared/core/limits/limits.ts'
 import { readLimitUsage } from '../../../shared/runtime/limits/limit-usage.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 

@@ -1,11 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import {
-  heldByShard,
-  holderIn,
-  permitsIn,
-  shardOf,
-  shardsOf,
-} from '../../../shared/core/limits/held-permits.ts'
+import { heldByShard, holderIn, permitsIn, shardOf, shardsOf } from '../../../shared/core/limits/limits.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { noteFreed } from '../../../shared/runtime/limits/free-permits.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { limitChangeIn } from '../../../shared/aws/dynamo/limits/limit-changes.ts'
-import { type HeldPermits, shardOf } from '../../../shared/core/limits/held-permits.ts'
+import { type HeldPermits, shardOf } from '../../../shared/core/limits/limits.ts'
 import type { LimitChange } from '../../../shared/core/limits/line.ts'
 import type { LimitStore } from '../../../shared/ports/stores.ts'
 import { noteFreed } from '../../../shared/runtime/limits/free-permits.ts'

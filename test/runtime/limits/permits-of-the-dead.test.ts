@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { shardsOf } from '../../../shared/core/limits/held-permits.ts'
+import { shardsOf } from '../../../shared/core/limits/limits.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import { type Claimed, claimTask } from '../../../shared/runtime/claim/claim.ts'

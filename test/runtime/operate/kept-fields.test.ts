@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
 import type { Change } from '../../../shared/core/change/change.ts'
-import { withFailedPiece } from '../../../shared/core/flow/end-piece.ts'
+import { withFailedPiece } from '../../../shared/core/flow/pieces.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { BatonError } from '../../../shared/core/errors.ts'
-import { needsAttention } from '../../../shared/core/flow/describe-steps.ts'
+import { needsAttention } from '../../../shared/core/flow/flow.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { cancelTask, removeTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { latenessAt, latenessClass } from '../../../shared/core/statistics/activity.ts'
+import { latenessAt, latenessClass } from '../../../shared/core/events/activity.ts'
 import {
   createActivityMeter,
   HELD_WITHOUT_END_MS,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { joinLine } from '../../../shared/core/limits/wait.ts'
+import { joinLine } from '../../../shared/core/limits/limits.ts'
 import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'

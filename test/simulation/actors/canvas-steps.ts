@@ -1,4 +1,4 @@
-import type { Composition } from '../../../shared/core/canvas/shape.ts'
+import type { Composition } from '../../../shared/core/canvas/tree.ts'
 import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-members.ts'
 import type { LeafRequest } from '../../../shared/runtime/canvas/canvas.ts'
 import { readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'

@@ -7,13 +7,16 @@ import { type ScheduleBody, scheduleBody } from '../../../shared/api/schedules.t
 import { listQuery, task as taskAnswer } from '../../../shared/api/tasks.ts'
 import { typeBody } from '../../../shared/api/types.ts'
 import type { FieldProblem } from '../../../shared/core/errors.ts'
-import { unknownTypeProblem } from '../../../shared/core/rules/nearest.ts'
-import type { Rule } from '../../../shared/core/rules/rules.ts'
-import { delayProblem, priorityProblem, stageProblem } from '../../../shared/core/rules/signal-bounds.ts'
+import {
+  delayProblem,
+  priorityProblem,
+  type Rule,
+  stageProblem,
+  unknownTypeProblem,
+} from '../../../shared/core/rules/rules.ts'
 import { configurationProblems, typeNameProblems } from '../../../shared/core/rules/type-configuration.ts'
-import { queueNameOf } from '../../../shared/core/types/queue-name.ts'
-import type { TypeConfiguration } from '../../../shared/core/types/task-type.ts'
-import { webhookInputProblems } from '../../../shared/core/types/webhook-url.ts'
+import { queueNameOf, type TypeConfiguration } from '../../../shared/core/types/task-type.ts'
+import { webhookInputProblems } from '../../../shared/core/types/webhook.ts'
 import type { Json } from '../../../shared/core/values/json.ts'
 import { check } from '../../../shared/service/operation.ts'
 import { parseFinish, parseHeartbeat } from '../../../shared/service/requests/apply-run-update.ts'

@@ -1,5 +1,5 @@
 import type { ScheduledTask } from '../../../shared/api/schedules.ts'
-import type { Timing } from '../../../shared/core/task/schedule-state.ts'
+import type { Timing } from '../../../shared/core/task/head-fields.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import {
   pauseSchedule,

@@ -1,4 +1,4 @@
-import { editsOf } from '../../../shared/core/change/edits.ts'
+import { editsOf } from '../../../shared/core/change/change.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { startPurge } from '../../../shared/runtime/jobs/sweep-purges.ts'

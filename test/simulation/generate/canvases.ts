@@ -1,4 +1,4 @@
-import type { Composition } from '../../../shared/core/canvas/shape.ts'
+import type { Composition } from '../../../shared/core/canvas/tree.ts'
 import type { Job, Step } from '../scenario.ts'
 import type { Cast } from './cast.ts'
 import type { Dice } from './dice.ts'

@@ -1,5 +1,5 @@
 import type { PartialOptions } from '../../../shared/core/options/options.ts'
-import { hash32 } from '../../../shared/core/values/hash.ts'
+import { hash32 } from '../../../shared/core/values/text.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import {
   CALM,

@@ -1,5 +1,5 @@
 import { SCHEDULE_GRACE_MS, SCHEDULE_GRACE_MS_MIN } from '../../../shared/core/bounds.ts'
-import type { Missed, Timing } from '../../../shared/core/task/schedule-state.ts'
+import type { Missed, Timing } from '../../../shared/core/task/head-fields.ts'
 import type { Step } from '../scenario.ts'
 import type { Cast } from './cast.ts'
 import type { Dice } from './dice.ts'

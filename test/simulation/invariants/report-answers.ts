@@ -1,7 +1,6 @@
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Body } from '../../../shared/core/task/body.ts'
-import type { EndedRun } from '../../../shared/core/task/runs.ts'
-import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
+import { type EndedRun, liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { HistoryEvent } from '../world/history.ts'
 import type { Invariant, Write } from './invariant.ts'
 import { endsOf, retryTimeOf } from './pieces.ts'

@@ -1,5 +1,4 @@
-import type { EndedRun, LiveRun } from '../../../shared/core/task/runs.ts'
-import { endedRuns, liveRuns } from '../../../shared/core/task/task.ts'
+import { type EndedRun, endedRuns, type LiveRun, liveRuns } from '../../../shared/core/task/task.ts'
 import { allScripts } from '../jobs-in.ts'
 import type { Outage, Scenario } from '../scenario.ts'
 import type { HistoryEvent } from '../world/history.ts'

@@ -1,5 +1,4 @@
-import type { EndedRun } from '../../../shared/core/task/runs.ts'
-import { endedRuns, liveRuns, successes } from '../../../shared/core/task/task.ts'
+import { type EndedRun, endedRuns, liveRuns, successes } from '../../../shared/core/task/task.ts'
 import type { SeenHead } from '../world/seen-head.ts'
 import { type Invariant, onEachWrite } from './invariant.ts'
 

@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { hash32 } from '../../../shared/core/values/hash.ts'
+import { hash32 } from '../../../shared/core/values/text.ts'
 import { absolutePath, sourceOf } from '../planted-source/changed-source.ts'
 import { applied, type Mutant, mutantsOf, nameOf } from './mutate.ts'
 import { createTypeCheck } from './type-check.ts'

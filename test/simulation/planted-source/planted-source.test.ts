@@ -13,7 +13,7 @@ describe('a replacement of source text', () => {
   )
 
   it('fails when its text is not in the source', () => {
-    const unknown = { path: 'shared/core/values/hash.ts', old: 'a text that no file contains', new: '' }
+    const unknown = { path: 'shared/core/values/text.ts', old: 'a text that no file contains', new: '' }
 
     expect(() => replaced([unknown])).toThrow('must contain this text once')
   })

@@ -1,5 +1,5 @@
 import { type Change, isOfTask } from '../../../shared/core/change/change.ts'
-import { shardOf } from '../../../shared/core/limits/held-permits.ts'
+import { shardOf } from '../../../shared/core/limits/limits.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { PAUSE_ACK_MS } from '../../../shared/runtime/types/type-cache.ts'

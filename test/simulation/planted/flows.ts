@@ -1,5 +1,5 @@
 import { type Change, revise } from '../../../shared/core/change/change.ts'
-import { openStep } from '../../../shared/core/flow/open-piece.ts'
+import { openStep } from '../../../shared/core/flow/pieces.ts'
 import { recordCallbacksPublished } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { isSamePiece } from '../../../shared/core/task/piece.ts'

@@ -1,5 +1,5 @@
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { JobLook } from '../../../shared/core/types/type-job.ts'
+import type { JobLook } from '../../../shared/core/types/task-type.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import type { PlantedFault } from './planted-fault.ts'
 

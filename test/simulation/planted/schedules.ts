@@ -1,6 +1,6 @@
 import type { Change } from '../../../shared/core/change/change.ts'
 import { type Head, isTask } from '../../../shared/core/task/head.ts'
-import type { ScheduleState } from '../../../shared/core/task/schedule-state.ts'
+import type { ScheduleState } from '../../../shared/core/task/head-fields.ts'
 import { taskId } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import type { Table } from '../world/aws/table.ts'

@@ -1,5 +1,5 @@
 import type { FieldProblem } from '../../../shared/core/errors.ts'
-import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
+import type { BatonEvent } from '../../../shared/core/events/events.ts'
 import type { LimitLook } from '../../../shared/core/limits/line.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Head } from '../../../shared/core/task/head.ts'

@@ -1,4 +1,4 @@
-import { hash32 } from '../../../shared/core/values/hash.ts'
+import { hash32 } from '../../../shared/core/values/text.ts'
 import { START, type World } from './world.ts'
 
 /**

@@ -1,4 +1,4 @@
-import { hash32 } from '../../../shared/core/values/hash.ts'
+import { hash32 } from '../../../shared/core/values/text.ts'
 import { createTimeline, type Timeline } from '../../../shared/testing/world/timeline.ts'
 import { CALM, type Lost, type Scenario, type Service, type Weather } from '../scenario.ts'
 import type { History } from './history.ts'

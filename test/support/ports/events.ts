@@ -1,4 +1,4 @@
-import type { BatonEvent } from '../../../shared/core/events/event-types.ts'
+import type { BatonEvent } from '../../../shared/core/events/events.ts'
 import type { Events, LateEventQueue, LateEvents } from '../../../shared/ports/messages.ts'
 
 /** Keeps published events, in order, and has no subscribers. */

@@ -1,5 +1,5 @@
 import type { LimitLook } from '../../../shared/core/limits/line.ts'
-import type { JobLook } from '../../../shared/core/types/type-job.ts'
+import type { JobLook } from '../../../shared/core/types/task-type.ts'
 import type {
   CanvasLook,
   Dispatch,

@@ -3,17 +3,18 @@ import { definitionName } from '../../../shared/core/flow/flow.ts'
 import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
 import { withIndexEntries } from '../../../shared/core/place/place.ts'
 import type { Publication } from '../../../shared/core/publish/publish.ts'
-import { CANVAS_TYPE, type Canvas, type PresentCanvas } from '../../../shared/core/task/canvas-state.ts'
 import type { FlowDefinition, StepAction } from '../../../shared/core/task/flow-state.ts'
 import { type Head, isTask } from '../../../shared/core/task/head.ts'
-import type { EndedRun, LiveRun } from '../../../shared/core/task/runs.ts'
 import {
+  CANVAS_TYPE,
+  type Canvas,
+  type PresentCanvas,
   type PresentSchedule,
   SCHEDULE_TYPE,
   type Schedule,
   type ScheduleState,
-} from '../../../shared/core/task/schedule-state.ts'
-import { type Task, taskId } from '../../../shared/core/task/task.ts'
+} from '../../../shared/core/task/head-fields.ts'
+import { type EndedRun, type LiveRun, type Task, taskId } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 
 /** This file builds core values. A test names only what matters to it. */

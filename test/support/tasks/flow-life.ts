@@ -1,4 +1,4 @@
-import { describeSteps } from '../../../shared/core/flow/describe-steps.ts'
+import { describeSteps } from '../../../shared/core/flow/flow.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'

@@ -1,15 +1,16 @@
 import fc from 'fast-check'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
-import { endWait, joinLine } from '../../../shared/core/limits/wait.ts'
+import { endWait, joinLine } from '../../../shared/core/limits/limits.ts'
 import {
+  type Clean,
   cancel,
   recordCallbacksPublished,
   recordUnpublishable,
   remove,
+  restart,
 } from '../../../shared/core/operate/operate.ts'
 import { type Patch, patch } from '../../../shared/core/operate/patch.ts'
-import { type Clean, restart } from '../../../shared/core/operate/restart.ts'
 import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
 import {
   type CallbackBodies,

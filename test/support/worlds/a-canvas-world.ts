@@ -1,4 +1,4 @@
-import type { Composition } from '../../../shared/core/canvas/shape.ts'
+import type { Composition } from '../../../shared/core/canvas/tree.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Head } from '../../../shared/core/task/head.ts'

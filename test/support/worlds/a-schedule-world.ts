@@ -1,7 +1,7 @@
 import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
 import { minuteStart } from '../../../shared/core/place/place.ts'
 import { type Head, isSchedule } from '../../../shared/core/task/head.ts'
-import { type PresentSchedule, SCHEDULE_TYPE, type Timing } from '../../../shared/core/task/schedule-state.ts'
+import { type PresentSchedule, SCHEDULE_TYPE, type Timing } from '../../../shared/core/task/head-fields.ts'
 import { taskId } from '../../../shared/core/task/task.ts'
 import { planned, plan as planOf } from '../../../shared/core/wake/plan.ts'
 import type { Look } from '../../../shared/ports/messages.ts'

@@ -1,5 +1,5 @@
+import { joinLine } from '../../../shared/core/limits/limits.ts'
 import type { LimitLook, Line } from '../../../shared/core/limits/line.ts'
-import { joinLine } from '../../../shared/core/limits/wait.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType, TypeConfiguration } from '../../../shared/core/types/task-type.ts'
 import { noteLine } from '../../../shared/runtime/limits/line.ts'

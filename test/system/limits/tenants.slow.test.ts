@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { hash32 } from '../../../shared/core/values/hash.ts'
+import { hash32 } from '../../../shared/core/values/text.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
 /** Names whose hashes are equal modulo 64, and so modulo all smaller powers of two. */

@@ -1,7 +1,7 @@
 import type { BodyWrite } from '../../../core/change/change.ts'
 import { runRefPrefix } from '../../../core/task/body.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
-import type { EndedRun } from '../../../core/task/runs.ts'
+import type { EndedRun } from '../../../core/task/task.ts'
 import type { StoredBy } from '../codecs.ts'
 import {
   type DeleteRequest,

@@ -1,7 +1,6 @@
 import { BatonError } from '../../../core/errors.ts'
-import type { CanvasState } from '../../../core/task/canvas-state.ts'
 import type { Head } from '../../../core/task/head.ts'
-import type { ScheduleState } from '../../../core/task/schedule-state.ts'
+import type { CanvasState, ScheduleState } from '../../../core/task/head-fields.ts'
 import type { Task } from '../../../core/task/task.ts'
 
 /**

@@ -1,6 +1,6 @@
 import type { Change, Guard } from '../../../core/change/change.ts'
 import type { Head } from '../../../core/task/head.ts'
-import type { LookRecord } from '../../../core/wake/look-chain.ts'
+import type { LookRecord } from '../../../core/wake/look.ts'
 import {
   type BatchGetRequest,
   type GetRequest,

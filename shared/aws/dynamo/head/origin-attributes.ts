@@ -1,9 +1,14 @@
 import { SCHEDULE_GRACE_MS } from '../../../core/bounds.ts'
-import type { CanvasState, Member } from '../../../core/task/canvas-state.ts'
-import type { OperationRecord } from '../../../core/task/head-fields.ts'
-import type { HandOn, Previous } from '../../../core/task/previous.ts'
-import type { Missed, Pause, ScheduleState, Timing } from '../../../core/task/schedule-state.ts'
-import type { Callbacks } from '../../../core/task/task.ts'
+import type {
+  CanvasState,
+  Member,
+  Missed,
+  OperationRecord,
+  Pause,
+  ScheduleState,
+  Timing,
+} from '../../../core/task/head-fields.ts'
+import type { Callbacks, HandOn, Previous } from '../../../core/task/task.ts'
 import { always, attributesOf, optional, withDefault } from '../attributes.ts'
 import { type Codec, flag, number, oneOf, type StoredBy, text, word } from '../codecs.ts'
 import { body } from './run-attributes.ts'

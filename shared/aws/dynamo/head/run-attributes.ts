@@ -1,8 +1,14 @@
 import type { Body } from '../../../core/task/body.ts'
-import type { TaskError } from '../../../core/task/error.ts'
-import type { EndCause, EndedRun, EndedRunState, LiveRun } from '../../../core/task/runs.ts'
-import type { Task } from '../../../core/task/task.ts'
-import type { Permit, Wait } from '../../../core/task/wait.ts'
+import type {
+  EndCause,
+  EndedRun,
+  EndedRunState,
+  LiveRun,
+  Permit,
+  Task,
+  Wait,
+} from '../../../core/task/task.ts'
+import type { TaskError } from '../../../core/task-error/task-error.ts'
 import type { Json } from '../../../core/values/json.ts'
 import { always, attributesOf, optional } from '../attributes.ts'
 import {

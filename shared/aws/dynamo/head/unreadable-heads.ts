@@ -1,6 +1,6 @@
 import { remove } from '../../../core/operate/operate.ts'
 import { DEFAULT_OPTIONS } from '../../../core/options/options.ts'
-import { firstFence } from '../../../core/task/fence.ts'
+import { firstFence } from '../../../core/task/head.ts'
 import { splitTaskId, type Task } from '../../../core/task/task.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { StoredBy } from '../codecs.ts'

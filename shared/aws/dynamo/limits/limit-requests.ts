@@ -1,9 +1,8 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
-import { type HeldPermits, type Holder, shardOf } from '../../../core/limits/held-permits.ts'
+import { type HeldPermits, type Holder, shardOf } from '../../../core/limits/limits.ts'
 import type { Line, LineNote, StoredLineNote } from '../../../core/limits/line.ts'
 import type { SlotLog, StoredSlotLog } from '../../../core/limits/slots.ts'
-import { hash32 } from '../../../core/values/hash.ts'
-import { orderNumber } from '../../../core/values/order-number.ts'
+import { hash32, orderNumber } from '../../../core/values/text.ts'
 import {
   type BatchGetRequest,
   type DeleteRequest,

@@ -1,5 +1,5 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
-import { ACTIVITY_KINDS, type ActivityCount, activityExpiresAt } from '../../../core/statistics/activity.ts'
+import { ACTIVITY_KINDS, type ActivityCount, activityExpiresAt } from '../../../core/events/activity.ts'
 import type { ActivityStore } from '../../../ports/stores.ts'
 import { type Documents, METERED, type QueryRequest, type UpdateRequest } from '../documents.ts'
 import { activityPartition, activitySortKey } from '../keys.ts'

@@ -1,4 +1,4 @@
-import { CHUNK_LEAVES } from '../../../core/canvas/chunks.ts'
+import { CHUNK_LEAVES } from '../../../core/canvas/layout.ts'
 import type { CanvasEnds, CanvasName, CanvasStore } from '../../../ports/stores.ts'
 import { type BatchReader, readBatches } from '../batch-get.ts'
 import { type BatchGetRequest, type Documents, METERED, type UpdateRequest } from '../documents.ts'

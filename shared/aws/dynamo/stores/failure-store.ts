@@ -1,5 +1,5 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
-import { type FailureCount, failuresExpireAt } from '../../../core/statistics/failures.ts'
+import { type FailureCount, failuresExpireAt } from '../../../core/events/failures.ts'
 import type { FailureStore } from '../../../ports/stores.ts'
 import { type Documents, METERED, type QueryRequest, type UpdateRequest } from '../documents.ts'
 import { failureFrom, failuresPartition, failuresSortKey } from '../keys.ts'

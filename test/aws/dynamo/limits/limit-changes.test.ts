@@ -9,7 +9,7 @@ import {
   slotsPartition,
 } from '../../../../shared/aws/dynamo/keys.ts'
 import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-changes.ts'
-import { holderIn } from '../../../../shared/core/limits/held-permits.ts'
+import { holderIn } from '../../../../shared/core/limits/limits.ts'
 import { synthesise } from '../../../infra/synthesised.ts'
 import { aMeteredDynamo } from '../../../support/dynamo/metered-dynamo.ts'
 import { NOW } from '../../../support/tasks/a-task.ts'

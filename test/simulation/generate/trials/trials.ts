@@ -1,4 +1,4 @@
-import { hash32 } from '../../../../shared/core/values/hash.ts'
+import { hash32 } from '../../../../shared/core/values/text.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { Scenario, TrialName } from '../../scenario.ts'
 import { createDice } from '../dice.ts'

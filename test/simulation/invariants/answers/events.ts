@@ -1,4 +1,5 @@
-import type { BatonEvent, EventType } from '../../../../shared/core/events/event-types.ts'
+import type { BatonEvent } from '../../../../shared/core/events/events.ts'
+import type { EventType } from '../../../../shared/core/states.ts'
 import { endedRuns, liveRuns, successes } from '../../../../shared/core/task/task.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
 import type { Invariant, Write } from '../invariant.ts'

@@ -1,4 +1,4 @@
-import type { Composition } from '../../../../shared/core/canvas/shape.ts'
+import type { Composition } from '../../../../shared/core/canvas/tree.ts'
 import type { Job } from '../../scenario.ts'
 
 /** Computes what a canvas must result in, by the product's rules and independently of the code. */

@@ -1,4 +1,4 @@
-import type { ScheduleState } from '../../../../shared/core/task/schedule-state.ts'
+import type { ScheduleState } from '../../../../shared/core/task/head-fields.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
 import { START } from '../../world/world.ts'
 import type { Invariant, Write } from '../invariant.ts'

@@ -1,4 +1,4 @@
-import type { ScheduleState } from '../../../../shared/core/task/schedule-state.ts'
+import type { ScheduleState } from '../../../../shared/core/task/head-fields.ts'
 import type { Step } from '../../scenario.ts'
 import type { HistoryEvent } from '../../world/history.ts'
 import { START } from '../../world/world.ts'

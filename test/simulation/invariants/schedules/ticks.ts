@@ -1,4 +1,4 @@
-import type { Timing } from '../../../../shared/core/task/schedule-state.ts'
+import type { Timing } from '../../../../shared/core/task/head-fields.ts'
 import type { HistoryEvent } from '../../world/history.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
 import { START } from '../../world/world.ts'

@@ -6,7 +6,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     needs: 'stuck',
     ...one(
       'callbacks that cannot be published are counted as stuck',
-      'shared/core/status/stuck.ts',
+      'shared/core/status/status.ts',
       '  if (task.unpublished) return false\n',
       '',
     ),
@@ -106,7 +106,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'a task is shown with one run too many that is left',
-    'shared/core/task/attempts.ts',
+    'shared/core/task/piece.ts',
     'left: Math.max(0, mostRuns(task) - used)',
     'left: Math.max(0, mostRuns(task) - used) + 1',
   ),
@@ -136,13 +136,13 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'an ended run is shown to have begun when it ended',
-    'shared/core/change/end-runs.ts',
+    'shared/core/change/end.ts',
     'startedAt: Math.min(startedAt, now)',
     'startedAt: Math.max(startedAt, now)',
   ),
   one(
     'a step that has succeeded forgets when it began',
-    'shared/core/flow/end-piece.ts',
+    'shared/core/flow/pieces.ts',
     '{ ...begun, attempts: attempts(task).used',
     '{ attempts: attempts(task).used',
   ),
@@ -164,16 +164,16 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     "if (reach === 'skipped') return 'skipped'",
     "if (reach === 'skipped') return 'pending'",
   ),
-  one('each failure is counted twice', 'shared/core/statistics/failures.ts', 'count: 1,', 'count: 2,'),
+  one('each failure is counted twice', 'shared/core/events/failures.ts', 'count: 1,', 'count: 2,'),
   one(
     'failures are grouped with their numbers',
-    'shared/core/statistics/failures.ts',
+    'shared/core/events/failures.ts',
     ".replace(WITH_DIGIT, '#')",
     '',
   ),
   one(
     'a failed task is counted as a succeeded one',
-    'shared/core/statistics/activity.ts',
+    'shared/core/events/activity.ts',
     "'task.failed': 'failed'",
     "'task.failed': 'succeeded'",
   ),
@@ -227,7 +227,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'a stored error takes twice its room',
-    'shared/core/task-error/fit-error.ts',
+    'shared/core/task-error/task-error.ts',
     'ERROR_BYTES_MAX - frame',
     '2 * ERROR_BYTES_MAX - frame',
   ),
@@ -251,13 +251,13 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'no name is suggested for a misspelt field',
-    'shared/core/rules/nearest.ts',
+    'shared/core/rules/rules.ts',
     'return found.length === 0 ?',
     'return found.length >= 0 ?',
   ),
   one(
     'two types with long names can share a queue',
-    'shared/core/types/queue-name.ts',
+    'shared/core/types/task-type.ts',
     'const looksHashed = /-[0-9a-f]{8}$/.test(type)',
     'const looksHashed = false',
   ),

@@ -77,7 +77,7 @@ export const LIMIT_FAULTS: readonly SourceFault[] = [
     name: 'each shard of a limit grants as many permits as the first',
     replacements: [
       {
-        path: 'shared/core/limits/held-permits.ts',
+        path: 'shared/core/limits/limits.ts',
         old: 'return Math.min(SHARD_PERMITS_MAX, Math.max(0, max - shard * SHARD_PERMITS_MAX))',
         new: 'return Math.min(SHARD_PERMITS_MAX, max)',
       },
@@ -158,8 +158,8 @@ export const LIMIT_FAULTS: readonly SourceFault[] = [
     replacements: [
       {
         path: 'shared/core/limits/limits.ts',
-        old: "['a', 'b'].map(salt",
-        new: "['a', 'b'].slice(2).map(salt",
+        old: "digestOf(value, ['a', 'b'])",
+        new: 'digestOf(value, [])',
       },
     ],
   },
@@ -177,7 +177,7 @@ export const LIMIT_FAULTS: readonly SourceFault[] = [
     name: 'each look at a running task writes it',
     replacements: [
       {
-        path: 'shared/core/wake/look-chain.ts',
+        path: 'shared/core/wake/look.ts',
         old: 'const LOOKS_PER_RECORD = 8',
         new: 'const LOOKS_PER_RECORD = 2',
       },

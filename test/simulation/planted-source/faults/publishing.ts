@@ -37,7 +37,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
     name: 'a head that owes callbacks may be deleted, and replaced',
     replacements: [
       {
-        path: 'shared/core/task/fence.ts',
+        path: 'shared/core/task/head.ts',
         old: 'if (expiresAt === undefined || owes) return undefined',
         new: 'if (expiresAt === undefined) return undefined',
       },
@@ -73,7 +73,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
     name: 'fences follow the clock alone',
     replacements: [
       {
-        path: 'shared/core/operate/restart.ts',
+        path: 'shared/core/operate/operate.ts',
         old: 'fence: Math.max(task.fence, firstFence(now)),',
         new: 'fence: firstFence(now),',
       },
@@ -119,7 +119,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
     name: 'a change that names an old revision is accepted',
     replacements: [
       {
-        path: 'shared/core/change/edits.ts',
+        path: 'shared/core/change/change.ts',
         old: 'return ifRevision !== undefined && ifRevision !== editsOf(present ?? {})',
         new: 'return ifRevision !== undefined && ifRevision > editsOf(present ?? {})',
       },
@@ -129,7 +129,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
     name: 'a member of a canvas counts by its last end, not by its first',
     replacements: [
       {
-        path: 'shared/core/task/canvas-state.ts',
+        path: 'shared/core/task/head-fields.ts',
         old: 'if (member.first) return { member, end: member.first }\n',
         new: '',
       },

@@ -46,7 +46,7 @@ export const RUN_FAULTS: readonly SourceFault[] = [
     name: 'a ladder begins with its second delay',
     replacements: [
       {
-        path: 'shared/core/run/backoff.ts',
+        path: 'shared/core/run/judge-budget.ts',
         old: 'delays[Math.min(retryNumber, delays.length) - 1]',
         new: 'delays[Math.min(retryNumber + 1, delays.length) - 1]',
       },
@@ -58,7 +58,7 @@ export const RUN_FAULTS: readonly SourceFault[] = [
       'undos go backwards from the failed step, and an operator resumes the steps only when none before the failed one is undone; the failed one then begins anew without its undo',
     replacements: [
       {
-        path: 'shared/core/flow/end-piece.ts',
+        path: 'shared/core/flow/pieces.ts',
         old: 'const isNotUndone = flow.steps[at]?.undo?.endedAt === undefined',
         new: 'const isNotUndone = true',
       },

@@ -61,7 +61,7 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
   },
   {
     name: 'a claim alone can be too large for its answer',
-    replacements: [{ path: 'shared/core/run/claim-size.ts', old: 'tasks > 1 &&', new: 'tasks >= 1 &&' }],
+    replacements: [{ path: 'shared/core/run/claim.ts', old: 'tasks > 1 &&', new: 'tasks >= 1 &&' }],
   },
   {
     name: 'a head of newer code is read as a damaged one',

@@ -1,4 +1,4 @@
-import type { BatonEvent } from '../../../../shared/core/events/event-types.ts'
+import type { BatonEvent } from '../../../../shared/core/events/events.ts'
 import type { LateEvents } from '../../../../shared/ports/messages.ts'
 import { type EventSystem, publishLateEvents } from '../../../../shared/runtime/events/publish-late-events.ts'
 import type { System } from '../../../../shared/runtime/kernel/system.ts'

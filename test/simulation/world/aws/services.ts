@@ -7,8 +7,7 @@ import { storesOn } from '../../../../shared/aws/dynamo/stores/stores.ts'
 import { WORKER_VISIBILITY_S } from '../../../../shared/core/bounds.ts'
 import type { LimitLook } from '../../../../shared/core/limits/line.ts'
 import { workOf } from '../../../../shared/core/task/piece.ts'
-import type { TaskType } from '../../../../shared/core/types/task-type.ts'
-import type { JobLook } from '../../../../shared/core/types/type-job.ts'
+import type { JobLook, TaskType } from '../../../../shared/core/types/task-type.ts'
 import type { Log } from '../../../../shared/ports/machine.ts'
 import type {
   CanvasLook,

@@ -1,4 +1,4 @@
-import { hash32 } from '../../../../../shared/core/values/hash.ts'
+import { hash32 } from '../../../../../shared/core/values/text.ts'
 import type { Step, TypeSetup } from '../../../scenario.ts'
 import type { Dice } from '../../dice.ts'
 import { aScenario, aType, type Trial, workersOf } from '../trial.ts'

@@ -3,7 +3,7 @@ import {
   SCHEDULE_GRACE_MS_MAX,
   SCHEDULE_GRACE_MS_MIN,
 } from '../../../../../shared/core/bounds.ts'
-import type { Timing } from '../../../../../shared/core/task/schedule-state.ts'
+import type { Timing } from '../../../../../shared/core/task/head-fields.ts'
 import type { Lost, Outage, Scenario } from '../../../scenario.ts'
 import type { Dice } from '../../dice.ts'
 import { aScenario, aType, type Trial } from '../trial.ts'

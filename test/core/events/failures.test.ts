@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { failuresIn, hourOf, maskedError } from '../../../shared/core/events/failures.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
-import { failuresIn, hourOf, maskedError } from '../../../shared/core/statistics/failures.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { aTask, BORN, changeOf, HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
 

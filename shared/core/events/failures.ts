@@ -10,6 +10,7 @@
 
 import type { Operation } from '../task/head-fields.ts'
 import { endedRuns, type Task } from '../task/task.ts'
+import { groupSums } from '../values/records.ts'
 
 export const HOUR_MS = 3_600_000
 /** Counts are kept a day longer than the earliest time that a caller may ask for. */
@@ -99,20 +100,10 @@ export function addedUp(
   counts: readonly FailureCount[],
   groupOf: (count: FailureCount) => string,
 ): FailureCount[] {
-  const groups = new Map<string, FailureCount>()
-  for (const one of counts) {
-    const name = groupOf(one)
-    const earlier = groups.get(name)
-    groups.set(name, earlier ? together(earlier, one) : one)
-  }
-  return [...groups.values()]
+  return groupSums(counts, groupOf, together)
 }
 
 function together(one: FailureCount, other: FailureCount): FailureCount {
   const later = other.lastAt >= one.lastAt ? other : one
-  return {
-    ...later,
-    count: one.count + other.count,
-    firstAt: Math.min(one.firstAt, other.firstAt),
-  }
+  return { ...later, count: one.count + other.count, firstAt: Math.min(one.firstAt, other.firstAt) }
 }

@@ -7,10 +7,12 @@
  */
 
 import { ACTIVITY_MINUTES_MAX } from '../bounds.ts'
-import type { EventType } from '../events/event-types.ts'
-import { eventsOf } from '../events/events.ts'
 import { minuteOf, minuteStart } from '../place/place.ts'
+import type { EventType } from '../states.ts'
+import { openSince } from '../task/piece.ts'
 import { endedRuns, type Task } from '../task/task.ts'
+import { groupSums } from '../values/records.ts'
+import { eventsOf } from './events.ts'
 
 export const MINUTE_MS = 60_000
 /** Counts are kept so much longer than they are shown that a late deletion shows nothing old. */
@@ -56,12 +58,8 @@ export function activityIn(task: Task): ActivityCount | undefined {
 
 /** How long the run that has just started could have started before: since the due time, or since the end of the run before it. */
 function latenessOf(task: Task): number {
-  const steps = Object.values(task.flow?.steps ?? {}).flatMap(step => [
-    step.do?.endedAt ?? 0,
-    step.undo?.endedAt ?? 0,
-  ])
   const ends = endedRuns(task).map(({ endedAt }) => endedAt)
-  return Math.max(0, task.updatedAt - Math.max(task.dueAt, ...ends, ...steps))
+  return Math.max(0, task.updatedAt - Math.max(openSince(task), ...ends))
 }
 
 export function latenessClass(ms: number): number {
@@ -94,21 +92,12 @@ export function activityExpiresAt({ minute }: Pick<ActivityCount, 'minute'>): nu
 
 /** The counts of the same type and minute, added up. */
 export function activityAddedUp(counts: readonly ActivityCount[]): ActivityCount[] {
-  const sums = new Map<string, ActivityCount>()
-  for (const one of counts) {
-    const name = `${one.type}#${one.minute}`
-    const earlier = sums.get(name)
-    sums.set(name, earlier ? together(earlier, one) : one)
-  }
-  return [...sums.values()]
+  return groupSums(counts, ({ type, minute }) => `${type}#${minute}`, together)
 }
 
 function together(one: ActivityCount, other: ActivityCount): ActivityCount {
-  return {
-    ...one,
-    counts: added(one.counts, other.counts),
-    lateness: added(one.lateness, other.lateness),
-  }
+  const [counts, lateness] = [added(one.counts, other.counts), added(one.lateness, other.lateness)]
+  return { ...one, counts, lateness }
 }
 
 function added<Name extends PropertyKey>(
