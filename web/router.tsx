@@ -6,7 +6,7 @@ import {
   lazyRouteComponent,
 } from '@tanstack/react-router'
 import { parseSearch, stringifySearch } from './api/search.ts'
-import { Empty, Failure, Loading } from './parts/notes.tsx'
+import { Empty, Failure, Loading } from './parts/page.tsx'
 import { Shell } from './shell/shell.tsx'
 import { readTaskFilter } from './tasks/filter.ts'
 

@@ -48,7 +48,6 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'shared/core/place/claim-order.ts': 'the order in which tasks of a ready place are claimed',
   'shared/testing/create-test-system.ts': 'the choice between a system in memory and one behind a URL',
   'shared/worker/console-log.ts': 'the log of a worker without one of its own',
-  'web/operate/searched-part.ts': 'the part of an error by which its tasks are found',
 }
 
 describe('a folder', () => {

@@ -2,11 +2,11 @@ import { describe, expect, it, test } from 'vitest'
 import { parseSearch, stringifySearch } from '../../web/api/search.ts'
 import { graphOf } from '../../web/canvases/graph.ts'
 import { ownUsd, ratesOfAll, ratesOfType } from '../../web/cost/cost.ts'
-import { searchedPart, tasksOfGroup } from '../../web/operate/searched-part.ts'
 import { attentionOf } from '../../web/overview/attention.ts'
 import { duration, relative, visible } from '../../web/parts/format.ts'
 import { byDay, nextTicks } from '../../web/schedules/next-ticks.ts'
 import { ticksOf, timelineOf } from '../../web/task/timeline.ts'
+import { searchedPart, tasksOfGroup } from '../../web/tasks/filter.ts'
 
 /** What the pages of the dashboard compute before they draw. */
 

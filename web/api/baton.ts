@@ -1,6 +1,6 @@
 import { createClient } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
-import { watchedFetch } from './connection.ts'
+import { watchedFetch } from './store.ts'
 
 /** The API that serves this page. */
 export const baton = createClient({ url: location.origin, fetch: watchedFetch })

@@ -2,11 +2,10 @@ import type { InfiniteData, Query, QueryKey } from '@tanstack/react-query'
 import type { ApiEvent } from '../../shared/api/events.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton, isStatus } from './baton.ts'
-import { connection, goOnWithoutEvents } from './connection.ts'
 import type { TaskPage } from './merged-lists.ts'
 import { PACE_MS } from './paces.ts'
 import { isShort, queries, renew } from './queries.ts'
-import { logEvent, watchRefusals } from './store.ts'
+import { connection, goOnWithoutEvents, logEvent, watchRefusals } from './store.ts'
 
 /**
  * Keeps what is shown up to date. One connection reads the events of the system. Each event marks the questions whose answers it

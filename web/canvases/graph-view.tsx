@@ -1,7 +1,7 @@
 import { Link } from '@tanstack/react-router'
 import { createContext, useContext } from 'react'
-import { StatusBadge, toneOf } from '../parts/status.tsx'
-import { Name } from '../parts/text.tsx'
+import { toneOf } from '../parts/format.ts'
+import { Name, StatusBadge } from '../parts/text.tsx'
 import type { Graph, Leaf } from './graph.ts'
 
 /** Groups of more tasks are drawn as small squares, one for each task, so that 10,000 remain usable. */

@@ -1,5 +1,6 @@
 import { X } from 'lucide-react'
 import {
+  type ComponentProps,
   createContext,
   type FormEvent,
   type ReactNode,
@@ -12,8 +13,8 @@ import {
   useState,
 } from 'react'
 import { isStale, problemText } from '../api/baton.ts'
-import { sayProblem } from './action.tsx'
-import { Button } from './button.tsx'
+import { tellProblem } from './action.tsx'
+import { Button, IconButton } from './button.tsx'
 import { visible } from './format.ts'
 
 /**
@@ -48,9 +49,7 @@ export function Dialog({
       <div className="dialog-frame">
         <header className="dialog-head">
           <h2 id={titleId}>{title}</h2>
-          <button type="button" className="icon-button" onClick={onClose} aria-label="Close">
-            <X size={16} aria-hidden />
-          </button>
+          <IconButton icon={X} size={16} label="Close" onClick={onClose} />
         </header>
         {children}
       </div>
@@ -104,7 +103,10 @@ function StaleNote({ error, onStartOver }: Stale) {
       <p className="isolated">
         <strong>Another person was faster.</strong> {visible(problemText(error))}
       </p>
-      <Button onClick={() => void onStartOver().catch(sayProblem)}>Start over from the present state</Button>
+      <Button
+        text="Start over from the present state"
+        onClick={() => void onStartOver().catch(tellProblem)}
+      />
     </div>
   )
 }
@@ -146,10 +148,8 @@ export function FormDialog({
           <FormContext value={state}>{children}</FormContext>
         </div>
         <footer className="dialog-foot">
-          <Button onClick={onClose}>{refusal}</Button>
-          <Button look="accent" type="submit" disabled={!isReady || state.isUnsendable}>
-            {action}
-          </Button>
+          <Button text={refusal} onClick={onClose} />
+          <Button look="accent" type="submit" text={action} disabled={!isReady || state.isUnsendable} />
         </footer>
       </form>
     </Dialog>
@@ -183,13 +183,19 @@ export function Confirm({
     <Dialog title={title} onClose={onClose}>
       <div className="dialog-body">{children}</div>
       <footer className="dialog-foot">
-        <Button onClick={onClose} autoFocus>
-          Keep as it is
-        </Button>
-        <Button look={isDanger ? 'danger' : 'accent'} onClick={confirm} disabled={!isReady}>
-          {action}
-        </Button>
+        <Button text="Keep as it is" onClick={onClose} autoFocus />
+        <Button look={isDanger ? 'danger' : 'accent'} text={action} onClick={confirm} disabled={!isReady} />
       </footer>
     </Dialog>
+  )
+}
+
+/** A field of one line under its label. */
+export function InputField({ label, ...input }: ComponentProps<'input'> & { readonly label: string }) {
+  return (
+    <label className="field">
+      {label}
+      <input {...input} />
+    </label>
   )
 }

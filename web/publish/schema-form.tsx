@@ -1,6 +1,6 @@
 import { Plus, X } from 'lucide-react'
 import { useState } from 'react'
-import { Button } from '../parts/button.tsx'
+import { Button, IconButton } from '../parts/button.tsx'
 import { type Field, firstValue, type JsonValue } from './schema.ts'
 import {
   ChoiceField,
@@ -38,7 +38,6 @@ function SchemaField({ field, value, onChange }: FieldProps) {
 
 /** The members of the outermost object, without a frame of their own. */
 export function SchemaForm({ field, value, onChange }: FieldProps) {
-  if (field.kind === 'union') return <UnionField field={field} value={value} onChange={onChange} />
   if (field.kind !== 'object') return <SchemaField field={field} value={value} onChange={onChange} />
   return <Members field={field} value={value} onChange={onChange} />
 }
@@ -50,9 +49,11 @@ function ObjectField(props: FieldProps<'object'>) {
       <div className="field">
         <span>{field.title}</span>
         <span>
-          <Button onClick={() => onChange(firstValue({ ...field, isRequired: true }) ?? {})}>
-            <Plus size={14} aria-hidden /> Add {field.title}
-          </Button>
+          <Button
+            icon={Plus}
+            text={`Add ${field.title}`}
+            onClick={() => onChange(firstValue({ ...field, isRequired: true }) ?? {})}
+          />
         </span>
       </div>
     )
@@ -152,20 +153,11 @@ function ListField({ field, value, onChange }: FieldProps<'list'>) {
             value={item ?? undefined}
             onChange={changed => replace(index, changed)}
           />
-          <button
-            type="button"
-            className="icon-button"
-            aria-label={`Remove ${field.title} ${index + 1}`}
-            onClick={() => without(index)}
-          >
-            <X size={14} aria-hidden />
-          </button>
+          <IconButton icon={X} label={`Remove ${field.title} ${index + 1}`} onClick={() => without(index)} />
         </div>
       ))}
       <span>
-        <Button onClick={add}>
-          <Plus size={14} aria-hidden /> Add
-        </Button>
+        <Button icon={Plus} text="Add" onClick={add} />
       </span>
     </fieldset>
   )

@@ -1,5 +1,5 @@
-import { useId, useState } from 'react'
-import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
+import { type ReactNode, useId } from 'react'
+import { JsonField } from '../parts/json.tsx'
 import type { Field, JsonValue } from './schema.ts'
 
 /** The fields of a form that have no members: each shows one value, or JSON that a form cannot express. */
@@ -38,72 +38,60 @@ export function ChoiceField({ field, value, onChange }: FieldProps<'choice'>) {
   )
 }
 
-/** A choice among names, by their positions. */
-export function SelectField({
-  field,
-  names,
-  chosen,
-  none,
-  onChoose,
-}: {
+type SelectProps = {
   readonly field: Field
   readonly names: readonly string[]
   readonly chosen: number | undefined
   /** What stands for no choice. Without it a reader cannot choose nothing. */
   readonly none?: string
   readonly onChoose: (index: number | undefined) => void
-}) {
-  const id = useId()
+}
+
+/** A choice among names, by their positions. */
+export function SelectField({ field, names, chosen, none, onChoose }: SelectProps) {
   return (
-    <div className="field">
-      <label htmlFor={id}>
-        <Title field={field} />
-      </label>
-      <select
-        id={id}
-        required={none !== undefined && field.isRequired}
-        value={chosen === undefined ? LEFT_OUT : String(chosen)}
-        onChange={({ target: { value } }) => onChoose(value === LEFT_OUT ? undefined : Number(value))}
-      >
-        {none !== undefined && <option value={LEFT_OUT}>{none}</option>}
-        {names.map((name, index) => (
-          <option key={name} value={String(index)}>
-            {name}
-          </option>
-        ))}
-      </select>
-      <Hint field={field} />
-    </div>
+    <Labelled field={field}>
+      {id => (
+        <select
+          id={id}
+          required={none !== undefined && field.isRequired}
+          value={chosen === undefined ? LEFT_OUT : String(chosen)}
+          onChange={({ target: { value } }) => onChoose(value === LEFT_OUT ? undefined : Number(value))}
+        >
+          {none !== undefined && <option value={LEFT_OUT}>{none}</option>}
+          {names.map((name, index) => (
+            <option key={name} value={String(index)}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Labelled>
   )
 }
 
 export function NumberField({ field, value, onChange }: FieldProps<'number'>) {
-  const id = useId()
   return (
-    <div className="field">
-      <label htmlFor={id}>
-        <Title field={field} />
-      </label>
-      <input
-        id={id}
-        type="number"
-        required={field.isRequired && !field.isNullable}
-        step={field.isWhole ? 1 : 'any'}
-        min={field.min}
-        max={field.max}
-        value={typeof value === 'number' ? value : ''}
-        onChange={({ target }) => onChange(target.value === '' ? emptyOf(field) : target.valueAsNumber)}
-      />
-      <Hint field={field} />
-    </div>
+    <Labelled field={field}>
+      {id => (
+        <input
+          id={id}
+          type="number"
+          required={field.isRequired && !field.isNullable}
+          step={field.isWhole ? 1 : 'any'}
+          min={field.min}
+          max={field.max}
+          value={typeof value === 'number' ? value : ''}
+          onChange={({ target }) => onChange(target.value === '' ? emptyOf(field) : target.valueAsNumber)}
+        />
+      )}
+    </Labelled>
   )
 }
 
 export function TextField({ field, value, onChange }: FieldProps<'text'>) {
-  const id = useId()
   const { minLength, maxLength, pattern } = field.limits
   const common = {
-    id,
     required: field.isRequired && !field.isNullable,
     minLength,
     maxLength,
@@ -112,15 +100,29 @@ export function TextField({ field, value, onChange }: FieldProps<'text'>) {
       onChange(target.value === '' ? emptyOf(field) : target.value),
   }
   return (
+    <Labelled field={field}>
+      {id =>
+        field.isLong ? (
+          <textarea id={id} rows={4} {...common} />
+        ) : (
+          <input id={id} type={field.type} pattern={pattern} {...common} />
+        )
+      }
+    </Labelled>
+  )
+}
+
+type LabelledProps = { readonly field: Field; readonly children: (id: string) => ReactNode }
+
+/** A field under its title, with its hint below it. */
+function Labelled({ field, children }: LabelledProps) {
+  const id = useId()
+  return (
     <div className="field">
       <label htmlFor={id}>
         <Title field={field} />
       </label>
-      {field.isLong ? (
-        <textarea rows={4} {...common} />
-      ) : (
-        <input type={field.type} pattern={pattern} {...common} />
-      )}
+      {children(id)}
       <Hint field={field} />
     </div>
   )
@@ -128,19 +130,8 @@ export function TextField({ field, value, onChange }: FieldProps<'text'>) {
 
 /** A part of the input that a form cannot express. While its text is not JSON, its form cannot be sent. */
 export function FreeField({ field, value, onChange }: FieldProps<'json'>) {
-  const [text, setText] = useState(value === undefined ? '' : JSON.stringify(value, undefined, 2))
-  return (
-    <JsonField
-      label={field.title}
-      text={text}
-      rows={3}
-      hint={field.hint ?? 'JSON; empty to leave it out.'}
-      onChange={changed => {
-        setText(changed)
-        if (jsonProblem(changed) === undefined) onChange(jsonOf(changed) as JsonValue | undefined)
-      }}
-    />
-  )
+  const hint = field.hint ?? 'JSON; empty to leave it out.'
+  return <JsonField label={field.title} first={value} onChange={onChange} rows={3} hint={hint} />
 }
 
 /** What an emptied field stands for: null where the schema allows it and demands a value, else nothing. */
@@ -148,11 +139,9 @@ function emptyOf({ isRequired, isNullable }: Field): JsonValue | undefined {
   return isRequired && isNullable ? null : undefined
 }
 
-export function Title({
-  field: { title, isRequired },
-}: {
-  readonly field: Pick<Field, 'title' | 'isRequired'>
-}) {
+type Titled = { readonly field: Pick<Field, 'title' | 'isRequired'> }
+
+export function Title({ field: { title, isRequired } }: Titled) {
   return (
     <span>
       {title}

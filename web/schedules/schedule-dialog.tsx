@@ -3,10 +3,10 @@ import { useEffect, useId, useRef, useState } from 'react'
 import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
 import { baton, isStale } from '../api/baton.ts'
 import { queries, scheduleQuery, schedulesQuery } from '../api/queries.ts'
-import { JsonDialog, JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
 import { useAction } from '../parts/action.tsx'
 import { Dialog, FormDialog } from '../parts/dialog.tsx'
-import { Failure } from '../parts/notes.tsx'
+import { EditDialog, JsonField } from '../parts/json.tsx'
+import { Failure } from '../parts/page.tsx'
 
 const HINT =
   'One of cron, everyMs and at; timezone, missed and graceMs may be left out. task is what each tick publishes.'
@@ -14,7 +14,21 @@ const HINT =
 /** Replaces a schedule. The list of schedules shows only the type of the task, so the whole one is read when the dialog opens. */
 export function EditSchedule({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
   const { data: schedule, error, refetch } = useQuery(scheduleQuery(name))
-  if (schedule) return <EditRead schedule={schedule} onClose={onClose} />
+  if (schedule)
+    return (
+      <EditDialog
+        thing={schedule}
+        readAgain={() => queries.fetchQuery(scheduleQuery(name))}
+        title={`Edit ${name}`}
+        label="Schedule"
+        hint={HINT}
+        bodyOf={bodyOf}
+        run={body => baton.putSchedule(name, body)}
+        done={`${name} was changed`}
+        changes={changesOf(name)}
+        onClose={onClose}
+      />
+    )
   if (!error) return null
   return (
     <Dialog title={`Edit ${name}`} onClose={onClose}>
@@ -23,30 +37,7 @@ export function EditSchedule({ name, onClose }: { readonly name: string; readonl
   )
 }
 
-function EditRead({ schedule, onClose }: { readonly schedule: ApiSchedule; readonly onClose: () => void }) {
-  // That of the text: what another person changes meanwhile is not overwritten.
-  const [begun, setBegun] = useState(schedule)
-  const put = usePut(schedule.name, `${schedule.name} was changed`, onClose)
-  const startOver = async () => {
-    setBegun(await queries.fetchQuery(scheduleQuery(schedule.name)))
-    put.reset()
-  }
-  return (
-    <JsonDialog
-      key={begun.revision}
-      stale={{ error: put.error, onStartOver: startOver }}
-      title={`Edit ${schedule.name}`}
-      label="Schedule"
-      value={bodyOf(begun)}
-      hint={HINT}
-      isSending={put.isPending}
-      onSave={body => put.mutate({ name: schedule.name, body: { ...body, ifRevision: begun.revision } })}
-      onClose={onClose}
-    />
-  )
-}
-
-const EXAMPLE = { cron: '0 3 * * *', timezone: 'UTC', task: { type: '' } }
+const EXAMPLE = { cron: '0 3 * * *', timezone: 'UTC' }
 
 /** A schedule that does not exist has this revision, so a request that expects it replaces none. */
 const ABSENT_REVISION = 0
@@ -56,23 +47,26 @@ const ABSENT_REVISION = 0
  * another person has just created.
  */
 export function NewSchedule({ type, onClose }: { readonly type: string; readonly onClose: () => void }) {
-  const [text, setText] = useState(() => JSON.stringify({ ...EXAMPLE, task: { type } }, undefined, 2))
+  const [body, setBody] = useState<ScheduleBody | undefined>({ ...EXAMPLE, task: { type } })
   const [name, setName] = useState('')
   const { data: schedules = [] } = useQuery(schedulesQuery)
   const [refused, setRefused] = useState<string>()
   const isTaken = name === refused || schedules.some(schedule => schedule.name === name)
-  const put = usePut(name, 'The schedule was created', onClose, error => {
-    if (isStale(error)) setRefused(name)
+  const put = useAction({
+    run: (body: ScheduleBody) => baton.putSchedule(name, { ...body, ifRevision: ABSENT_REVISION }),
+    done: 'The schedule was created',
+    changes: changesOf(name),
+    after: onClose,
+    onRefused: error => {
+      if (isStale(error)) setRefused(name)
+    },
   })
   return (
     <FormDialog
       title="New schedule"
       action="Create"
-      isReady={!put.isPending && !isTaken && jsonProblem(text) === undefined && text.trim() !== ''}
-      onSubmit={() => {
-        const body = { ...(jsonOf(text) as ScheduleBody), ifRevision: ABSENT_REVISION }
-        put.mutate({ name, body })
-      }}
+      isReady={!put.isPending && !isTaken && body !== undefined}
+      onSubmit={() => body !== undefined && put.mutate(body)}
       onClose={onClose}
     >
       <NameField
@@ -80,7 +74,7 @@ export function NewSchedule({ type, onClose }: { readonly type: string; readonly
         onChange={setName}
         problem={isTaken ? `There is a schedule ${name} already. Edit it, or give another name.` : undefined}
       />
-      <JsonField label="Schedule" text={text} onChange={setText} rows={9} hint={HINT} />
+      <JsonField label="Schedule" first={body} onChange={setBody} rows={9} hint={HINT} />
     </FormDialog>
   )
 }
@@ -118,14 +112,8 @@ function NameField({
   )
 }
 
-function usePut(name: string, done: string, onClose: () => void, onRefused?: (error: unknown) => void) {
-  return useAction({
-    run: ({ name, body }: { name: string; body: ScheduleBody }) => baton.putSchedule(name, body),
-    done,
-    changes: [['schedules'], ['schedule', name]],
-    after: onClose,
-    onRefused,
-  })
+function changesOf(name: string) {
+  return [['schedules'], ['schedule', name]]
 }
 
 /** The schedule in an answer, in the form in which a request gives it. */

@@ -2,10 +2,9 @@ import { Link, useNavigate } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { ApiTask } from '../../shared/api/tasks.ts'
+import { isForPage } from '../parts/button.tsx'
 import { number } from '../parts/format.ts'
-import { isForPage } from '../parts/keys.ts'
-import { StatusBadge } from '../parts/status.tsx'
-import { Name, When } from '../parts/text.tsx'
+import { Name, StatusBadge, When } from '../parts/text.tsx'
 
 const ROW_PX = 44
 const PHONE_ROW_PX = 64

@@ -1,12 +1,12 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import type { LimitUsage } from '../../shared/api/diagnosis/load.ts'
 import type { ApiType } from '../../shared/api/types.ts'
 import { limitUsageQuery } from '../api/queries.ts'
+import { InputField } from '../parts/dialog.tsx'
 import { duration, number } from '../parts/format.ts'
 import { Card, Facts } from '../parts/page.tsx'
-import { Name, useNow, When } from '../parts/text.tsx'
+import { Holders, useNow, When } from '../parts/text.tsx'
 
 /** The limits of a type, and how much of them is used at present. The two limits may have different keys, and so different values. */
 export function LimitsCard({ type: { type, limits = {} } }: { readonly type: ApiType }) {
@@ -68,10 +68,12 @@ function KeyField({ name, onValue }: { readonly name: string; readonly onValue: 
   }
   return (
     <div className="usage">
-      <label className="field">
-        Usage for {name}
-        <input value={text} placeholder={`a value of ${name}`} onChange={event => type(event.target.value)} />
-      </label>
+      <InputField
+        label={`Usage for ${name}`}
+        value={text}
+        placeholder={`a value of ${name}`}
+        onChange={event => type(event.target.value)}
+      />
     </div>
   )
 }
@@ -98,18 +100,7 @@ function Permits({ concurrency: { held = 0, max, holders = [] } }: { readonly co
       <span className="meter" data-tone={share < 1 ? 'busy' : 'warn'} aria-hidden>
         <span style={{ width: `${share * 100}%` }} />
       </span>
-      <ul className="holders">
-        {holders.map(({ taskId, since }) => (
-          <li key={taskId}>
-            <Link to="/tasks/$id" params={{ id: taskId }} search={{}} className="cut">
-              <Name>{taskId}</Name>
-            </Link>
-            <span className="faint">
-              <When at={since} />
-            </span>
-          </li>
-        ))}
-      </ul>
+      <Holders holders={holders} look="holders" />
     </div>
   )
 }
