@@ -74,11 +74,10 @@ function refusalIn(all: readonly Query[]): string | undefined {
     .filter(query => query.isActive() && query.state.data !== undefined && isRefusal(query.state.error))
     .sort((a, b) => b.state.errorUpdatedAt - a.state.errorUpdatedAt)
   const error: unknown = refused[0]?.state.error
-  if (!(error instanceof ProblemError)) return undefined
-  return error.problem.detail || error.problem.title
+  return isRefusal(error) ? error.problem.detail || error.problem.title : undefined
 }
 
-function isRefusal(error: unknown): boolean {
+function isRefusal(error: unknown): error is ProblemError {
   return error instanceof ProblemError && !TOLD_ELSEWHERE.has(error.status)
 }
 
@@ -115,7 +114,10 @@ export async function watchedFetch(request: Request): Promise<Response> {
   prove(request)
   const isStream = new URL(request.url).pathname === EVENTS_PATH
   // The client opens a stream when it has none: the one before has ended.
-  if (isStream && whole === 'live') become('connecting')
+  if (isStream && whole === 'live') {
+    whole = 'connecting'
+    if (connection.get() !== 'broken') connection.set(whole)
+  }
   try {
     const response = await (takeEarly(request) ?? fetch(request))
     if (isStream) {
@@ -132,8 +134,3 @@ export async function watchedFetch(request: Request): Promise<Response> {
 }
 
 const EVENTS_PATH = '/v1/events'
-
-function become(next: Connection): void {
-  whole = next
-  if (connection.get() !== 'broken') connection.set(next)
-}

@@ -4,7 +4,7 @@ import type { ApiDeadLetter, ReplayAnswer } from '../../shared/api/diagnosis/dea
 import { baton } from '../api/baton.ts'
 import { deadLettersQuery } from '../api/queries.ts'
 import { ActionButton, useAction } from '../parts/action.tsx'
-import { Acting, Button, Opener } from '../parts/button.tsx'
+import { Acting, Button, Opener } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { bytes, counted, visible } from '../parts/format.ts'
 import { Answer, Card, Empty, Page } from '../parts/page.tsx'
@@ -45,9 +45,7 @@ function Queues({ letters }: { readonly letters: readonly ApiDeadLetter[] }) {
   )
 }
 
-type Letters = { readonly queue: string; readonly letters: readonly ApiDeadLetter[] }
-
-function Queue({ queue, letters }: Letters) {
+function Queue({ queue, letters }: { readonly queue: string; readonly letters: readonly ApiDeadLetter[] }) {
   const replayable = letters.filter(letter => letter.replayable).map(({ id }) => id)
   return (
     <Card

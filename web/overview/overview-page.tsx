@@ -2,36 +2,21 @@ import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { CircleCheck } from 'lucide-react'
 import { baton } from '../api/baton.ts'
-import { COUNTED_MAX } from '../api/paces.ts'
-import {
-  allActivityQuery,
-  allCountsQuery,
-  costQuery,
-  schedulesQuery,
-  typesQuery,
-  workersQuery,
-} from '../api/queries.ts'
+import { schedulesQuery, workersQuery } from '../api/queries.ts'
 import { LatenessChart, ThroughputChart } from '../charts/chart.tsx'
 import { slotsOf } from '../charts/series.ts'
 import { CostCard } from '../cost/cost-card.tsx'
 import { ActionButton } from '../parts/action.tsx'
-import { Acting } from '../parts/button.tsx'
-import { number } from '../parts/format.ts'
+import { Acting } from '../parts/controls.tsx'
+import { number, sumText } from '../parts/format.ts'
 import { Card, Empty, Failure, Loading, Page } from '../parts/page.tsx'
 import { Dotted, StatusTiles } from '../parts/text.tsx'
-import { TypesTable } from '../types/types-page.tsx'
+import { TypesTable, useWork } from '../types/types-page.tsx'
 import { type Attention, attentionOf } from './attention.ts'
 
 /** The whole system on one page: what needs attention first, then every type. */
 export function OverviewPage() {
-  const known = {
-    types: useQuery(typesQuery),
-    counts: useQuery(allCountsQuery),
-    activity: useQuery(allActivityQuery),
-    schedules: useQuery(schedulesQuery),
-    workers: useQuery(workersQuery),
-    cost: useQuery(costQuery),
-  }
+  const known = { ...useWork(), schedules: useQuery(schedulesQuery), workers: useQuery(workersQuery) }
   const failed = Object.values(known).find(({ error, data }) => error && !data)
   const { types, counts, activity, schedules, workers, cost } = known
   // Drawn piece by piece, the page would jump. What counts, schedules and workers fill has its size without them.
@@ -85,12 +70,6 @@ function Overview({ activity, cost, types, counts, schedules, workers }: Known) 
       <TypesTable title="Types" types={types} counts={counts ?? new Map()} activity={activity} cost={cost} />
     </>
   )
-}
-
-/** The sum of counts of which some may have stopped at `COUNTED_MAX`. */
-function sumText(counts: readonly number[]): string {
-  const sum = counts.reduce((total, count) => total + count, 0)
-  return counts.some(count => count >= COUNTED_MAX) ? `${number(sum)}+` : number(sum)
 }
 
 /** Its height does not depend on what it shows: a long list scrolls in it. Undefined while it is not known. */

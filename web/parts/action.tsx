@@ -3,7 +3,7 @@ import { CircleAlert, CircleCheck, Pause, Play, X } from 'lucide-react'
 import { problemText } from '../api/baton.ts'
 import { renew } from '../api/queries.ts'
 import { createStore, useStore } from '../api/store.ts'
-import { Button, type ButtonProps, IconButton } from './button.tsx'
+import { Button, type ButtonProps, IconButton } from './controls.tsx'
 
 type Action<Argument, Answer> = {
   readonly run: (argument: Argument) => Promise<Answer>
@@ -16,13 +16,8 @@ type Action<Argument, Answer> = {
 }
 
 /** An action of a reader: it tells how it went, and has the answers that it changes asked again. */
-export function useAction<Argument = void, Answer = unknown>({
-  run,
-  done,
-  changes,
-  after,
-  onRefused,
-}: Action<Argument, Answer>) {
+export function useAction<Argument = void, Answer = unknown>(action: Action<Argument, Answer>) {
+  const { run, done, changes, after, onRefused } = action
   return useMutation({
     mutationFn: run,
     onSuccess: answer => {

@@ -1,50 +1,31 @@
 import { X } from 'lucide-react'
-import {
-  type ComponentProps,
-  createContext,
-  type FormEvent,
-  type ReactNode,
-  useCallback,
-  useContext,
-  useEffect,
-  useId,
-  useMemo,
-  useRef,
-  useState,
-} from 'react'
+import { createContext, type ReactNode, useContext, useEffect, useId, useReducer } from 'react'
 import { isStale, problemText } from '../api/baton.ts'
 import { tellProblem } from './action.tsx'
-import { Button, IconButton } from './button.tsx'
+import { Button, IconButton } from './controls.tsx'
 import { visible } from './format.ts'
+
+type DialogProps = {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+  readonly look?: 'middle' | 'wide' | 'side'
+}
 
 /**
  * A dialog of the browser itself: it keeps the focus, closes on Escape, and makes the page behind it inert. It is drawn only while
  * it is open, so its state begins afresh each time.
  */
-export function Dialog({
-  title,
-  onClose,
-  children,
-  look = 'middle',
-}: {
-  readonly title: string
-  readonly onClose: () => void
-  readonly children: ReactNode
-  readonly look?: 'middle' | 'wide' | 'side'
-}) {
-  const element = useRef<HTMLDialogElement>(null)
+export function Dialog({ title, onClose, children, look = 'middle' }: DialogProps) {
   const titleId = useId()
-  useEffect(() => {
-    element.current?.showModal()
-  }, [])
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes the dialog; the click is one on the ground behind it
     <dialog
-      ref={element}
+      ref={showModal}
       className={`dialog ${look}`}
       aria-labelledby={titleId}
       onClose={onClose}
-      onClick={({ target }) => target === element.current && onClose()}
+      onClick={({ target, currentTarget }) => target === currentTarget && onClose()}
     >
       <div className="dialog-frame">
         <header className="dialog-head">
@@ -57,10 +38,16 @@ export function Dialog({
   )
 }
 
+function showModal(dialog: HTMLDialogElement | null): void {
+  dialog?.showModal()
+}
+
+type FieldNews = readonly [field: string, isUnsendable: boolean]
+
 type FormState = {
   /** Whether a field holds a text that has no value. */
   readonly isUnsendable: boolean
-  readonly tell: (field: string, isUnsendable: boolean) => void
+  readonly tell: (news: FieldNews) => void
 }
 
 const FormContext = createContext<FormState>({ isUnsendable: false, tell: () => {} })
@@ -75,23 +62,16 @@ export function useUnsendable(isUnsendable: boolean): void {
   const field = useId()
   const { tell } = useContext(FormContext)
   useEffect(() => {
-    tell(field, isUnsendable)
-    return () => tell(field, false)
+    tell([field, isUnsendable])
+    return () => tell([field, false])
   }, [tell, field, isUnsendable])
 }
 
-function useFormState(): FormState {
-  const [fields, setFields] = useState<ReadonlySet<string>>(new Set())
-  const tell = useCallback((field: string, isUnsendable: boolean) => {
-    setFields(known => {
-      if (known.has(field) === isUnsendable) return known
-      const others = new Set(known)
-      if (isUnsendable) others.add(field)
-      else others.delete(field)
-      return others
-    })
-  }, [])
-  return useMemo(() => ({ isUnsendable: fields.size > 0, tell }), [fields, tell])
+/** The fields that hold a text without a value, after a field has told about itself. */
+function fieldsAfter(known: ReadonlySet<string>, [field, isUnsendable]: FieldNews): ReadonlySet<string> {
+  if (known.has(field) === isUnsendable) return known
+  const others = [...known].filter(one => one !== field)
+  return new Set(isUnsendable ? [...others, field] : others)
 }
 
 export type Stale = { readonly error: unknown; readonly onStartOver: () => Promise<void> }
@@ -135,21 +115,23 @@ export function FormDialog({
   readonly onClose: () => void
   readonly children: ReactNode
 }) {
-  const state = useFormState()
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    onSubmit(new FormData(event.currentTarget))
-  }
+  const [fields, tell] = useReducer(fieldsAfter, new Set<string>())
+  const isUnsendable = fields.size > 0
   return (
     <Dialog title={title} look={look} onClose={onClose}>
-      <form onSubmit={submit}>
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          onSubmit(new FormData(event.currentTarget))
+        }}
+      >
         <div className="dialog-body">
           {stale && isStale(stale.error) && <StaleNote {...stale} />}
-          <FormContext value={state}>{children}</FormContext>
+          <FormContext value={{ isUnsendable, tell }}>{children}</FormContext>
         </div>
         <footer className="dialog-foot">
           <Button text={refusal} onClick={onClose} />
-          <Button look="accent" type="submit" text={action} disabled={!isReady || state.isUnsendable} />
+          <Button look="accent" type="submit" text={action} disabled={!isReady || isUnsendable} />
         </footer>
       </form>
     </Dialog>
@@ -187,15 +169,5 @@ export function Confirm({
         <Button look={isDanger ? 'danger' : 'accent'} text={action} onClick={confirm} disabled={!isReady} />
       </footer>
     </Dialog>
-  )
-}
-
-/** A field of one line under its label. */
-export function InputField({ label, ...input }: ComponentProps<'input'> & { readonly label: string }) {
-  return (
-    <label className="field">
-      {label}
-      <input {...input} />
-    </label>
   )
 }

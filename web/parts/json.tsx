@@ -2,12 +2,15 @@ import type { QueryKey } from '@tanstack/react-query'
 import { ChevronRight, Download } from 'lucide-react'
 import { useEffect, useId, useRef, useState } from 'react'
 import { useAction } from './action.tsx'
-import { IconButton } from './button.tsx'
+import { IconButton } from './controls.tsx'
 import { FormDialog, type Stale, useUnsendable } from './dialog.tsx'
 import { bytes, cut, visible } from './format.ts'
 import { CopyButton } from './text.tsx'
 
-/** Inputs, results and other JSON: a tree of text. What is long is cut, and shown when a reader asks for it. */
+/**
+ * Inputs, results and other JSON: a tree of text, in which what is long is cut and shown when a reader asks for it; a field whose text is
+ * JSON; and the dialog that edits a configuration in such a field.
+ */
 
 const STRING_CHARACTERS = 300
 const MEMBERS = 50
@@ -17,12 +20,18 @@ const OPEN_DEPTH_MAX = 2
 
 export function JsonView({ value, label }: { readonly value: unknown; readonly label: string }) {
   const text = JSON.stringify(value, undefined, 2) ?? 'undefined'
+  const name = `${label.replace(/[^\w.-]+/g, '-')}.json`
+  const download = () => {
+    const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
+    Object.assign(document.createElement('a'), { href: url, download: name }).click()
+    URL.revokeObjectURL(url)
+  }
   return (
     <div className="json">
       <div className="json-tools">
         <span className="faint">{bytes(text.length)}</span>
         <CopyButton text={text} label={label} />
-        <DownloadButton text={text} name={`${label.replace(/[^\w.-]+/g, '-')}.json`} />
+        <IconButton icon={Download} label={`Download ${name}`} title="Download" onClick={download} />
       </div>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a reader without a mouse must be able to scroll it */}
       <section className="json-tree isolated" dir="ltr" aria-label={label} tabIndex={0}>
@@ -30,15 +39,6 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
       </section>
     </div>
   )
-}
-
-function DownloadButton({ text, name }: { readonly text: string; readonly name: string }) {
-  const download = () => {
-    const url = URL.createObjectURL(new Blob([text], { type: 'application/json' }))
-    Object.assign(document.createElement('a'), { href: url, download: name }).click()
-    URL.revokeObjectURL(url)
-  }
-  return <IconButton icon={Download} label={`Download ${name}`} title="Download" onClick={download} />
 }
 
 function Node({ value, depth }: { readonly value: unknown; readonly depth: number }) {

@@ -3,24 +3,20 @@ import { type ReactNode, useEffect } from 'react'
 import type { ApiOperation } from '../../shared/api/scalars.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import { isStatus, problemText } from '../api/baton.ts'
-import { Acting, Button } from './button.tsx'
+import { Acting, Button } from './controls.tsx'
 import { Name, When } from './text.tsx'
 
-/** A page: its title, what can be done on it, and its content. */
-export function Page({
-  title,
-  heading,
-  lead,
-  actions,
-  children,
-}: {
+type PageProps = {
   readonly title: string
   /** What stands in place of the title on the page, such as an id that can be copied. */
   readonly heading?: ReactNode
   readonly lead?: ReactNode
   readonly actions?: ReactNode
   readonly children: ReactNode
-}) {
+}
+
+/** A page: its title, what can be done on it, and its content. */
+export function Page({ title, heading, lead, actions, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Baton`
   }, [title])

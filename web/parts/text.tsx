@@ -1,21 +1,9 @@
 import { Link } from '@tanstack/react-router'
 import { Check, Copy } from 'lucide-react'
 import { type ReactNode, useEffect, useState } from 'react'
-import { COUNTED_MAX } from '../api/paces.ts'
-import { IconButton } from './button.tsx'
-import {
-  cut,
-  moment,
-  number,
-  type Reason,
-  reasonText,
-  relative,
-  STATUSES,
-  type State,
-  type Status,
-  toneOf,
-  visible,
-} from './format.ts'
+import type { ApiTask } from '../../shared/api/tasks.ts'
+import { IconButton } from './controls.tsx'
+import { cut, moment, reasonText, relative, STATUSES, type State, toneOf, visible } from './format.ts'
 
 /** Texts that tasks bring with them, and their states. The texts are shown as text only, isolated from the text around them. */
 
@@ -121,11 +109,6 @@ export function useNow(everyMs = 1_000): number {
   return now
 }
 
-/** A count that stops at `COUNTED_MAX`: `1,000+` means so many or more. */
-export function countText(count: number): string {
-  return count >= COUNTED_MAX ? `${number(COUNTED_MAX)}+` : number(count)
-}
-
 type DottedProps = { readonly tone: string; readonly look?: string; readonly children?: ReactNode }
 
 /** A dot in one of the six colours, and what stands beside it. */
@@ -138,13 +121,9 @@ export function Dotted({ tone, look = 'status', children }: DottedProps) {
   )
 }
 
-export function StatusBadge({
-  state,
-  reason,
-}: {
-  readonly state: State
-  readonly reason?: Reason | undefined
-}) {
+type BadgeProps = { readonly state: State; readonly reason?: ApiTask['statusReason'] }
+
+export function StatusBadge({ state, reason }: BadgeProps) {
   return (
     <Dotted tone={toneOf(state)}>
       {state}
@@ -165,6 +144,7 @@ export function TileText({ status, count }: { readonly status: State; readonly c
   )
 }
 
+type Status = (typeof STATUSES)[number]
 type StatusTilesProps = { readonly type?: string; readonly count: (status: Status) => string }
 
 /** A tile for each status, which leads to the tasks of this status: those of one type, or of all. */

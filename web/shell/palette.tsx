@@ -8,12 +8,11 @@ import {
   Cpu,
   LayoutDashboard,
   ListChecks,
-  type LucideIcon,
   MailX,
 } from 'lucide-react'
 import { type KeyboardEvent as ReactKeyboardEvent, useEffect, useId, useState } from 'react'
 import { typesQuery } from '../api/queries.ts'
-import { isForPage } from '../parts/button.tsx'
+import { isForPage } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { cut, visible } from '../parts/format.ts'
 import { setTheme } from './theme.ts'
@@ -133,12 +132,8 @@ function matching(commands: readonly Command[], text: string): Command[] {
   return commands.filter(fits).slice(0, SHOWN_MAX)
 }
 
-type Path = '/' | '/tasks' | '/failures' | '/dead-letters' | '/types' | '/schedules' | '/workers' | '/events'
-
-/** A page of the navigation. `key` after `g` leads there. */
-type Place = { readonly to: Path; readonly name: string; readonly key: string; readonly icon: LucideIcon }
-
-export const PLACES: readonly Place[] = [
+/** The pages of the navigation. `key` after `g` leads there. */
+export const PLACES = [
   { to: '/', name: 'Overview', key: 'o', icon: LayoutDashboard },
   { to: '/tasks', name: 'Tasks', key: 't', icon: ListChecks },
   { to: '/failures', name: 'Failures', key: 'f', icon: CircleX },
@@ -147,7 +142,7 @@ export const PLACES: readonly Place[] = [
   { to: '/schedules', name: 'Schedules', key: 's', icon: CalendarClock },
   { to: '/workers', name: 'Workers', key: 'w', icon: Cpu },
   { to: '/events', name: 'Events', key: 'e', icon: Activity },
-]
+] as const
 
 /** After `g`, the next key within this time names a page. */
 const GO_MS = 1_500

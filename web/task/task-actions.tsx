@@ -7,8 +7,8 @@ import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { queries, taskQuery } from '../api/queries.ts'
 import { useAction } from '../parts/action.tsx'
-import { Button } from '../parts/button.tsx'
-import { Confirm, FormDialog, InputField, type Stale } from '../parts/dialog.tsx'
+import { Button, InputField } from '../parts/controls.tsx'
+import { Confirm, FormDialog, type Stale } from '../parts/dialog.tsx'
 import { isEnded } from '../parts/format.ts'
 import { JsonField } from '../parts/json.tsx'
 import { PublishDialog } from '../publish/publish-dialog.tsx'
@@ -37,9 +37,6 @@ export function TaskActions({ task }: { readonly task: ApiTask }) {
 
 type Way = { readonly title: string; readonly how: RetryTaskBody }
 
-const START_OVER: Way = { title: 'Start over', how: {} }
-const ONLY_FAILED: Way = { title: 'Run again only where it failed', how: { clean: ['failed'] } }
-
 const FLOW_WAYS: readonly Way[] = [
   { title: 'Do the failed step again', how: { action: 'retry-do' } },
   { title: 'Undo the failed step again', how: { action: 'retry-undo' } },
@@ -47,15 +44,12 @@ const FLOW_WAYS: readonly Way[] = [
   { title: 'Go on: the step was repaired by hand', how: { action: 'continue' } },
 ]
 
-const CALLBACKS: Way = { title: 'Publish the owed callbacks', how: { action: 'retry-callbacks' } }
-
 function waysOf({ steps, status, concurrency, callbackProblems }: ApiTask): Way[] {
-  return [
-    START_OVER,
-    ...(concurrency > 1 ? [ONLY_FAILED] : []),
-    ...(steps && status === 'failed' ? FLOW_WAYS : []),
-    ...(callbackProblems ? [CALLBACKS] : []),
-  ]
+  const ways: Way[] = [{ title: 'Start over', how: {} }]
+  if (concurrency > 1) ways.push({ title: 'Run again only where it failed', how: { clean: ['failed'] } })
+  if (steps && status === 'failed') ways.push(...FLOW_WAYS)
+  if (callbackProblems) ways.push({ title: 'Publish the owed callbacks', how: { action: 'retry-callbacks' } })
+  return ways
 }
 
 function Retry({ task }: { readonly task: ApiTask }) {

@@ -1,9 +1,14 @@
 import { problemText } from '../api/baton.ts'
 import { renew } from '../api/queries.ts'
 import { createStore, useStore } from '../api/store.ts'
-import { Button } from '../parts/button.tsx'
+import { Button } from '../parts/controls.tsx'
 import { counted, number } from '../parts/format.ts'
 import { Name, useNow } from '../parts/text.tsx'
+
+/**
+ * The same action on many tasks, one request each. It waits for some seconds before it begins, because some actions cannot be taken
+ * back. It goes on while the reader looks at other pages, and can be stopped between two tasks.
+ */
 
 /** Shows how far an action on many tasks is, on every page. */
 export function BulkProgress() {
@@ -29,7 +34,7 @@ function Progress({ bulk: present }: { readonly bulk: Bulk }) {
       {isUnderWay ? (
         <Button text={state === 'waiting' ? 'Undo' : 'Stop'} onClick={stopBulk} />
       ) : (
-        <Button text="Close" onClick={dismissBulk} />
+        <Button text="Close" onClick={() => bulk.set(undefined)} />
       )}
     </section>
   )
@@ -59,11 +64,6 @@ function Problems({ problems }: Pick<Bulk, 'problems'>) {
     </details>
   )
 }
-
-/**
- * The same action on many tasks, one request each. It waits for some seconds before it begins, because some actions cannot be taken
- * back. It goes on while the reader looks at other pages, and can be stopped between two tasks.
- */
 
 type Bulk = {
   /** The verb, such as `Cancel`. */
@@ -109,7 +109,7 @@ export async function startBulk({ verb, tasks, run, isHarmless }: BulkAction): P
   await new Promise(resolve => setTimeout(resolve, waitMs))
   if (signal.aborted) return
   change({ state: 'running' })
-  await runAll(tasks, run, signal)
+  await runAll({ tasks, run, signal })
   if (!signal.aborted)
     change({ state: 'ended', total: (bulk.get()?.done ?? 0) + (bulk.get()?.problems.length ?? 0) })
   for (const key of [['tasks'], ['counts'], ['failures']]) renew(key)
@@ -123,20 +123,14 @@ function stopBulk(): void {
   else change({ state: 'stopped' })
 }
 
-function dismissBulk(): void {
-  bulk.set(undefined)
-}
-
 function change(next: Partial<Bulk>): void {
   const present = bulk.get()
   if (present) bulk.set({ ...present, ...next })
 }
 
-async function runAll(
-  tasks: BulkAction['tasks'],
-  run: BulkAction['run'],
-  signal: AbortSignal,
-): Promise<void> {
+type Running = Pick<BulkAction, 'tasks' | 'run'> & { readonly signal: AbortSignal }
+
+async function runAll({ tasks, run, signal }: Running): Promise<void> {
   const under = new Set<Promise<void>>()
   try {
     for await (const task of tasks) {

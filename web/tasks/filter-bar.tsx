@@ -3,7 +3,7 @@ import { useNavigate } from '@tanstack/react-router'
 import { ListFilter as FilterIcon } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import { typesQuery } from '../api/queries.ts'
-import { Button } from '../parts/button.tsx'
+import { Button } from '../parts/controls.tsx'
 import { STATUSES, toneOf } from '../parts/format.ts'
 import { ORDER_NAMES, type TaskFilter } from './filter.ts'
 

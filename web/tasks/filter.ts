@@ -76,13 +76,11 @@ export type TasksOfGroup = {
   readonly error: string
 }
 
+type FailureGroup = Pick<ApiFailureGroup, 'type' | 'error' | 'firstAt'>
+
 /** The failed tasks of a group; undefined when its error has no part by which they can be found. */
-export function tasksOfGroup({
-  type,
-  error,
-  firstAt,
-}: Pick<ApiFailureGroup, 'type' | 'error' | 'firstAt'>): TasksOfGroup | undefined {
-  const part = searchedPart(error)
-  if (part === undefined) return undefined
-  return { type: [type], status: ['failed'], since: firstAt, order: '-ended', error: part }
+export function tasksOfGroup(group: FailureGroup): TasksOfGroup | undefined {
+  const error = searchedPart(group.error)
+  if (error === undefined) return undefined
+  return { type: [group.type], status: ['failed'], since: group.firstAt, order: '-ended', error }
 }

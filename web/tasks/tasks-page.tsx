@@ -3,10 +3,11 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { RefreshCw } from 'lucide-react'
 import { useCallback, useMemo, useRef, useState } from 'react'
 import type { ListFilter } from '../../shared/api/tasks.ts'
+import type { ApiType } from '../../shared/api/types.ts'
 import { baton } from '../api/baton.ts'
 import { taskPage } from '../api/merged-lists.ts'
 import { queries, tasksQuery, typesQuery } from '../api/queries.ts'
-import { Acting, Button } from '../parts/button.tsx'
+import { Acting, Button } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { counted } from '../parts/format.ts'
 import { Answer, Empty, Loading, Page, Unanswered } from '../parts/page.tsx'
@@ -20,22 +21,20 @@ const route = getRouteApi('/tasks')
 /** The list of tasks, live as long as its first page is shown. */
 export function TasksPage() {
   const filter = route.useSearch()
-  const query = useQuery(typesQuery)
-  const names = useMemo(() => query.data?.map(({ type }) => type) ?? [], [query.data])
   return (
     <Page title="Tasks">
       <FilterBar filter={filter} />
-      <Answer of={query} rows={12}>
-        {() => <FilteredTasks filter={listFilter(filter, names)} />}
+      <Answer of={useQuery(typesQuery)} rows={12}>
+        {types => <FilteredTasks filter={listFilter(filter, types)} />}
       </Answer>
     </Page>
   )
 }
 
 /** The filter as the API takes it: a list is that of some types, of a user, or of a canvas. */
-function listFilter({ order = '-created', ...filter }: TaskFilter, types: readonly string[]): ListFilter {
+function listFilter({ order = '-created', ...filter }: TaskFilter, types: readonly ApiType[]): ListFilter {
   const isNarrow = filter.type ?? filter.userId ?? filter.canvasId
-  return { order, ...(isNarrow === undefined && { type: [...types] }), ...filter }
+  return { order, ...(isNarrow === undefined && { type: types.map(({ type }) => type) }), ...filter }
 }
 
 function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
@@ -120,17 +119,15 @@ const VERBS: readonly Verb[] = [
   },
 ]
 
-/** What can be done with the selected tasks, or with all tasks of the filter. */
-function BulkBar({
-  ids,
-  everything,
-  onDone,
-}: {
+type BulkBarProps = {
   readonly ids: readonly string[]
   /** Lists all tasks of the filter; undefined when the selection holds all of them. */
   readonly everything: (() => AsyncIterable<BulkTask>) | undefined
   readonly onDone: () => void
-}) {
+}
+
+/** What can be done with the selected tasks, or with all tasks of the filter. */
+function BulkBar({ ids, everything, onDone }: BulkBarProps) {
   const [asked, setAsked] = useState<Verb>()
   const [isAll, setAll] = useState(false)
   const subject = isAll && everything ? 'all matching tasks' : counted(ids.length, 'task')

@@ -8,19 +8,17 @@ import { allActivityQuery, allCountsQuery, costQuery, typesQuery } from '../api/
 import { Sparkline } from '../charts/chart.tsx'
 import { perMinute, type Slot, slotsOf } from '../charts/series.ts'
 import { ratesOfType } from '../cost/cost.ts'
-import { Button } from '../parts/button.tsx'
-import { duration, rate, type Status, usd } from '../parts/format.ts'
+import { Button } from '../parts/controls.tsx'
+import { countText, duration, rate, type Status, usd } from '../parts/format.ts'
 import { Card, type Column, Empty, Failure, Loading, Page, Table } from '../parts/page.tsx'
-import { countText, TypeLink } from '../parts/text.tsx'
+import { TypeLink } from '../parts/text.tsx'
 import { PublishButton } from '../publish/publish-dialog.tsx'
 
 /** All task types. */
 export function TypesPage() {
-  const types = useQuery(typesQuery)
-  const counts = useQuery(allCountsQuery)
-  const activity = useQuery(allActivityQuery)
-  const cost = useQuery(costQuery)
-  const failed = [types, counts, activity, cost].find(({ error, data }) => error && !data)
+  const work = useWork()
+  const { types, counts, activity, cost } = work
+  const failed = Object.values(work).find(({ error, data }) => error && !data)
   const isWhole = types.data && counts.data && activity.data && cost.data !== undefined
   return (
     <Page title="Types" actions={<PublishButton />}>
@@ -37,6 +35,16 @@ export function TypesPage() {
       {!failed && !isWhole && <Loading rows={10} />}
     </Page>
   )
+}
+
+/** What is known of all types and of their tasks. */
+export function useWork() {
+  return {
+    types: useQuery(typesQuery),
+    counts: useQuery(allCountsQuery),
+    activity: useQuery(allActivityQuery),
+    cost: useQuery(costQuery),
+  }
 }
 
 const PAGE_TYPES = 50

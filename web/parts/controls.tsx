@@ -2,6 +2,8 @@ import type { LucideIcon } from 'lucide-react'
 import { type ComponentProps, type ReactNode, useState } from 'react'
 import { readOnly, useStore } from '../api/store.ts'
 
+/** What a reader presses and fills in. */
+
 export type ButtonProps = Omit<ComponentProps<'button'>, 'children'> & {
   readonly look?: 'plain' | 'accent' | 'danger' | 'quiet'
   readonly icon?: LucideIcon | undefined
@@ -46,6 +48,16 @@ export function IconButton({ icon: Icon, size = 14, label, children, ...given }:
       <Icon size={size} aria-hidden />
       {children}
     </button>
+  )
+}
+
+/** A field of one line under its label. */
+export function InputField({ label, ...input }: ComponentProps<'input'> & { readonly label: string }) {
+  return (
+    <label className="field">
+      {label}
+      <input {...input} />
+    </label>
   )
 }
 
