@@ -1,7 +1,7 @@
 /**
  * The dashboard. It speaks to the HTTP API that serves it, and to nothing else.
  *
- * - `router.tsx`: the pages and their addresses. What a page shows, filters included, stands in its address;
+ * - this file: the pages and their addresses. What a page shows, filters included, stands in its address;
  * - `api/`: the client, the questions that pages ask, and what keeps the answers up to date;
  * - `shell/`: the frame around each page, with navigation, palette, keys and theme;
  * - `parts/`: what pages are made of;
@@ -9,17 +9,85 @@
  */
 
 import { QueryClientProvider } from '@tanstack/react-query'
-import { RouterProvider } from '@tanstack/react-router'
-import { StrictMode } from 'react'
+import {
+  createRootRoute,
+  createRoute,
+  createRouter,
+  lazyRouteComponent,
+  RouterProvider,
+} from '@tanstack/react-router'
+import { type ReactNode, StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { startLive } from './api/live.ts'
 import { queries } from './api/queries.ts'
-import { router } from './router.tsx'
+import { parseSearch, stringifySearch } from './api/search.ts'
+import { Empty, Failure, Loading } from './parts/page.tsx'
+import { Shell } from './shell/shell.tsx'
+import { readTaskFilter } from './tasks/filter.ts'
 
-const root = document.querySelector('#root')
-if (root) {
+const root = createRootRoute({
+  component: Shell,
+  notFoundComponent: () => <Empty title="There is no page at this address" />,
+})
+const under = () => root
+
+type Pages<Name extends string> = Readonly<Record<Name, () => ReactNode>>
+
+/** A page with its address. Its code is loaded when a reader goes there, or points at a link to it. */
+function page<Path extends string, Name extends string>(
+  path: Path,
+  load: () => Promise<Pages<Name>>,
+  name: Name,
+) {
+  return createRoute({ getParentRoute: under, path, component: lazyRouteComponent(load, name) })
+}
+
+const tasks = createRoute({
+  getParentRoute: under,
+  path: '/tasks',
+  validateSearch: readTaskFilter,
+  component: lazyRouteComponent(() => import('./tasks/tasks-page.tsx'), 'TasksPage'),
+})
+const task = createRoute({
+  getParentRoute: under,
+  path: '/tasks/$id',
+  // The canvas of a member, which knows why a task is not published yet.
+  validateSearch: ({ canvasId }: Record<string, unknown>): { canvasId?: string } =>
+    typeof canvasId === 'string' ? { canvasId } : {},
+  component: lazyRouteComponent(() => import('./task/task-page.tsx'), 'TaskPage'),
+})
+const router = createRouter({
+  routeTree: root.addChildren([
+    page('/', () => import('./overview/overview-page.tsx'), 'OverviewPage'),
+    tasks,
+    task,
+    page('/canvases/$id', () => import('./canvases/canvas-page.tsx'), 'CanvasPage'),
+    page('/types', () => import('./types/types-page.tsx'), 'TypesPage'),
+    page('/types/$type', () => import('./types/type-page.tsx'), 'TypePage'),
+    page('/schedules', () => import('./schedules/schedules-page.tsx'), 'SchedulesPage'),
+    page('/workers', () => import('./operate/workers-page.tsx'), 'WorkersPage'),
+    page('/failures', () => import('./operate/failures-page.tsx'), 'FailuresPage'),
+    page('/dead-letters', () => import('./operate/dead-letters-page.tsx'), 'DeadLettersPage'),
+    page('/events', () => import('./operate/events-page.tsx'), 'EventsPage'),
+  ]),
+  parseSearch,
+  stringifySearch,
+  defaultPreload: 'intent',
+  scrollRestoration: true,
+  defaultPendingComponent: Loading,
+  defaultErrorComponent: ({ error, reset }) => <Failure error={error} onRetry={reset} />,
+})
+
+declare module '@tanstack/react-router' {
+  interface Register {
+    router: typeof router
+  }
+}
+
+const element = document.querySelector('#root')
+if (element) {
   startLive()
-  createRoot(root).render(
+  createRoot(element).render(
     <StrictMode>
       <QueryClientProvider client={queries}>
         <RouterProvider router={router} />

@@ -47,7 +47,6 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'shared/client/repetition.ts': 'which requests may be sent again, and when',
   'shared/testing/create-test-system.ts': 'the choice between a system in memory and one behind a URL',
   'shared/worker/console-log.ts': 'the log of a worker without one of its own',
-  'web/operate/searched-part.ts': 'the part of an error by which its tasks are found',
 }
 
 describe('a folder', () => {

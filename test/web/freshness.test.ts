@@ -70,7 +70,7 @@ describe('the connection', () => {
   let answers: (path: string) => Response
 
   const send = async (path: string) => {
-    const { connection, watchedFetch } = await import('../../web/api/connection.ts')
+    const { connection, watchedFetch } = await import('../../web/api/store.ts')
     await watchedFetch(new Request(`http://system.test${path}`)).catch(() => {})
     return connection.get()
   }
@@ -99,7 +99,7 @@ describe('the connection', () => {
   })
 
   it('gives the answer to a question that was asked early once, and then asks', async () => {
-    const { watchedFetch } = await import('../../web/api/connection.ts')
+    const { watchedFetch } = await import('../../web/api/store.ts')
     const address = 'http://system.test/v1/types?limit=100'
     vi.stubGlobal('earlyAnswers', new Map([[address, Promise.resolve(new Response('early'))]]))
     answers = () => new Response('asked')
@@ -111,7 +111,7 @@ describe('the connection', () => {
   })
 
   it('breaks when a question that was asked early had no answer', async () => {
-    const { connection, watchedFetch } = await import('../../web/api/connection.ts')
+    const { connection, watchedFetch } = await import('../../web/api/store.ts')
     const failed = Promise.reject(new TypeError('fetch failed'))
     failed.catch(() => {})
     vi.stubGlobal('earlyAnswers', new Map([['http://system.test/v1/types', failed]]))
@@ -122,7 +122,7 @@ describe('the connection', () => {
   })
 
   it('tells a forbidden event stream from none', async () => {
-    const { isStreamForbidden } = await import('../../web/api/connection.ts')
+    const { isStreamForbidden } = await import('../../web/api/store.ts')
     answers = () => new Response('{}', { status: 501 })
     await send('/v1/events')
     expect(isStreamForbidden.get()).toBe(false)

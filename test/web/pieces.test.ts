@@ -2,11 +2,11 @@ import { describe, expect, it, test } from 'vitest'
 import { parseSearch, stringifySearch } from '../../web/api/search.ts'
 import { graphOf } from '../../web/canvases/graph.ts'
 import { ownUsd, ratesOfAll, ratesOfType } from '../../web/cost/cost.ts'
-import { searchedPart, tasksOfGroup } from '../../web/operate/searched-part.ts'
 import { attentionOf } from '../../web/overview/attention.ts'
 import { duration, relative, visible } from '../../web/parts/format.ts'
 import { byDay, nextTicks } from '../../web/schedules/next-ticks.ts'
 import { ticksOf, timelineOf } from '../../web/task/timeline.ts'
+import { searchedPart, tasksOfGroup } from '../../web/tasks/filter.ts'
 
 /** What the pages of the dashboard compute before they draw. */
 
@@ -70,9 +70,10 @@ describe('the timeline', () => {
   })
 
   it('reaches to the due time of a task that waits for it', () => {
-    const { to, dueAt } = timelineOf(task({ dueAt: at(90) }), Date.parse(at(10)))
+    const { to, lanes } = timelineOf(task({ dueAt: at(90) }), Date.parse(at(10)))
 
-    expect([to, dueAt]).toEqual([Date.parse(at(90)), Date.parse(at(90))])
+    expect(to).toBe(Date.parse(at(90)))
+    expect(lanes[0]?.spans.map(span => span.to)).toEqual([to])
   })
 
   it('has at most six marks at round distances, however long it is', () => {

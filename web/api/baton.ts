@@ -1,6 +1,6 @@
 import { createClient } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
-import { watchedFetch } from './connection.ts'
+import { watchedFetch } from './store.ts'
 
 /** The API that serves this page. */
 export const baton = createClient({ url: location.origin, fetch: watchedFetch })
@@ -19,11 +19,11 @@ export async function ask<Answer>(path: string): Promise<Answer> {
   })
 }
 
-/** Reads a path that only the local system serves. Undefined elsewhere. */
-export async function askLocal<Answer>(path: string): Promise<Answer | undefined> {
+/** Reads a path that only the local system serves. Null elsewhere. */
+export async function askLocal<Answer>(path: string): Promise<Answer | null> {
   const answer = await fetch(path, { headers: { accept: 'application/json' } })
   const isThere = answer.ok && answer.headers.get('content-type')?.startsWith('application/json')
-  return isThere ? answer.json() : undefined
+  return isThere ? answer.json() : null
 }
 
 /** Why a request failed, in one sentence for a reader. */

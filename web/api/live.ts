@@ -2,11 +2,10 @@ import type { InfiniteData, Query, QueryKey } from '@tanstack/react-query'
 import type { ApiEvent } from '../../shared/api/events.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton, isStatus } from './baton.ts'
-import { connection, goOnWithoutEvents } from './connection.ts'
 import type { TaskPage } from './merged-lists.ts'
 import { PACE_MS } from './paces.ts'
 import { isShort, queries, renew } from './queries.ts'
-import { logEvent, watchRefusals } from './store.ts'
+import { connection, goOnWithoutEvents, logEvent, watchRefusals } from './store.ts'
 
 /**
  * Keeps what is shown up to date. One connection reads the events of the system. Each event marks the questions whose answers it
@@ -37,7 +36,7 @@ export function startLive(): void {
   document.addEventListener('visibilitychange', follow)
   renewAfterBreaks()
   watchRefusals(queries)
-  startRounds(patchSeenRows)
+  startRounds(patchRows)
   follow()
 }
 
@@ -78,25 +77,12 @@ function take(event: ApiEvent): void {
   if (event.taskId !== undefined && event.status) statuses.set(event.taskId, event.status)
 }
 
-function patchSeenRows(): void {
-  patchRows(statuses)
-  statuses = new Map()
-}
+const OF_TASKS = ['tasks', 'counts', 'activity', 'limits', 'canvas', 'failures']
 
 /** The beginnings of the keys of all answers that an event changes. */
 function keysTouchedBy({ type, taskId = '' }: ApiEvent): QueryKey[] {
   const [kind] = type.split('.')
-  if (kind === 'task')
-    return [
-      ['task', taskId],
-      ['tasks'],
-      ['counts'],
-      ['activity'],
-      ['limits'],
-      ['canvas'],
-      ['why', taskId],
-      ['failures'],
-    ]
+  if (kind === 'task') return [['task', taskId], ['why', taskId], ...OF_TASKS.map(one => [one])]
   if (kind === 'canvas') return [['canvas', taskId]]
   if (kind === 'schedule') return [['schedules']]
   return [['workers']]
@@ -112,18 +98,16 @@ function pause(ms: number, signal: AbortSignal): Promise<void> {
   })
 }
 
-/** A list that a reader has scrolled down is not read again. Its rows get their new statuses from the events. */
-function patchRows(statuses: ReadonlyMap<string, ApiEvent['status']>): void {
-  if (statuses.size === 0) return
-  queries.setQueriesData<InfiniteData<TaskPage>>({ queryKey: ['tasks'] }, data =>
-    data && hasRowOf(data, statuses) ? patched(data, statuses) : data,
-  )
-}
-
 type Statuses = ReadonlyMap<string, ApiEvent['status']>
 
-function hasRowOf({ pages }: InfiniteData<TaskPage>, statuses: Statuses): boolean {
-  return pages.some(({ items }) => items.some(({ id }) => statuses.has(id)))
+/** A list that a reader has scrolled down is not read again. Its rows get their new statuses from the events. */
+function patchRows(): void {
+  const seen: Statuses = statuses
+  if (seen.size === 0) return
+  statuses = new Map()
+  queries.setQueriesData<InfiniteData<TaskPage>>({ queryKey: ['tasks'] }, data =>
+    data?.pages.some(({ items }) => items.some(({ id }) => seen.has(id))) ? patched(data, seen) : data,
+  )
 }
 
 function patched(data: InfiniteData<TaskPage>, statuses: Statuses): InfiniteData<TaskPage> {

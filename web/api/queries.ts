@@ -1,7 +1,6 @@
 import { infiniteQueryOptions, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
 import type {
   ActivityPage,
-  ApiTypeActivity,
   LimitUsage,
   LimitUsageQuery,
   TypeCounts,
@@ -20,21 +19,20 @@ import { ACTIVITY_MS, COUNTED_MAX, MANY_COUNTS_MS, OPEN_MS, PACE_MS, SLOW_MS } f
  * after how long an answer on screen is asked again; `live.ts` does so.
  */
 
-type PaceOf = (data: unknown) => number | undefined
-type Pace = number | ((data: never) => number | undefined)
+type Pace<Data> = number | ((data: Data) => number | undefined)
 
 declare module '@tanstack/react-query' {
   interface Register {
     queryMeta: {
-      readonly pace?: number | ((data: unknown) => number | undefined)
+      readonly pace?: Pace<unknown>
       /** So long it is not asked again, whatever happens. */
       readonly restMs?: number
     }
   }
 }
 
-function paced(pace: Pace, restMs = 0) {
-  return { meta: { pace: pace as number | PaceOf, restMs } }
+function paced(pace: Pace<never>, restMs = 0) {
+  return { meta: { pace: pace as Pace<unknown>, restMs } }
 }
 
 const PAGE_MAX = 100
@@ -112,7 +110,7 @@ export function renew(queryKey: QueryKey = []): void {
 
 export const typesQuery = queryOptions({
   queryKey: ['types'],
-  queryFn: () => allPages(cursor => baton.types({ limit: PAGE_MAX, ...cursor })),
+  queryFn: () => allPages(page => baton.types(page)),
   ...paced(SLOW_MS),
 })
 
@@ -123,9 +121,7 @@ export const typeQuery = (type: string) =>
 export const allCountsQuery = queryOptions({
   queryKey: ['counts'],
   queryFn: () =>
-    allPages<TypeCounts>(cursor =>
-      ask(`/v1/counts?${parameters({ atMost: COUNTED_MAX, limit: PAGE_MAX, ...cursor })}`),
-    ),
+    allPages<TypeCounts>(page => ask(`/v1/counts?${parameters({ atMost: COUNTED_MAX, ...page })}`)),
   ...paced(
     (all: readonly TypeCounts[] | undefined) => paceOfCounts(all?.map(({ counts }) => counts) ?? []),
     OPEN_MS,
@@ -154,8 +150,8 @@ export const allActivityQuery = queryOptions({
   queryKey: ['activity'],
   queryFn: async () => {
     let last: ActivityPage | undefined
-    const items = await allPages<ApiTypeActivity>(async cursor => {
-      last = await ask<ActivityPage>(`/v1/activity?${parameters({ limit: PAGE_MAX, ...cursor })}`)
+    const items = await allPages<ActivityPage['items'][number]>(async page => {
+      last = await ask<ActivityPage>(`/v1/activity?${parameters(page)}`)
       return last
     })
     return { from: last?.from ?? '', to: last?.to ?? '', items }
@@ -178,28 +174,26 @@ export const limitUsageQuery = (type: string, values: LimitUsageQuery) =>
     ...paced(OPEN_MS),
   })
 
-/** What the system would cost on AWS. Only the local system knows; undefined elsewhere. */
+/** What the system would cost on AWS. Only the local system knows; null elsewhere. */
 export const costQuery = queryOptions({
   queryKey: ['cost'],
-  queryFn: async () => (await askLocal<Cost>('/local/cost')) ?? null,
+  queryFn: () => askLocal<Cost>('/local/cost'),
   ...whereMetered(SLOW_MS),
 })
 
-/** What one task would cost on AWS. Undefined where nothing meters. */
+/** What one task would cost on AWS. Null where nothing meters. */
 export const taskCostQuery = ({ id, finishedAt }: ApiTask) =>
   queryOptions({
     queryKey: ['task-cost', id],
-    queryFn: async () => (await askLocal<TaskCost>(`/local/cost?${parameters({ task: id })}`)) ?? null,
+    queryFn: () => askLocal<TaskCost>(`/local/cost?${parameters({ task: id })}`),
     ...whereMetered(finishedAt === undefined ? OPEN_MS : SLOW_MS),
   })
 
 /** Where nothing meters, nothing is asked again. */
 function whereMetered(paceMs: number) {
-  const isUnmetered = (data: unknown) => data === null
   return {
-    staleTime: ({ state }: { readonly state: { readonly data: unknown } }) =>
-      isUnmetered(state.data) ? Number.POSITIVE_INFINITY : PACE_MS,
-    ...paced((data: unknown) => (isUnmetered(data) ? undefined : paceMs)),
+    staleTime: ({ state }: List) => (state.data === null ? Number.POSITIVE_INFINITY : PACE_MS),
+    ...paced((data: unknown) => (data === null ? undefined : paceMs)),
   }
 }
 
@@ -216,8 +210,7 @@ export const referenceQuery = queryOptions({
 export const canvasQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ['canvas', id],
-    queryFn: ({ pageParam }) =>
-      baton.canvas(id, { limit: PAGE_MAX, ...(pageParam !== undefined && { cursor: pageParam }) }),
+    queryFn: ({ pageParam }) => baton.canvas(id, pageAt(pageParam)),
     ...listed,
   })
 
@@ -229,15 +222,14 @@ export const failuresQuery = queryOptions({
 
 export const deadLettersQuery = infiniteQueryOptions({
   queryKey: ['dead-letters'],
-  queryFn: ({ pageParam }) =>
-    baton.deadLettersPage({ limit: PAGE_MAX, ...(pageParam !== undefined && { cursor: pageParam }) }),
+  queryFn: ({ pageParam }) => baton.deadLettersPage(pageAt(pageParam)),
   ...listed,
   ...paced(SLOW_MS),
 })
 
 export const schedulesQuery = queryOptions({
   queryKey: ['schedules'],
-  queryFn: () => allPages(cursor => baton.schedules({ limit: PAGE_MAX, ...cursor })),
+  queryFn: () => allPages(page => baton.schedules(page)),
   ...paced(SLOW_MS),
 })
 
@@ -252,19 +244,25 @@ export const scheduleQuery = (name: string) =>
 
 export const workersQuery = queryOptions({
   queryKey: ['workers'],
-  queryFn: () => allPages(cursor => baton.workers({ limit: PAGE_MAX, ...cursor })),
+  queryFn: () => allPages(page => baton.workers(page)),
   ...paced(SLOW_MS),
 })
 
+type PageParameters = { readonly limit: number; readonly cursor?: string }
+
+function pageAt(cursor: string | undefined): PageParameters {
+  return { limit: PAGE_MAX, ...(cursor !== undefined && { cursor }) }
+}
+
 /** Reads short lists whole: types, schedules and workers. */
-async function allPages<Item>(read: (cursor: { cursor?: string }) => Promise<Page<Item>>): Promise<Item[]> {
+async function allPages<Item>(read: (page: PageParameters) => Promise<Page<Item>>): Promise<Item[]> {
   const items: Item[] = []
-  let next: { cursor?: string } | undefined = {}
-  while (next) {
-    const page: Page<Item> = await read(next)
+  let cursor: string | undefined
+  do {
+    const page: Page<Item> = await read(pageAt(cursor))
     items.push(...page.items)
-    next = page.nextCursor === undefined ? undefined : { cursor: page.nextCursor }
-  }
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
   return items
 }
 

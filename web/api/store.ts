@@ -2,6 +2,7 @@ import type { Query, QueryClient } from '@tanstack/react-query'
 import { useSyncExternalStore } from 'react'
 import type { ApiEvent } from '../../shared/api/events.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
+import { prove, takeEarly } from './early.ts'
 
 /** A value that outlives the components that show it. */
 type Store<Value> = {
@@ -73,10 +74,63 @@ function refusalIn(all: readonly Query[]): string | undefined {
     .filter(query => query.isActive() && query.state.data !== undefined && isRefusal(query.state.error))
     .sort((a, b) => b.state.errorUpdatedAt - a.state.errorUpdatedAt)
   const error: unknown = refused[0]?.state.error
-  if (!(error instanceof ProblemError)) return undefined
-  return error.problem.detail || error.problem.title
+  return isRefusal(error) ? error.problem.detail || error.problem.title : undefined
 }
 
-function isRefusal(error: unknown): boolean {
+function isRefusal(error: unknown): error is ProblemError {
   return error instanceof ProblemError && !TOLD_ELSEWHERE.has(error.status)
 }
+
+/**
+ * `connecting`: the event stream is not open yet. `live`: by events. `polling`: by asking at a pace. `broken`: the system does not answer,
+ * and is tried again.
+ */
+export type Connection = 'connecting' | 'live' | 'polling' | 'broken'
+
+export const connection = createStore<Connection>('connecting')
+
+const UNAVAILABLE = 503
+const FORBIDDEN = 403
+
+/** Whether this page may only read, because `baton dashboard` was started with `--read-only`. Each answer of it says so. */
+export const readOnly = createStore(false)
+
+const READ_ONLY_HEADER = 'baton-read-only'
+
+/** What the connection is while the system answers. */
+let whole: Connection = 'connecting'
+
+/** Whether the event stream was refused because the request was not signed, or because the reader may not read it. */
+export const isStreamForbidden = createStore(false)
+
+/** Says that the system has no event stream. */
+export function goOnWithoutEvents(): void {
+  whole = 'polling'
+  connection.set(whole)
+}
+
+/** Sends a request, and shows by its answer whether the system is there. */
+export async function watchedFetch(request: Request): Promise<Response> {
+  prove(request)
+  const isStream = new URL(request.url).pathname === EVENTS_PATH
+  // The client opens a stream when it has none: the one before has ended.
+  if (isStream && whole === 'live') {
+    whole = 'connecting'
+    if (connection.get() !== 'broken') connection.set(whole)
+  }
+  try {
+    const response = await (takeEarly(request) ?? fetch(request))
+    if (isStream) {
+      whole = response.ok ? 'live' : 'polling'
+      isStreamForbidden.set(response.status === FORBIDDEN)
+    }
+    connection.set(response.status === UNAVAILABLE ? 'broken' : whole)
+    readOnly.set(response.headers.get(READ_ONLY_HEADER) === 'true')
+    return response
+  } catch (error) {
+    if (!request.signal.aborted) connection.set('broken')
+    throw error
+  }
+}
+
+const EVENTS_PATH = '/v1/events'

@@ -1,20 +1,16 @@
 import { Link } from '@tanstack/react-router'
 import { createContext, useContext } from 'react'
-import { StatusBadge, toneOf } from '../parts/status.tsx'
-import { Name } from '../parts/text.tsx'
+import { toneOf } from '../parts/format.ts'
+import { Name, StatusBadge } from '../parts/text.tsx'
 import type { Graph, Leaf } from './graph.ts'
 
 /** Groups of more tasks are drawn as small squares, one for each task, so that 10,000 remain usable. */
 const CARDS_MAX = 8
 
+type GraphProps = { readonly graph: Graph | undefined; readonly canvasId: string }
+
 /** A canvas as a graph: chains go to the right, groups go down. */
-export function GraphView({
-  graph,
-  canvasId,
-}: {
-  readonly graph: Graph | undefined
-  readonly canvasId: string
-}) {
+export function GraphView({ graph, canvasId }: GraphProps) {
   if (!graph) return <p className="note soft">It has no tasks yet.</p>
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a reader without a mouse must be able to scroll it
@@ -106,6 +102,10 @@ function Crowd({ leaves }: { readonly leaves: readonly Leaf[] }) {
 }
 
 function Chord({ graph }: { readonly graph: Extract<Graph, { kind: 'chord' }> }) {
+  const ends = [
+    ['then', graph.callback],
+    ['on error', graph.onError],
+  ] as const
   return (
     <ol className="graph-chain">
       <li>
@@ -113,17 +113,14 @@ function Chord({ graph }: { readonly graph: Extract<Graph, { kind: 'chord' }> })
       </li>
       <li>
         <ul className="graph-group">
-          {graph.callback && (
-            <li>
-              <span className="graph-label">then</span>
-              <Node graph={graph.callback} />
-            </li>
-          )}
-          {graph.onError && (
-            <li>
-              <span className="graph-label">on error</span>
-              <Node graph={graph.onError} />
-            </li>
+          {ends.map(
+            ([label, end]) =>
+              end && (
+                <li key={label}>
+                  <span className="graph-label">{label}</span>
+                  <Node graph={end} />
+                </li>
+              ),
           )}
         </ul>
       </li>

@@ -34,17 +34,12 @@ function Chart({ label, times, series, kind, format }: Props) {
   return (
     <div className="chart">
       <p className="chart-legend">
-        {shown === undefined
-          ? series.map(({ name, tone }) => (
-              <span key={name} data-tone={tone}>
-                <span className="dot" aria-hidden /> {name}
-              </span>
-            ))
-          : series.map(({ name, tone, values }) => (
-              <span key={name} data-tone={tone}>
-                <span className="dot" aria-hidden /> {name} {valueText(values[shown], format)}
-              </span>
-            ))}
+        {series.map(({ name, tone, values }) => (
+          <span key={name} data-tone={tone}>
+            <span className="dot" aria-hidden /> {name}
+            {shown !== undefined && ` ${valueText(values[shown], format)}`}
+          </span>
+        ))}
         <span className="faint chart-time">{shown === undefined ? '' : clock(times[shown])}</span>
       </p>
       <div className="chart-plot">
@@ -124,17 +119,13 @@ function Lines({ series, max }: Drawn): ReactNode {
           <polyline
             key={part[0]}
             className={part.length === 1 ? 'chart-line lone' : 'chart-line'}
-            points={withLength(part).join(' ')}
+            // A single minute between minutes without a value is drawn as a dot.
+            points={(part.length === 1 ? [...part, ...part] : part).join(' ')}
           />
         ))}
       </g>
     )
   })
-}
-
-/** A single minute between minutes without a value is drawn as a dot. */
-function withLength(part: readonly string[]): readonly string[] {
-  return part.length === 1 ? [part[0] ?? '', part[0] ?? ''] : part
 }
 
 /** The runs of neighbouring points. */
@@ -194,23 +185,17 @@ function summary(series: readonly Series[], format: Props['format']): string {
     .join(', ')
 }
 
-type Drawing = {
+type MinutesProps = Omit<Props, 'times' | 'format'> & {
   readonly title: string
-  /** What the chart shows, in words. */
-  readonly label: string
-  readonly kind: 'bars' | 'line'
-  readonly format?: (value: number) => string
+  readonly slots: readonly Slot[]
+  readonly format?: Props['format']
 }
 
 /** A chart of minutes in a card of its own. */
-function minuteChart(
-  slots: readonly Slot[],
-  { title, label, kind, format = wholeText }: Drawing,
-  series: readonly Series[],
-) {
+function Minutes({ title, slots, format = wholeText, ...chart }: MinutesProps) {
   return (
     <Card title={title}>
-      <Chart label={label} kind={kind} times={slots.map(({ at }) => at)} format={format} series={series} />
+      <Chart {...chart} times={slots.map(({ at }) => at)} format={format} />
     </Card>
   )
 }
@@ -223,40 +208,40 @@ type Of = { readonly slots: readonly Slot[] }
 
 /** Done and failed tasks per minute. */
 export function ThroughputChart({ slots }: Of) {
-  return minuteChart(
-    slots,
-    { title: 'Ended per minute', label: 'Tasks that ended in each minute', kind: 'bars' },
-    [
-      { name: 'succeeded', tone: 'good', values: slots.map(({ succeeded }) => succeeded) },
-      { name: 'failed', tone: 'bad', values: slots.map(({ failed }) => failed) },
-      { name: 'cancelled', tone: 'idle', values: slots.map(({ cancelled }) => cancelled) },
-    ],
-  )
+  const series = [
+    { name: 'succeeded', tone: 'good', values: slots.map(({ succeeded }) => succeeded) },
+    { name: 'failed', tone: 'bad', values: slots.map(({ failed }) => failed) },
+    { name: 'cancelled', tone: 'idle', values: slots.map(({ cancelled }) => cancelled) },
+  ]
+  const label = 'Tasks that ended in each minute'
+  return <Minutes title="Ended per minute" label={label} kind="bars" slots={slots} series={series} />
 }
 
 /** How late runs started. */
 export function LatenessChart({ slots }: Of) {
-  return minuteChart(
-    slots,
-    { title: 'Lateness', label: 'How long after their time runs started', kind: 'line', format: duration },
-    [{ name: '95 % of starts within', tone: 'busy', values: slots.map(({ lateMs }) => lateMs) }],
+  const values = slots.map(({ lateMs }) => lateMs)
+  return (
+    <Minutes
+      title="Lateness"
+      label="How long after their time runs started"
+      kind="line"
+      format={duration}
+      slots={slots}
+      series={[{ name: '95 % of starts within', tone: 'busy', values }]}
+    />
   )
 }
 
 /** Published tasks per minute. */
 export function PublishedChart({ slots }: Of) {
-  return minuteChart(
-    slots,
-    { title: 'Published per minute', label: 'Tasks that were published in each minute', kind: 'bars' },
-    [{ name: 'published', tone: 'busy', values: slots.map(({ published }) => published) }],
-  )
+  const series = [{ name: 'published', tone: 'busy', values: slots.map(({ published }) => published) }]
+  const label = 'Tasks that were published in each minute'
+  return <Minutes title="Published per minute" label={label} kind="bars" slots={slots} series={series} />
 }
 
 /** How many tasks were open. */
 export function BacklogChart({ slots, open }: Of & { readonly open: readonly number[] }) {
-  return minuteChart(
-    slots,
-    { title: 'Open tasks', label: 'Tasks that were open after each minute', kind: 'line' },
-    [{ name: 'open', tone: 'wait', values: open }],
-  )
+  const series = [{ name: 'open', tone: 'wait', values: open }]
+  const label = 'Tasks that were open after each minute'
+  return <Minutes title="Open tasks" label={label} kind="line" slots={slots} series={series} />
 }

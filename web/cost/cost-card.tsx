@@ -8,14 +8,10 @@ import { Card, Facts } from '../parts/page.tsx'
 import { When } from '../parts/text.tsx'
 import { isYoung, ownUsd, ratesOfAll } from './cost.ts'
 
+type CostProps = { readonly slots: readonly Slot[]; readonly types: readonly string[] }
+
 /** What the work would cost on AWS. Only the local system meters it; a deployed one does not show this card. */
-export function CostCard({
-  slots,
-  types,
-}: {
-  readonly slots: readonly Slot[]
-  readonly types: readonly string[]
-}) {
+export function CostCard({ slots, types }: CostProps) {
   const { data: cost } = useQuery(costQuery)
   if (!cost) return null
   const { perMillion, perDay } = ratesOfAll(cost, slots)

@@ -1,51 +1,51 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { Send } from 'lucide-react'
-import { useState } from 'react'
-import type { ApiDeadLetter, ReplayAnswer, ReplayBody } from '../../shared/api/diagnosis/dead-letters.ts'
+import type { ApiDeadLetter, ReplayAnswer } from '../../shared/api/diagnosis/dead-letters.ts'
 import { baton } from '../api/baton.ts'
 import { deadLettersQuery } from '../api/queries.ts'
-import { useAction } from '../parts/action.tsx'
-import { Acting, Button } from '../parts/button.tsx'
+import { ActionButton, useAction } from '../parts/action.tsx'
+import { Acting, Button, Opener } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { bytes, counted, visible } from '../parts/format.ts'
-import { Empty, Failure, Loading } from '../parts/notes.tsx'
-import { Card, Page } from '../parts/page.tsx'
-import { Name, When } from '../parts/text.tsx'
+import { Answer, Card, Empty, Page } from '../parts/page.tsx'
+import { IdLink, When } from '../parts/text.tsx'
 
 /** Messages that a queue or a service has given up: what each was about, what replaces it, and how to send it again. */
 export function DeadLettersPage() {
-  const { data, error, refetch, hasNextPage, fetchNextPage, isFetchingNextPage } =
-    useInfiniteQuery(deadLettersQuery)
-  const letters = data?.pages.flatMap(({ items }) => items) ?? []
+  const query = useInfiniteQuery(deadLettersQuery)
   return (
     <Page title="Dead letters" lead="messages that were given up; they are kept for 14 days">
-      {data && letters.length === 0 && (
-        <Empty title="No message was given up">
-          A message comes here when its queue has delivered it too often without success.
-        </Empty>
-      )}
-      <div className="stack">
-        {[...Map.groupBy(letters, ({ queue }) => queue)].map(([queue, ofQueue]) => (
-          <Queue key={queue} queue={queue} letters={ofQueue} />
-        ))}
-      </div>
-      {hasNextPage && (
+      <Answer of={query}>{({ pages }) => <Queues letters={pages.flatMap(({ items }) => items)} />}</Answer>
+      {query.hasNextPage && (
         <div className="more">
-          <Button onClick={() => void fetchNextPage()} disabled={isFetchingNextPage}>
-            Show more
-          </Button>
+          <Button
+            text="Show more"
+            onClick={() => void query.fetchNextPage()}
+            disabled={query.isFetchingNextPage}
+          />
         </div>
       )}
-      {!data && error && <Failure error={error} onRetry={refetch} />}
-      {!data && !error && <Loading />}
     </Page>
   )
 }
 
-type Letters = { readonly queue: string; readonly letters: readonly ApiDeadLetter[] }
+function Queues({ letters }: { readonly letters: readonly ApiDeadLetter[] }) {
+  if (letters.length === 0)
+    return (
+      <Empty title="No message was given up">
+        A message comes here when its queue has delivered it too often without success.
+      </Empty>
+    )
+  return (
+    <div className="stack">
+      {[...Map.groupBy(letters, ({ queue }) => queue)].map(([queue, ofQueue]) => (
+        <Queue key={queue} queue={queue} letters={ofQueue} />
+      ))}
+    </div>
+  )
+}
 
-function Queue({ queue, letters }: Letters) {
+function Queue({ queue, letters }: { readonly queue: string; readonly letters: readonly ApiDeadLetter[] }) {
   const replayable = letters.filter(letter => letter.replayable).map(({ id }) => id)
   return (
     <Card
@@ -76,11 +76,7 @@ function Letter({ letter }: { readonly letter: ApiDeadLetter }) {
         <p className="soft">{visible(next)}</p>
         {error !== undefined && <p className="bad">{visible(error)}</p>}
         <p className="faint letter-facts">
-          {taskId !== undefined && (
-            <Link to="/tasks/$id" params={{ id: taskId }} search={{}} className="cut">
-              <Name>{taskId}</Name>
-            </Link>
-          )}
+          {taskId !== undefined && <IdLink id={taskId} />}
           <span>
             given up <When at={arrivedAt} />
           </span>
@@ -90,19 +86,19 @@ function Letter({ letter }: { readonly letter: ApiDeadLetter }) {
       </div>
       {replayable && (
         <Acting>
-          <ReplayOne id={id} />
+          <ActionButton icon={Send} text="Send again" {...replayOf([id])} />
         </Acting>
       )}
     </li>
   )
 }
 
-function useReplay() {
-  return useAction({
-    run: (which: ReplayBody) => baton.replayDeadLetters(which),
+function replayOf(ids: readonly string[]) {
+  return {
+    run: () => baton.replayDeadLetters({ ids: [...ids] }),
     done: told,
     changes: [['dead-letters']],
-  })
+  }
 }
 
 /** What became of the dead letters: those that were not sent come with the first reason. */
@@ -113,32 +109,22 @@ function told({ results }: ReplayAnswer): string {
   return first ? `${sent}; ${refused.length} not: ${first.problem?.detail ?? first.status}` : sent
 }
 
-function ReplayOne({ id }: { readonly id: string }) {
-  const replay = useReplay()
-  return (
-    <Button onClick={() => replay.mutate({ ids: [id] })} disabled={replay.isPending}>
-      <Send size={14} aria-hidden /> Send again
-    </Button>
-  )
-}
-
 const REPLAYED_MAX = 100
 
 function ReplayShown({ ids }: { readonly ids: readonly string[] }) {
-  const [isAsked, setAsked] = useState(false)
-  const replay = useReplay()
   const sent = ids.slice(0, REPLAYED_MAX)
+  const replay = useAction(replayOf(sent))
   return (
-    <>
-      <Button onClick={() => setAsked(true)} disabled={replay.isPending}>
-        <Send size={14} aria-hidden /> Send all again
-      </Button>
-      {isAsked && (
+    <Opener
+      icon={Send}
+      text="Send all again"
+      disabled={replay.isPending}
+      dialog={close => (
         <Confirm
           title="Send these messages again?"
           action="Send again"
-          onConfirm={() => replay.mutate({ ids: [...sent] })}
-          onClose={() => setAsked(false)}
+          onConfirm={() => replay.mutate()}
+          onClose={close}
         >
           <p>
             {counted(sent.length, 'message')} return to where they came from. If the cause is not repaired,
@@ -146,6 +132,6 @@ function ReplayShown({ ids }: { readonly ids: readonly string[] }) {
           </p>
         </Confirm>
       )}
-    </>
+    />
   )
 }

@@ -1,15 +1,11 @@
-import { Link } from '@tanstack/react-router'
 import { Pause, Play } from 'lucide-react'
 import { useMemo, useState } from 'react'
 import type { ApiEvent } from '../../shared/api/events.ts'
-import { connection, isStreamForbidden } from '../api/connection.ts'
-import { eventLog, useStore } from '../api/store.ts'
-import { Button } from '../parts/button.tsx'
-import { clockTime, cut, visible } from '../parts/format.ts'
-import { Empty, Unsigned } from '../parts/notes.tsx'
-import { Card, Page } from '../parts/page.tsx'
-import { type Status, toneOf } from '../parts/status.tsx'
-import { Name } from '../parts/text.tsx'
+import { connection, eventLog, isStreamForbidden, useStore } from '../api/store.ts'
+import { Button } from '../parts/controls.tsx'
+import { clockTime, cut, type Status, toneOf, visible } from '../parts/format.ts'
+import { Card, Empty, Page, Unsigned } from '../parts/page.tsx'
+import { Dotted, IdLink, Name } from '../parts/text.tsx'
 
 const SHOWN_MAX = 200
 const ERROR_CHARACTERS = 160
@@ -36,10 +32,11 @@ export function EventsPage() {
             value={text}
             onChange={event => setText(event.target.value)}
           />
-          <Button onClick={() => setHeld(held ? undefined : events)}>
-            {held ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
-            {held ? 'Go on' : 'Hold'}
-          </Button>
+          <Button
+            icon={held ? Play : Pause}
+            text={held ? 'Go on' : 'Hold'}
+            onClick={() => setHeld(held ? undefined : events)}
+          />
         </>
       }
     >
@@ -54,7 +51,15 @@ export function EventsPage() {
           Events appear here as they happen, from the moment at which this page was opened.
         </Empty>
       )}
-      {shown.length > 0 && <EventList events={shown} />}
+      {shown.length > 0 && (
+        <Card>
+          <ol className="event-list" aria-label="Events">
+            {shown.map(event => (
+              <EventRow key={event.id} event={event} />
+            ))}
+          </ol>
+        </Card>
+      )}
     </Page>
   )
 }
@@ -68,28 +73,13 @@ function matching(events: readonly ApiEvent[], text: string): readonly ApiEvent[
   return events.filter(fits).slice(0, SHOWN_MAX)
 }
 
-function EventList({ events }: { readonly events: readonly ApiEvent[] }) {
-  return (
-    <Card>
-      <ol className="event-list" aria-label="Events">
-        {events.map(event => (
-          <EventRow key={event.id} event={event} />
-        ))}
-      </ol>
-    </Card>
-  )
-}
-
 function EventRow({ event: { type, at, taskId, workerId, error, status } }: { readonly event: ApiEvent }) {
   return (
     <li>
       <time dateTime={at} className="faint">
         {clockTime(at)}
       </time>
-      <span className="status" data-tone={status ? toneOf(status as Status) : 'idle'}>
-        <span className="dot" aria-hidden />
-        {type}
-      </span>
+      <Dotted tone={status ? toneOf(status as Status) : 'idle'}>{type}</Dotted>
       {taskId === undefined ? <span /> : <Subject id={taskId} type={type} />}
       <span className="soft cut">
         {error ? (
@@ -104,10 +94,5 @@ function EventRow({ event: { type, at, taskId, workerId, error, status } }: { re
 
 function Subject({ id, type }: { readonly id: string; readonly type: string }) {
   if (type.startsWith('schedule.')) return <Name>{id}</Name>
-  const to = type.startsWith('canvas.') ? '/canvases/$id' : '/tasks/$id'
-  return (
-    <Link to={to} params={{ id }} search={{}} className="cut">
-      <Name>{id}</Name>
-    </Link>
-  )
+  return <IdLink to={type.startsWith('canvas.') ? '/canvases/$id' : '/tasks/$id'} id={id} />
 }

@@ -1,123 +1,88 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { RotateCcw } from 'lucide-react'
-import { useState } from 'react'
 import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
 import { baton } from '../api/baton.ts'
 import { failuresQuery } from '../api/queries.ts'
 import { Sparkline } from '../charts/chart.tsx'
-import { Acting, Button } from '../parts/button.tsx'
+import { Acting, Opener } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { counted, cut, moment, number, visible } from '../parts/format.ts'
-import { Empty, Failure, Loading } from '../parts/notes.tsx'
-import { Card, Page } from '../parts/page.tsx'
-import { Name, When } from '../parts/text.tsx'
-import { type BulkTask, startBulk } from '../tasks/bulk.ts'
-import { type TasksOfGroup, tasksOfGroup } from './searched-part.ts'
+import { Answer, Card, type Column, Empty, Failure, Page, Table } from '../parts/page.tsx'
+import { IdLink, Name, When } from '../parts/text.tsx'
+import { type BulkTask, startBulk } from '../tasks/bulk.tsx'
+import { type TaskFilter, type TasksOfGroup, tasksOfGroup } from '../tasks/filter.ts'
 
 const ERROR_CHARACTERS = 300
 
 /** The failures of the last 24 hours, grouped by type and error. */
 export function FailuresPage() {
-  const { data, error, refetch } = useQuery(failuresQuery)
   return (
     <Page title="Failures" lead="of the last 24 hours, by type and error; # stands for what differs">
-      {data?.items.length === 0 && <Empty title="Nothing has failed" />}
-      {data && data.items.length > 0 && (
-        <Card>
-          <Groups groups={data.items} />
-        </Card>
-      )}
-      {data?.nextCursor !== undefined && (
-        <p className="note soft">There are more groups than these {data.items.length}.</p>
-      )}
-      {!data && error && <Failure error={error} onRetry={refetch} />}
-      {!data && !error && <Loading />}
+      <Answer of={useQuery(failuresQuery)}>
+        {({ items, nextCursor }) => (
+          <>
+            {items.length === 0 ? (
+              <Empty title="Nothing has failed" />
+            ) : (
+              <Card>
+                <Table columns={COLUMNS} rows={items} keyOf={({ type, error }) => `${type} ${error}`} />
+              </Card>
+            )}
+            {nextCursor !== undefined && (
+              <p className="note soft">There are more groups than these {items.length}.</p>
+            )}
+          </>
+        )}
+      </Answer>
     </Page>
   )
 }
 
-function Groups({ groups }: { readonly groups: readonly ApiFailureGroup[] }) {
-  return (
-    <div className="table-frame">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Error</th>
-            <th scope="col" className="number">
-              Count
-            </th>
-            <th scope="col" className="narrow-hidden">
-              24 hours
-            </th>
-            <th scope="col">First</th>
-            <th scope="col">Last</th>
-            <th scope="col">Example</th>
-            <th scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {groups.map(group => (
-            <GroupRow key={`${group.type} ${group.error}`} group={group} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
-
-function GroupRow({ group }: { readonly group: ApiFailureGroup }) {
-  const { type, error, count, hours, firstAt, lastAt, exampleId } = group
-  const tasks = tasksOfGroup(group)
-  const search = tasks ?? {
-    type: [type],
-    status: ['failed' as const],
-    since: firstAt,
-    order: '-ended' as const,
-  }
-  return (
-    <tr>
-      <td className="failure-cell">
-        <Link to="/tasks" search={search} className="isolated">
-          {cut(visible(error), ERROR_CHARACTERS)}
+const COLUMNS: ReadonlyArray<Column<ApiFailureGroup>> = [
+  {
+    name: 'Error',
+    look: 'failure-cell',
+    cell: group => (
+      <>
+        <Link to="/tasks" search={searchOf(group)} className="isolated">
+          {cut(visible(group.error), ERROR_CHARACTERS)}
         </Link>
         <span className="faint">
-          <Name mono={false}>{type}</Name>
+          <Name mono={false}>{group.type}</Name>
         </span>
-      </td>
-      <td className="number" data-label="Count">
-        {number(count)}
-      </td>
-      <td className="narrow-hidden">
-        <Sparkline
-          label={`Failures in each of the last 24 hours, ${number(count)} in all`}
-          series={[{ name: 'failed', tone: 'bad', values: perHour(hours) }]}
-        />
-      </td>
-      <td className="soft" data-label="First">
-        <When at={firstAt} />
-      </td>
-      <td className="soft" data-label="Last">
-        <When at={lastAt} />
-      </td>
-      <td className="wide-cell" data-label="Example">
-        <span className="cell-name">
-          <Link to="/tasks/$id" params={{ id: exampleId }} search={{}} className="cut">
-            <Name>{exampleId}</Name>
-          </Link>
-        </span>
-      </td>
-      <td className="action-cell">
-        {tasks && (
-          <Acting>
-            <RetryAll tasks={tasks} />
-          </Acting>
-        )}
-      </td>
-    </tr>
-  )
+      </>
+    ),
+  },
+  { name: 'Count', kind: 'number', cell: ({ count }) => number(count) },
+  {
+    name: '24 hours',
+    kind: 'narrow-hidden',
+    cell: ({ count, hours }) => (
+      <Sparkline
+        label={`Failures in each of the last 24 hours, ${number(count)} in all`}
+        series={[{ name: 'failed', tone: 'bad', values: perHour(hours) }]}
+      />
+    ),
+  },
+  { name: 'First', look: 'soft', cell: ({ firstAt }) => <When at={firstAt} /> },
+  { name: 'Last', look: 'soft', cell: ({ lastAt }) => <When at={lastAt} /> },
+  {
+    name: 'Example',
+    look: 'wide-cell',
+    cell: ({ exampleId }) => (
+      <span className="cell-name">
+        <IdLink id={exampleId} />
+      </span>
+    ),
+  },
+  { name: 'Actions', kind: 'actions', cell: group => <RetryAll tasks={tasksOfGroup(group)} /> },
+]
+
+/** The filter of the list of tasks that shows a group, or at least all failed tasks of its type since its first failure. */
+function searchOf(group: ApiFailureGroup): TaskFilter {
+  const { type, firstAt } = group
+  return tasksOfGroup(group) ?? { type: [type], status: ['failed'], since: firstAt, order: '-ended' }
 }
 
 const HOUR_MS = 3_600_000
@@ -133,15 +98,18 @@ function perHour(hours: ApiFailureGroup['hours']): number[] {
 const PAGE_MAX = 100
 
 /** Retries the failed tasks of a group. The reader is first told which and how many these are. */
-export function RetryAll({ tasks }: { readonly tasks: TasksOfGroup }) {
-  const [isAsked, setAsked] = useState(false)
+function RetryAll({ tasks }: { readonly tasks: TasksOfGroup | undefined }) {
+  if (!tasks) return null
   return (
-    <span className="cell-actions">
-      <Button onClick={() => setAsked(true)}>
-        <RotateCcw size={14} aria-hidden /> Retry all
-      </Button>
-      {isAsked && <Asking tasks={tasks} onClose={() => setAsked(false)} />}
-    </span>
+    <Acting>
+      <span className="cell-actions">
+        <Opener
+          icon={RotateCcw}
+          text="Retry all"
+          dialog={close => <Asking tasks={tasks} onClose={close} />}
+        />
+      </span>
+    </Acting>
   )
 }
 

@@ -24,50 +24,40 @@ export type Known = {
 /** The most urgent comes first: what stands still, then what has failed. */
 export function attentionOf(known: Known): Attention[] {
   return [
-    ...known.types.flatMap(type => standstillOf(type, known)),
-    ...known.schedules.flatMap(failedTickOf),
-    ...known.types.flatMap(type => failuresOf(type, known.counts.get(type.type))),
-  ]
+    ...known.types.map(type => standstillOf(type, known)),
+    ...known.schedules.map(failedTickOf),
+    ...known.types.map(({ type }) => failuresOf(type, known.counts.get(type))),
+  ].filter(item => item !== undefined)
 }
 
-function standstillOf({ type, kind, paused }: ApiType, { counts, workers }: Known): Attention[] {
+function standstillOf({ type, kind, paused }: ApiType, { counts, workers }: Known): Attention | undefined {
   const ready = counts.get(type)?.ready ?? 0
+  const waiting = counted(ready, 'task waits', 'tasks wait')
   if (paused)
-    return [
-      {
-        id: `paused ${type}`,
-        tone: 'warn',
-        text: `${type} is paused; ${counted(ready, 'task waits', 'tasks wait')}.`,
-        action: { kind: 'resume', type },
-      },
-    ]
+    return {
+      id: `paused ${type}`,
+      tone: 'warn',
+      text: `${type} is paused; ${waiting}.`,
+      action: { kind: 'resume', type },
+    }
   const isServed = kind !== 'http' || workers.some(({ types }) => types.includes(type))
-  if (isServed || ready === 0) return []
-  return [
-    {
-      id: `unserved ${type}`,
-      tone: 'bad',
-      text: `No worker serves ${type}; ${counted(ready, 'task waits', 'tasks wait')}. Start a worker of this type.`,
-      action: { kind: 'tasks', type, status: 'ready' },
-    },
-  ]
+  if (isServed || ready === 0) return undefined
+  return {
+    id: `unserved ${type}`,
+    tone: 'bad',
+    text: `No worker serves ${type}; ${waiting}. Start a worker of this type.`,
+    action: { kind: 'tasks', type, status: 'ready' },
+  }
 }
 
-function failedTickOf({ name, lastError }: ApiSchedule): Attention[] {
-  if (!lastError) return []
+function failedTickOf({ name, lastError }: ApiSchedule): Attention | undefined {
+  if (!lastError) return undefined
   const text = `The last tick of the schedule ${name} published nothing: ${lastError.message}`
-  return [{ id: `schedule ${name}`, tone: 'bad', text, action: { kind: 'schedules' } }]
+  return { id: `schedule ${name}`, tone: 'bad', text, action: { kind: 'schedules' } }
 }
 
-function failuresOf({ type }: ApiType, counts: Counts | undefined): Attention[] {
-  const failed = counts?.failed ?? 0
-  if (failed === 0) return []
-  return [
-    {
-      id: `failed ${type}`,
-      tone: 'bad',
-      text: `${counted(failed, 'task')} of ${type} ${failed === 1 ? 'has' : 'have'} failed.`,
-      action: { kind: 'tasks', type, status: 'failed' },
-    },
-  ]
+function failuresOf(type: string, { failed = 0 }: Partial<Counts> = {}): Attention | undefined {
+  if (failed === 0) return undefined
+  const text = `${counted(failed, 'task')} of ${type} ${failed === 1 ? 'has' : 'have'} failed.`
+  return { id: `failed ${type}`, tone: 'bad', text, action: { kind: 'tasks', type, status: 'failed' } }
 }

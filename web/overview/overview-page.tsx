@@ -1,39 +1,22 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { CircleCheck } from 'lucide-react'
-import type { Counts } from '../../shared/api/types.ts'
 import { baton } from '../api/baton.ts'
-import {
-  allActivityQuery,
-  allCountsQuery,
-  costQuery,
-  schedulesQuery,
-  typesQuery,
-  workersQuery,
-} from '../api/queries.ts'
+import { schedulesQuery, workersQuery } from '../api/queries.ts'
 import { LatenessChart, ThroughputChart } from '../charts/chart.tsx'
 import { slotsOf } from '../charts/series.ts'
 import { CostCard } from '../cost/cost-card.tsx'
-import { useAction } from '../parts/action.tsx'
-import { Acting, Button } from '../parts/button.tsx'
-import { number } from '../parts/format.ts'
-import { Empty, Failure, Loading } from '../parts/notes.tsx'
-import { Card, Page } from '../parts/page.tsx'
-import { STATUSES, toneOf } from '../parts/status.tsx'
-import { sumText } from '../parts/text.tsx'
-import { TypesTable } from '../types/types-page.tsx'
+import { ActionButton } from '../parts/action.tsx'
+import { Acting } from '../parts/controls.tsx'
+import { number, sumText } from '../parts/format.ts'
+import { Card, Empty, Failure, Loading, Page } from '../parts/page.tsx'
+import { Dotted, StatusTiles } from '../parts/text.tsx'
+import { TypesTable, useWork } from '../types/types-page.tsx'
 import { type Attention, attentionOf } from './attention.ts'
 
 /** The whole system on one page: what needs attention first, then every type. */
 export function OverviewPage() {
-  const known = {
-    types: useQuery(typesQuery),
-    counts: useQuery(allCountsQuery),
-    activity: useQuery(allActivityQuery),
-    schedules: useQuery(schedulesQuery),
-    workers: useQuery(workersQuery),
-    cost: useQuery(costQuery),
-  }
+  const known = { ...useWork(), schedules: useQuery(schedulesQuery), workers: useQuery(workersQuery) }
   const failed = Object.values(known).find(({ error, data }) => error && !data)
   const { types, counts, activity, schedules, workers, cost } = known
   // Drawn piece by piece, the page would jump. What counts, schedules and workers fill has its size without them.
@@ -73,7 +56,7 @@ function Overview({ activity, cost, types, counts, schedules, workers }: Known) 
   const slots = slotsOf(activity.items, activity.from, activity.to)
   return (
     <>
-      <Totals counts={counts && [...counts.values()]} />
+      <StatusTiles count={status => (counts ? sumText([...counts.values()].map(one => one[status])) : '–')} />
       <div className={cost ? 'watch with-cost' : 'watch'}>
         <NeedsAttention
           items={counts && schedules && workers && attentionOf({ types, counts, schedules, workers })}
@@ -89,27 +72,14 @@ function Overview({ activity, cost, types, counts, schedules, workers }: Known) 
   )
 }
 
-function Totals({ counts }: { readonly counts: readonly Counts[] | undefined }) {
-  return (
-    <div className="tiles">
-      {STATUSES.map(status => (
-        <Link key={status} className="tile" to="/tasks" search={{ status: [status] }}>
-          <span className="status soft" data-tone={toneOf(status)}>
-            <span className="dot" aria-hidden />
-            {status}
-          </span>
-          <strong>{counts ? sumText(counts.map(one => one[status])) : '–'}</strong>
-        </Link>
-      ))}
-    </div>
-  )
-}
-
 /** Its height does not depend on what it shows: a long list scrolls in it. Undefined while it is not known. */
 function NeedsAttention({ items }: { readonly items: readonly Attention[] | undefined }) {
   return (
     <div className="attention">
-      <Card title="Needs attention" tools={items && items.length > 1 && <AttentionCount items={items} />}>
+      <Card
+        title="Needs attention"
+        tools={items && items.length > 1 && <span className="faint">{number(items.length)}</span>}
+      >
         {items === undefined && <Loading rows={2} />}
         {items?.length === 0 && (
           <p className="all-well">
@@ -121,9 +91,7 @@ function NeedsAttention({ items }: { readonly items: readonly Attention[] | unde
           <ul>
             {items.map(item => (
               <li key={item.id}>
-                <span className="status" data-tone={item.tone}>
-                  <span className="dot" aria-hidden />
-                </span>
+                <Dotted tone={item.tone} />
                 <p className="isolated">{item.text}</p>
                 <AttentionAction action={item.action} />
               </li>
@@ -135,15 +103,16 @@ function NeedsAttention({ items }: { readonly items: readonly Attention[] | unde
   )
 }
 
-function AttentionCount({ items }: { readonly items: readonly Attention[] }) {
-  return <span className="faint">{number(items.length)}</span>
-}
-
 function AttentionAction({ action }: Pick<Attention, 'action'>) {
   if (action.kind === 'resume')
     return (
       <Acting>
-        <Resume type={action.type} />
+        <ActionButton
+          text="Resume"
+          run={() => baton.resume(action.type)}
+          done={`${action.type} runs again`}
+          changes={[['types'], ['type', action.type], ['counts']]}
+        />
       </Acting>
     )
   if (action.kind === 'schedules')
@@ -156,18 +125,5 @@ function AttentionAction({ action }: Pick<Attention, 'action'>) {
     <Link className="button plain" to="/tasks" search={{ type: [action.type], status: [action.status] }}>
       Show the tasks
     </Link>
-  )
-}
-
-function Resume({ type }: { readonly type: string }) {
-  const resume = useAction({
-    run: () => baton.resume(type),
-    done: `${type} runs again`,
-    changes: [['types'], ['type', type], ['counts']],
-  })
-  return (
-    <Button onClick={() => resume.mutate()} disabled={resume.isPending}>
-      Resume
-    </Button>
   )
 }

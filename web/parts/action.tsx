@@ -1,39 +1,50 @@
 import { type QueryKey, useMutation } from '@tanstack/react-query'
-import { CircleAlert, CircleCheck, X } from 'lucide-react'
+import { CircleAlert, CircleCheck, Pause, Play, X } from 'lucide-react'
 import { problemText } from '../api/baton.ts'
 import { renew } from '../api/queries.ts'
 import { createStore, useStore } from '../api/store.ts'
+import { Button, type ButtonProps, IconButton } from './controls.tsx'
 
-/** An action of a reader: it tells how it went, and has the answers that it changes asked again. */
-export function useAction<Argument = void, Answer = unknown>({
-  run,
-  done,
-  changes,
-  after,
-  onRefused,
-}: {
+type Action<Argument, Answer> = {
   readonly run: (argument: Argument) => Promise<Answer>
   /** What to tell when it has succeeded. */
   readonly done: string | ((answer: Answer) => string)
   /** The beginnings of the keys of the answers that it changes. */
   readonly changes: readonly QueryKey[]
   readonly after?: (answer: Answer) => void
-  readonly onRefused?: ((error: unknown) => void) | undefined
-}) {
+  readonly onRefused?: (error: unknown) => void
+}
+
+/** An action of a reader: it tells how it went, and has the answers that it changes asked again. */
+export function useAction<Argument = void, Answer = unknown>(action: Action<Argument, Answer>) {
+  const { run, done, changes, after, onRefused } = action
   return useMutation({
     mutationFn: run,
     onSuccess: answer => {
-      say(typeof done === 'string' ? done : done(answer))
+      tell(typeof done === 'string' ? done : done(answer))
       after?.(answer)
     },
     onError: error => {
-      sayProblem(error)
+      tellProblem(error)
       onRefused?.(error)
     },
     onSettled: () => {
       for (const key of changes) renew(key)
     },
   })
+}
+
+type ActionButtonProps<Answer> = Action<void, Answer> & Pick<ButtonProps, 'icon' | 'text'>
+
+/** A button that begins an action, and cannot be pressed again while it is under way. */
+export function ActionButton<Answer>({ icon, text, ...given }: ActionButtonProps<Answer>) {
+  const action = useAction(given)
+  return <Button icon={icon} text={text} onClick={() => action.mutate()} disabled={action.isPending} />
+}
+
+/** Pauses what goes on, or resumes what is paused. */
+export function PauseButton({ isPaused, ...action }: Action<void, unknown> & { readonly isPaused: boolean }) {
+  return <ActionButton {...action} icon={isPaused ? Play : Pause} text={isPaused ? 'Resume' : 'Pause'} />
 }
 
 /** Short messages about what a reader has done. */
@@ -46,15 +57,11 @@ const SHOWN_MAX = 4
 const toasts = createStore<readonly Toast[]>([])
 let lastId = 0
 
-function say(text: string): void {
-  show(text, false)
+export function tellProblem(error: unknown): void {
+  tell(problemText(error), true)
 }
 
-export function sayProblem(error: unknown): void {
-  show(problemText(error), true)
-}
-
-function show(text: string, isProblem: boolean): void {
+function tell(text: string, isProblem = false): void {
   lastId += 1
   const id = lastId
   toasts.set([...toasts.get(), { id, text, isProblem }].slice(-SHOWN_MAX))
@@ -74,9 +81,7 @@ export function Toasts() {
         <div key={id} className="toast" data-tone={isProblem ? 'bad' : 'good'}>
           {isProblem ? <CircleAlert size={16} aria-hidden /> : <CircleCheck size={16} aria-hidden />}
           <bdi>{text}</bdi>
-          <button type="button" className="icon-button" onClick={() => hide(id)} aria-label="Dismiss">
-            <X size={14} aria-hidden />
-          </button>
+          <IconButton icon={X} label="Dismiss" onClick={() => hide(id)} />
         </div>
       ))}
     </div>

@@ -1,56 +1,36 @@
 import { X } from 'lucide-react'
-import {
-  createContext,
-  type FormEvent,
-  type ReactNode,
-  useCallback,
-  useContext,
-  useEffect,
-  useId,
-  useMemo,
-  useRef,
-  useState,
-} from 'react'
+import { createContext, type ReactNode, useContext, useEffect, useId, useReducer } from 'react'
 import { isStale, problemText } from '../api/baton.ts'
-import { sayProblem } from './action.tsx'
-import { Button } from './button.tsx'
+import { tellProblem } from './action.tsx'
+import { Button, IconButton } from './controls.tsx'
 import { visible } from './format.ts'
+
+type DialogProps = {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ReactNode
+  readonly look?: 'middle' | 'wide' | 'side'
+}
 
 /**
  * A dialog of the browser itself: it keeps the focus, closes on Escape, and makes the page behind it inert. It is drawn only while
  * it is open, so its state begins afresh each time.
  */
-export function Dialog({
-  title,
-  onClose,
-  children,
-  look = 'middle',
-}: {
-  readonly title: string
-  readonly onClose: () => void
-  readonly children: ReactNode
-  readonly look?: 'middle' | 'wide' | 'side'
-}) {
-  const element = useRef<HTMLDialogElement>(null)
+export function Dialog({ title, onClose, children, look = 'middle' }: DialogProps) {
   const titleId = useId()
-  useEffect(() => {
-    element.current?.showModal()
-  }, [])
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes the dialog; the click is one on the ground behind it
     <dialog
-      ref={element}
+      ref={showModal}
       className={`dialog ${look}`}
       aria-labelledby={titleId}
       onClose={onClose}
-      onClick={({ target }) => target === element.current && onClose()}
+      onClick={({ target, currentTarget }) => target === currentTarget && onClose()}
     >
       <div className="dialog-frame">
         <header className="dialog-head">
           <h2 id={titleId}>{title}</h2>
-          <button type="button" className="icon-button" onClick={onClose} aria-label="Close">
-            <X size={16} aria-hidden />
-          </button>
+          <IconButton icon={X} size={16} label="Close" onClick={onClose} />
         </header>
         {children}
       </div>
@@ -58,10 +38,16 @@ export function Dialog({
   )
 }
 
+function showModal(dialog: HTMLDialogElement | null): void {
+  dialog?.showModal()
+}
+
+type FieldNews = readonly [field: string, isUnsendable: boolean]
+
 type FormState = {
   /** Whether a field holds a text that has no value. */
   readonly isUnsendable: boolean
-  readonly tell: (field: string, isUnsendable: boolean) => void
+  readonly tell: (news: FieldNews) => void
 }
 
 const FormContext = createContext<FormState>({ isUnsendable: false, tell: () => {} })
@@ -76,23 +62,16 @@ export function useUnsendable(isUnsendable: boolean): void {
   const field = useId()
   const { tell } = useContext(FormContext)
   useEffect(() => {
-    tell(field, isUnsendable)
-    return () => tell(field, false)
+    tell([field, isUnsendable])
+    return () => tell([field, false])
   }, [tell, field, isUnsendable])
 }
 
-function useFormState(): FormState {
-  const [fields, setFields] = useState<ReadonlySet<string>>(new Set())
-  const tell = useCallback((field: string, isUnsendable: boolean) => {
-    setFields(known => {
-      if (known.has(field) === isUnsendable) return known
-      const others = new Set(known)
-      if (isUnsendable) others.add(field)
-      else others.delete(field)
-      return others
-    })
-  }, [])
-  return useMemo(() => ({ isUnsendable: fields.size > 0, tell }), [fields, tell])
+/** The fields that hold a text without a value, after a field has told about itself. */
+function fieldsAfter(known: ReadonlySet<string>, [field, isUnsendable]: FieldNews): ReadonlySet<string> {
+  if (known.has(field) === isUnsendable) return known
+  const others = [...known].filter(one => one !== field)
+  return new Set(isUnsendable ? [...others, field] : others)
 }
 
 export type Stale = { readonly error: unknown; readonly onStartOver: () => Promise<void> }
@@ -104,7 +83,10 @@ function StaleNote({ error, onStartOver }: Stale) {
       <p className="isolated">
         <strong>Another person was faster.</strong> {visible(problemText(error))}
       </p>
-      <Button onClick={() => void onStartOver().catch(sayProblem)}>Start over from the present state</Button>
+      <Button
+        text="Start over from the present state"
+        onClick={() => void onStartOver().catch(tellProblem)}
+      />
     </div>
   )
 }
@@ -133,23 +115,23 @@ export function FormDialog({
   readonly onClose: () => void
   readonly children: ReactNode
 }) {
-  const state = useFormState()
-  const submit = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    onSubmit(new FormData(event.currentTarget))
-  }
+  const [fields, tell] = useReducer(fieldsAfter, new Set<string>())
+  const isUnsendable = fields.size > 0
   return (
     <Dialog title={title} look={look} onClose={onClose}>
-      <form onSubmit={submit}>
+      <form
+        onSubmit={event => {
+          event.preventDefault()
+          onSubmit(new FormData(event.currentTarget))
+        }}
+      >
         <div className="dialog-body">
           {stale && isStale(stale.error) && <StaleNote {...stale} />}
-          <FormContext value={state}>{children}</FormContext>
+          <FormContext value={{ isUnsendable, tell }}>{children}</FormContext>
         </div>
         <footer className="dialog-foot">
-          <Button onClick={onClose}>{refusal}</Button>
-          <Button look="accent" type="submit" disabled={!isReady || state.isUnsendable}>
-            {action}
-          </Button>
+          <Button text={refusal} onClick={onClose} />
+          <Button look="accent" type="submit" text={action} disabled={!isReady || isUnsendable} />
         </footer>
       </form>
     </Dialog>
@@ -183,12 +165,8 @@ export function Confirm({
     <Dialog title={title} onClose={onClose}>
       <div className="dialog-body">{children}</div>
       <footer className="dialog-foot">
-        <Button onClick={onClose} autoFocus>
-          Keep as it is
-        </Button>
-        <Button look={isDanger ? 'danger' : 'accent'} onClick={confirm} disabled={!isReady}>
-          {action}
-        </Button>
+        <Button text="Keep as it is" onClick={onClose} autoFocus />
+        <Button look={isDanger ? 'danger' : 'accent'} text={action} onClick={confirm} disabled={!isReady} />
       </footer>
     </Dialog>
   )

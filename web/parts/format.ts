@@ -1,4 +1,8 @@
-/** Numbers, durations and texts as readers see them. */
+import type { ApiCanvas } from '../../shared/api/canvases.ts'
+import type { ApiRun, ApiStep, ApiTask } from '../../shared/api/tasks.ts'
+import { COUNTED_MAX } from '../api/paces.ts'
+
+/** Numbers, durations, texts and states as readers see them. */
 
 const NUMBER = new Intl.NumberFormat('en')
 const SHORT_NUMBER = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
@@ -9,6 +13,17 @@ export function number(value: number): string {
 
 export function counted(count: number, noun: string, plural = `${noun}s`): string {
   return `${number(count)} ${count === 1 ? noun : plural}`
+}
+
+/** A count that stops at `COUNTED_MAX`: `1,000+` means so many or more. */
+export function countText(count: number): string {
+  return sumText([Math.min(count, COUNTED_MAX)])
+}
+
+/** The sum of counts of which some may have stopped at `COUNTED_MAX`. */
+export function sumText(counts: readonly number[]): string {
+  const sum = counts.reduce((total, count) => total + count, 0)
+  return counts.some(count => count >= COUNTED_MAX) ? `${number(sum)}+` : number(sum)
 }
 
 /** A number per minute: `0.4`, `12`, `1,204`. */
@@ -66,22 +81,12 @@ function coarse(ms: number): string {
   return `${Math.floor(ms / DAY)} d`
 }
 
-const MOMENT = new Intl.DateTimeFormat(undefined, {
-  year: 'numeric',
-  month: 'short',
-  day: 'numeric',
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  timeZoneName: 'short',
-})
+/** A time of day to the second. */
+export const SECONDS = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
+const DATE = { year: 'numeric', month: 'short', day: 'numeric' } as const
 
-const CLOCK = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  fractionalSecondDigits: 3,
-})
+const MOMENT = new Intl.DateTimeFormat(undefined, { ...DATE, ...SECONDS, timeZoneName: 'short' })
+const CLOCK = new Intl.DateTimeFormat('en-GB', { ...SECONDS, fractionalSecondDigits: 3 })
 
 /** The whole time in the reader's time zone. */
 export function moment(at: string): string {
@@ -110,4 +115,52 @@ const CUT_MARK = '…'
 
 export function cut(text: string, charactersMax: number): string {
   return text.length > charactersMax ? text.slice(0, charactersMax) + CUT_MARK : text
+}
+
+/** All statuses of a task, in the order in which a task takes them. */
+export { STATUSES } from '../../shared/core/states.ts'
+export type Status = ApiTask['status']
+type Reason = NonNullable<ApiTask['statusReason']>
+export type State = Status | ApiRun['state'] | ApiStep['state'] | ApiCanvas['items'][number]['status']
+
+/** The colour of each state: one of six, so that a page never shows more. */
+const TONES: Readonly<Record<State, string>> = {
+  pending: 'idle',
+  delayed: 'wait',
+  ready: 'wait',
+  running: 'busy',
+  compensating: 'warn',
+  undoing: 'warn',
+  succeeded: 'good',
+  undone: 'idle',
+  failed: 'bad',
+  lost: 'bad',
+  'undo-failed': 'bad',
+  cancelled: 'idle',
+  released: 'idle',
+  skipped: 'idle',
+}
+
+export function toneOf(state: State): string {
+  return TONES[state] ?? 'idle'
+}
+
+const REASONS: Readonly<Record<Reason, string>> = {
+  due: 'waits for its time',
+  retry: 'waits for its retry',
+  paused: 'its type is paused',
+  'rate-limit': 'waits for its slot',
+  'concurrency-limit': 'waits for a permit',
+  'target-worker': 'waits for its worker',
+  'no-handler': 'nothing serves its type',
+  'no-worker': 'no worker is there',
+  'callbacks-owed': 'owes callbacks',
+}
+
+export function reasonText(reason: Reason): string {
+  return REASONS[reason] ?? reason
+}
+
+export function isEnded(status: Status): boolean {
+  return status === 'succeeded' || status === 'failed' || status === 'cancelled'
 }

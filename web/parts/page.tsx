@@ -1,21 +1,22 @@
+import { CircleAlert, Inbox, KeyRound, type LucideIcon } from 'lucide-react'
 import { type ReactNode, useEffect } from 'react'
-import { Acting } from './button.tsx'
+import type { ApiOperation } from '../../shared/api/scalars.ts'
+import { ProblemError } from '../../shared/client/problem-error.ts'
+import { isStatus, problemText } from '../api/baton.ts'
+import { Acting, Button } from './controls.tsx'
+import { Name, When } from './text.tsx'
 
-/** A page: its title, what can be done on it, and its content. */
-export function Page({
-  title,
-  heading,
-  lead,
-  actions,
-  children,
-}: {
+type PageProps = {
   readonly title: string
   /** What stands in place of the title on the page, such as an id that can be copied. */
   readonly heading?: ReactNode
   readonly lead?: ReactNode
   readonly actions?: ReactNode
   readonly children: ReactNode
-}) {
+}
+
+/** A page: its title, what can be done on it, and its content. */
+export function Page({ title, heading, lead, actions, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · Baton`
   }, [title])
@@ -33,15 +34,9 @@ export function Page({
   )
 }
 
-export function Card({
-  title,
-  tools,
-  children,
-}: {
-  readonly title?: string
-  readonly tools?: ReactNode
-  readonly children: ReactNode
-}) {
+type CardProps = { readonly title?: string; readonly tools?: ReactNode; readonly children: ReactNode }
+
+export function Card({ title, tools, children }: CardProps) {
   return (
     <section className="card" aria-label={title}>
       {title && (
@@ -60,7 +55,7 @@ export function Facts({ rows }: { readonly rows: ReadonlyArray<readonly [string,
   return (
     <dl className="facts">
       {rows
-        .filter(([, value]) => value !== undefined && value !== '')
+        .filter(([, value]) => value !== undefined && value !== false && value !== '')
         .map(([name, value]) => (
           <div key={name} className="fact">
             <dt>{name}</dt>
@@ -68,5 +63,207 @@ export function Facts({ rows }: { readonly rows: ReadonlyArray<readonly [string,
           </div>
         ))}
     </dl>
+  )
+}
+
+/** A column of a table: its name, and what stands in the cell of a row. On a phone a cell shows the name of its column. */
+export type Column<Row> = {
+  readonly name: string
+  /** `actions` are buttons: their column has no visible name. */
+  readonly kind?: 'number' | 'narrow-hidden' | 'actions'
+  readonly title?: string
+  /** More classes of a cell. */
+  readonly look?: string | ((row: Row) => string)
+  readonly cell: (row: Row) => ReactNode
+}
+
+type TableProps<Row> = {
+  readonly columns: ReadonlyArray<Column<Row>>
+  readonly rows: readonly Row[]
+  readonly keyOf: (row: Row) => string
+}
+
+/** A table of few rows. The first column names the row. */
+export function Table<Row>({ columns, rows, keyOf }: TableProps<Row>) {
+  return (
+    <div className="table-frame">
+      <table>
+        <thead>
+          <tr>
+            {columns.map(({ name, kind, title }) => (
+              <th key={name} scope="col" className={kind === 'actions' ? undefined : kind} title={title}>
+                {kind === 'actions' ? <span className="visually-hidden">{name}</span> : name}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map(row => (
+            <tr key={keyOf(row)}>
+              {columns.map((column, index) => (
+                <td key={column.name} className={lookOf(column, row)} data-label={labelOf(column, index)}>
+                  {column.cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function lookOf<Row>({ kind, look }: Column<Row>, row: Row): string {
+  return [kind === 'actions' ? 'action-cell' : kind, typeof look === 'function' ? look(row) : look]
+    .filter(Boolean)
+    .join(' ')
+}
+
+function labelOf({ name, kind }: Column<never>, index: number): string | undefined {
+  return index === 0 || kind === 'actions' || kind === 'narrow-hidden' ? undefined : name
+}
+
+/** What has been asked of the API, as a page needs it. */
+type Question<Data> = {
+  readonly data: Data | undefined
+  readonly error: unknown
+  readonly refetch: () => unknown
+}
+
+type AnswerProps<Data> = {
+  readonly of: Question<Data>
+  /** How many grey rows stand for it while it is on its way. */
+  readonly rows?: number
+  readonly children: (data: Data) => ReactNode
+}
+
+/** Shows an answer of the API. Until it is there, grey rows stand in its place, or the reason why it cannot be had. */
+export function Answer<Data>({ of: question, rows, children }: AnswerProps<Data>) {
+  return question.data === undefined ? <Unanswered of={question} rows={rows} /> : children(question.data)
+}
+
+type UnansweredProps = {
+  readonly of: Question<unknown>
+  readonly rows?: number | undefined
+  /** What stands for a thing that does not exist. */
+  readonly missing?: ReactNode
+}
+
+/** What stands in place of an answer that is not there. */
+export function Unanswered({ of: { error, refetch }, rows, missing }: UnansweredProps) {
+  if (!error) return <Loading rows={rows} />
+  return missing && isStatus(error, 404) ? missing : <Failure error={error} onRetry={refetch} />
+}
+
+export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
+  return (
+    <div className="note">
+      <Inbox size={22} aria-hidden className="faint" />
+      <p className="note-title">{title}</p>
+      {children && <div className="soft">{children}</div>}
+    </div>
+  )
+}
+
+type FailureProps = { readonly error: unknown; readonly onRetry?: () => unknown }
+
+export function Failure({ error, onRetry }: FailureProps) {
+  if (isStatus(error, 403) && !isExplained(error)) return <Unsigned />
+  const isRefused = isExplained(error) && (isStatus(error, 401) || isStatus(error, 403))
+  const { icon, tone, title, text } = isRefused
+    ? { icon: KeyRound, tone: 'warn', title: error.problem.title, text: error.problem.detail }
+    : { icon: CircleAlert, tone: 'bad', title: NOT_NOW, text: problemText(error) }
+  return (
+    <Alert icon={icon} tone={tone} title={title}>
+      <p className="soft isolated">{text}</p>
+      {onRetry && <Button onClick={onRetry} text="Try again" />}
+    </Alert>
+  )
+}
+
+const NOT_NOW = 'This cannot be shown at the moment'
+
+/** Whether the answer itself says what is wrong. The dashboard of the command line adds that, because API Gateway only says «Forbidden». */
+function isExplained(error: unknown): error is ProblemError {
+  return error instanceof ProblemError && error.problem.type !== 'about:blank'
+}
+
+/** What a system answers that demands a signature with each request. A browser cannot sign, so a proxy on this machine does. */
+export function Unsigned() {
+  return (
+    <Alert icon={KeyRound} tone="warn" title="This system answers signed requests only">
+      <p className="soft">
+        A browser does not sign its requests. Open this page through the command line, which signs them with
+        your own AWS credentials:
+      </p>
+      <p>
+        <code className="mono command">npx baton dashboard --stack NAME</code>
+      </p>
+      <p className="faint">If you came that way, your credentials do not allow what this page asks.</p>
+    </Alert>
+  )
+}
+
+type AlertProps = {
+  readonly icon: LucideIcon
+  readonly tone: string
+  readonly title: string
+  readonly children: ReactNode
+}
+
+function Alert({ icon: Icon, tone, title, children }: AlertProps) {
+  return (
+    <div className="note" role="alert">
+      <Icon size={22} aria-hidden className={tone} />
+      <p className="note-title isolated">{title}</p>
+      {children}
+    </div>
+  )
+}
+
+/** Grey rows of the height of the content, so that nothing moves when it arrives. */
+export function Loading({ rows = 6 }: { readonly rows?: number | undefined }) {
+  return (
+    <div className="loading" role="status" aria-label="Loading">
+      {Array.from({ length: rows }, (_, row) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: the rows are all alike
+        <div key={row} className="loading-row" />
+      ))}
+    </div>
+  )
+}
+
+type Changed = { readonly operations?: readonly ApiOperation[] | undefined }
+
+/** The last changes that people made to a task or a type, newest first. Shows nothing when there are none. */
+export function Operations({ operations = [] }: Changed) {
+  if (operations.length === 0) return null
+  return (
+    <Card title="Changed by people">
+      <ol className="operations">
+        {operations.toReversed().map(({ at, by, what }) => (
+          <li key={`${at} ${what}`}>
+            <Name mono={false}>{what}</Name>
+            <span className="soft">
+              <Name mono={false}>{by}</Name> <When at={at} />
+            </span>
+          </li>
+        ))}
+      </ol>
+    </Card>
+  )
+}
+
+/** The last change that a person made, on one line. */
+export function LastChange({ operations = [] }: Changed) {
+  const last = operations.at(-1)
+  if (!last) return null
+  return (
+    <span className="last-change faint isolated">
+      <Name mono={false}>{last.what}</Name> by <Name mono={false}>{last.by}</Name>
+      <span>
+        <When at={last.at} />
+      </span>
+    </span>
   )
 }

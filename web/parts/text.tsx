@@ -1,9 +1,11 @@
+import { Link } from '@tanstack/react-router'
 import { Check, Copy } from 'lucide-react'
-import { useEffect, useState } from 'react'
-import { COUNTED_MAX } from '../api/paces.ts'
-import { cut, moment, number, relative, visible } from './format.ts'
+import { type ReactNode, useEffect, useState } from 'react'
+import type { ApiTask } from '../../shared/api/tasks.ts'
+import { IconButton } from './controls.tsx'
+import { cut, moment, reasonText, relative, STATUSES, type State, toneOf, visible } from './format.ts'
 
-/** Texts that tasks bring with them. They are shown as text only, isolated from the text around them. */
+/** Texts that tasks bring with them, and their states. The texts are shown as text only, isolated from the text around them. */
 
 const NAME_CHARACTERS_MAX = 240
 
@@ -14,6 +16,54 @@ export function Name({ children, mono = true }: { readonly children: string; rea
     <bdi className={mono ? 'mono cut' : 'cut'} dir="auto" title={text}>
       {text}
     </bdi>
+  )
+}
+
+type IdLinkProps = { readonly id: string; readonly to?: '/tasks/$id' | '/canvases/$id' }
+
+/** The id of a task or of a canvas, which leads to its page. */
+export function IdLink({ id, to = '/tasks/$id' }: IdLinkProps) {
+  return (
+    <Link to={to} params={{ id }} search={{}} className="cut">
+      <Name>{id}</Name>
+    </Link>
+  )
+}
+
+/** The name of a type, which leads to its page. */
+export function TypeLink({ type, className }: { readonly type: string; readonly className?: string }) {
+  return (
+    <Link to="/types/$type" params={{ type }} className={className}>
+      <Name mono={false}>{type}</Name>
+    </Link>
+  )
+}
+
+/** The title of the page of a task or a canvas: a name and the button that copies the whole id. */
+export function IdHeading({ id, name = id }: { readonly id: string; readonly name?: string }) {
+  return (
+    <span className="heading-id">
+      <Name>{name}</Name>
+      <CopyButton text={id} label="id" />
+    </span>
+  )
+}
+
+type Holder = { readonly taskId: string; readonly since: string }
+
+/** The tasks that hold the permits of a limit. */
+export function Holders({ holders, look }: { readonly holders: readonly Holder[]; readonly look: string }) {
+  return (
+    <ul className={look}>
+      {holders.map(({ taskId, since }) => (
+        <li key={taskId}>
+          <IdLink id={taskId} />{' '}
+          <span className="faint">
+            <When at={since} />
+          </span>
+        </li>
+      ))}
+    </ul>
   )
 }
 
@@ -39,12 +89,11 @@ export function CopyButton({ text, label }: { readonly text: string; readonly la
   }, [isCopied])
   const copy = () => void navigator.clipboard.writeText(text).then(() => setCopied(true))
   return (
-    <button type="button" className="icon-button" onClick={copy} aria-label={`Copy ${label}`} title="Copy">
-      {isCopied ? <Check size={14} aria-hidden /> : <Copy size={14} aria-hidden />}
+    <IconButton icon={isCopied ? Check : Copy} label={`Copy ${label}`} title="Copy" onClick={copy}>
       <span className="visually-hidden" aria-live="polite">
         {isCopied ? 'Copied' : ''}
       </span>
-    </button>
+    </IconButton>
   )
 }
 
@@ -60,13 +109,54 @@ export function useNow(everyMs = 1_000): number {
   return now
 }
 
-/** A count that stops at `COUNTED_MAX`: `1,000+` means so many or more. */
-export function countText(count: number): string {
-  return count >= COUNTED_MAX ? `${number(COUNTED_MAX)}+` : number(count)
+type DottedProps = { readonly tone: string; readonly look?: string; readonly children?: ReactNode }
+
+/** A dot in one of the six colours, and what stands beside it. */
+export function Dotted({ tone, look = 'status', children }: DottedProps) {
+  return (
+    <span className={look} data-tone={tone}>
+      <span className="dot" aria-hidden />
+      {children}
+    </span>
+  )
 }
 
-/** The sum of counts of which some may have stopped at `COUNTED_MAX`. */
-export function sumText(counts: readonly number[]): string {
-  const sum = counts.reduce((total, count) => total + count, 0)
-  return counts.some(count => count >= COUNTED_MAX) ? `${number(sum)}+` : number(sum)
+type BadgeProps = { readonly state: State; readonly reason?: ApiTask['statusReason'] }
+
+export function StatusBadge({ state, reason }: BadgeProps) {
+  return (
+    <Dotted tone={toneOf(state)}>
+      {state}
+      {reason && <span className="status-reason cut">{reasonText(reason)}</span>}
+    </Dotted>
+  )
+}
+
+/** What stands on a tile: a status, and how many tasks have it. */
+export function TileText({ status, count }: { readonly status: State; readonly count: string }) {
+  return (
+    <>
+      <Dotted tone={toneOf(status)} look="status soft">
+        {status}
+      </Dotted>
+      <strong>{count}</strong>
+    </>
+  )
+}
+
+type Status = (typeof STATUSES)[number]
+type StatusTilesProps = { readonly type?: string; readonly count: (status: Status) => string }
+
+/** A tile for each status, which leads to the tasks of this status: those of one type, or of all. */
+export function StatusTiles({ type, count }: StatusTilesProps) {
+  const ofType = type === undefined ? {} : { type: [type] }
+  return (
+    <div className="tiles">
+      {STATUSES.map(status => (
+        <Link key={status} className="tile" to="/tasks" search={{ ...ofType, status: [status] }}>
+          <TileText status={status} count={count(status)} />
+        </Link>
+      ))}
+    </div>
+  )
 }

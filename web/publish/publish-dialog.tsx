@@ -1,51 +1,52 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
+import { Plus } from 'lucide-react'
 import { useEffect, useMemo, useState } from 'react'
 import type { PublishBody } from '../../shared/api/publish.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { typesQuery } from '../api/queries.ts'
-import { JsonField, jsonOf, jsonProblem } from '../json/json-field.tsx'
 import { useAction } from '../parts/action.tsx'
+import { InputField, Opener } from '../parts/controls.tsx'
 import { FormDialog, useFormUnsendable } from '../parts/dialog.tsx'
+import { JsonField } from '../parts/json.tsx'
 import { firstValue, formOf, type JsonValue } from './schema.ts'
 import { SchemaForm } from './schema-form.tsx'
 
-/** The input as the fields have it. `problem` says why a text has no value. */
-type Input = { readonly value: JsonValue | undefined; readonly problem?: string | undefined }
+/** Opens the dialog that publishes a task: of this type, or of one that the reader chooses. */
+export function PublishButton({ type }: { readonly type?: string }) {
+  return (
+    <Opener
+      look="accent"
+      icon={Plus}
+      iconSize={15}
+      text="Publish a task"
+      dialog={close => <PublishDialog {...(type !== undefined && { type })} onClose={close} />}
+    />
+  )
+}
+
+type PublishProps = { readonly type?: string; readonly copyOf?: ApiTask; readonly onClose: () => void }
 
 /** Publishes a task: one of a type, or a copy of another one under a new key. */
-export function PublishDialog({
-  type: given,
-  copyOf,
-  onClose,
-}: {
-  readonly type?: string
-  readonly copyOf?: ApiTask
-  readonly onClose: () => void
-}) {
+export function PublishDialog({ type: given, copyOf, onClose }: PublishProps) {
   const { data: types = [] } = useQuery(typesQuery)
   const [chosen, setChosen] = useState(given ?? copyOf?.type)
   const type = chosen ?? types[0]?.type
-  const [input, setInput] = useState<Input>()
-  const [options, setOptions] = useState(JSON.stringify(copyOf ? optionsOf(copyOf) : {}, undefined, 2))
+  const [input, setInput] = useState<JsonValue>()
+  const [options, setOptions] = useState<Partial<PublishBody> | undefined>(copyOf ? optionsOf(copyOf) : {})
   const publish = usePublish(onClose)
-  const problem = input?.problem ?? jsonProblem(options)
   // Before the types are there, the form has no input, and its list of types is empty.
   const isLoaded = types.length > 0 && type !== undefined
-  const choose = (name: string) => {
-    setChosen(name)
-    setInput(undefined)
-  }
   return (
     <FormDialog
       title={copyOf ? 'Publish a copy' : 'Publish a task'}
       action="Publish"
-      isReady={isLoaded && !publish.isPending && problem === undefined}
-      onSubmit={form => publish.mutate(bodyOf(form, input?.value, options))}
+      isReady={isLoaded && !publish.isPending}
+      onSubmit={form => publish.mutate(bodyOf(form, input, options))}
       onClose={onClose}
     >
-      <TargetFields type={type} names={types.map(one => one.type)} onChoose={choose} />
+      <TargetFields type={type} names={types.map(one => one.type)} onChoose={setChosen} />
       {types.length > 0 && (
         <InputFields
           key={type}
@@ -56,7 +57,7 @@ export function PublishDialog({
       )}
       <JsonField
         label="Options"
-        text={options}
+        first={options}
         onChange={setOptions}
         rows={4}
         hint='For example {"priority": 5, "userId": "ada", "tags": {"team": "video"}, "retry": {"maxRetries": 0}}.'
@@ -79,16 +80,14 @@ function usePublish(onClose: () => void) {
   })
 }
 
-/** The type, the key and the delay. */
-function TargetFields({
-  type = '',
-  names,
-  onChoose,
-}: {
+type TargetProps = {
   readonly type: string | undefined
   readonly names: readonly string[]
   readonly onChoose: (type: string) => void
-}) {
+}
+
+/** The type, the key and the delay. */
+function TargetFields({ type = '', names, onChoose }: TargetProps) {
   return (
     <div className="field-row">
       <label className="field">
@@ -101,76 +100,45 @@ function TargetFields({
           ))}
         </select>
       </label>
-      <label className="field">
-        Key
-        <input name="key" autoComplete="off" maxLength={200} placeholder="a new one" />
-      </label>
-      <label className="field">
-        Delay in seconds
-        <input name="delay" type="number" min={0} step="any" placeholder="0" />
-      </label>
+      <InputField label="Key" name="key" autoComplete="off" maxLength={200} placeholder="a new one" />
+      <InputField label="Delay in seconds" name="delay" type="number" min={0} step="any" placeholder="0" />
     </div>
   )
 }
 
-/** The input: a form where the type has registered a schema that one can be made from, and JSON otherwise. */
-function InputFields({
-  schema,
-  given,
-  onChange,
-}: {
+type InputProps = {
   readonly schema: { readonly [name: string]: unknown } | undefined
   readonly given: JsonValue | undefined
-  readonly onChange: (input: Input) => void
-}) {
+  readonly onChange: (input: JsonValue | undefined) => void
+}
+
+/** The input: a form where the type has registered a schema that one can be made from, and JSON otherwise. */
+function InputFields({ schema, given, onChange }: InputProps) {
   const form = useMemo(() => formOf(schema), [schema])
   const [isText, setText] = useState(form === undefined)
   const [value, setValue] = useState(() => given ?? (form && firstValue(form)))
-  const [text, setInputText] = useState(() => textOf(given ?? (form && firstValue(form))))
   // Without a change, what the form begins with is published.
   // biome-ignore lint/correctness/useExhaustiveDependencies: later changes are told as they happen
-  useEffect(() => onChange({ value }), [])
+  useEffect(() => onChange(value), [])
   const change = (changed: JsonValue | undefined) => {
     setValue(changed)
-    onChange({ value: changed })
-  }
-  const changeText = (changed: string) => {
-    setInputText(changed)
-    const problem = jsonProblem(changed)
-    const parsed = problem === undefined ? (jsonOf(changed) as JsonValue | undefined) : undefined
-    if (problem === undefined) setValue(parsed)
-    onChange({ value: parsed, problem })
-  }
-  const showText = (isShown: boolean) => {
-    setText(isShown)
-    setInputText(textOf(value))
-    onChange({ value })
+    onChange(changed)
   }
   return (
     <div className="stack">
-      {form && <FormOrText isText={isText} onChoose={showText} />}
+      {form && <FormOrText isText={isText} onChoose={setText} />}
       {form && !isText ? (
         <SchemaForm field={form} value={value} onChange={change} />
       ) : (
-        <JsonField
-          label="Input"
-          text={text}
-          onChange={changeText}
-          rows={10}
-          hint="JSON; empty for no input."
-        />
+        <JsonField label="Input" first={value} onChange={change} hint="JSON; empty for no input." />
       )}
     </div>
   )
 }
 
-function FormOrText({
-  isText,
-  onChoose,
-}: {
-  readonly isText: boolean
-  readonly onChoose: (isText: boolean) => void
-}) {
+type FormOrTextProps = { readonly isText: boolean; readonly onChoose: (isText: boolean) => void }
+
+function FormOrText({ isText, onChoose }: FormOrTextProps) {
   // To leave a text that has no value would lose it.
   const isStuck = useFormUnsendable()
   return (
@@ -185,14 +153,14 @@ function FormOrText({
   )
 }
 
-function textOf(value: JsonValue | undefined): string {
-  return value === undefined ? '' : JSON.stringify(value, undefined, 2)
-}
-
-function bodyOf(form: FormData, input: JsonValue | undefined, options: string): PublishBody {
+function bodyOf(
+  form: FormData,
+  input: JsonValue | undefined,
+  options: Partial<PublishBody> | undefined,
+): PublishBody {
   const text = (name: string) => String(form.get(name) ?? '').trim()
   return {
-    ...(jsonOf(options) as Partial<PublishBody> | undefined),
+    ...options,
     type: text('type'),
     ...(text('key') !== '' && { key: text('key') }),
     ...(text('delay') !== '' && { delayMs: Math.round(Number(text('delay')) * 1_000) }),

@@ -1,20 +1,27 @@
 import { Plus, X } from 'lucide-react'
-import { useState } from 'react'
-import { Button } from '../parts/button.tsx'
-import { type Field, firstValue, type JsonValue } from './schema.ts'
-import {
-  ChoiceField,
-  type FieldProps,
-  FlagField,
-  FreeField,
-  Hint,
-  NumberField,
-  SelectField,
-  TextField,
-  Title,
-} from './value-fields.tsx'
+import { type ReactNode, useId, useState } from 'react'
+import { Button, IconButton } from '../parts/controls.tsx'
+import { JsonField } from '../parts/json.tsx'
+import { emptyOf, type Field, firstValue, type JsonValue, variantOf } from './schema.ts'
 
-/** The fields of a form, made from a schema. What a reader leaves empty is left out of the value. */
+/**
+ * The fields of a form, made from a schema. What a reader leaves empty is left out of the value. First stand the fields that have members,
+ * then those that show one value, or JSON that a form cannot express.
+ */
+
+type FieldProps<Kind extends Field['kind'] = Field['kind']> = {
+  readonly field: Extract<Field, { kind: Kind }>
+  /** Undefined: left out. */
+  readonly value: JsonValue | undefined
+  readonly onChange: (value: JsonValue | undefined) => void
+}
+
+/** The members of the outermost object, without a frame of their own. */
+export function SchemaForm({ field, value, onChange }: FieldProps) {
+  if (field.kind !== 'object') return <SchemaField field={field} value={value} onChange={onChange} />
+  return <Members field={field} value={value} onChange={onChange} />
+}
+
 function SchemaField({ field, value, onChange }: FieldProps) {
   switch (field.kind) {
     case 'object':
@@ -36,13 +43,6 @@ function SchemaField({ field, value, onChange }: FieldProps) {
   }
 }
 
-/** The members of the outermost object, without a frame of their own. */
-export function SchemaForm({ field, value, onChange }: FieldProps) {
-  if (field.kind === 'union') return <UnionField field={field} value={value} onChange={onChange} />
-  if (field.kind !== 'object') return <SchemaField field={field} value={value} onChange={onChange} />
-  return <Members field={field} value={value} onChange={onChange} />
-}
-
 function ObjectField(props: FieldProps<'object'>) {
   const { field, value, onChange } = props
   if (!field.isRequired && value === undefined)
@@ -50,9 +50,11 @@ function ObjectField(props: FieldProps<'object'>) {
       <div className="field">
         <span>{field.title}</span>
         <span>
-          <Button onClick={() => onChange(firstValue({ ...field, isRequired: true }) ?? {})}>
-            <Plus size={14} aria-hidden /> Add {field.title}
-          </Button>
+          <Button
+            icon={Plus}
+            text={`Add ${field.title}`}
+            onClick={() => onChange(firstValue({ ...field, isRequired: true }) ?? {})}
+          />
         </span>
       </div>
     )
@@ -109,14 +111,6 @@ function UnionField({ field, value, onChange }: FieldProps<'union'>) {
   )
 }
 
-/** The first variant that has all members of the value. */
-function variantOf(variants: readonly Field[], value: JsonValue | undefined): number {
-  const names = typeof value === 'object' && value !== null ? Object.keys(value) : []
-  const fits = ({ kind, ...rest }: Field) =>
-    kind === 'object' && 'members' in rest && names.every(name => rest.members.some(([own]) => own === name))
-  return Math.max(0, variants.findIndex(fits))
-}
-
 let lastKey = 0
 
 function newKey(): string {
@@ -152,21 +146,153 @@ function ListField({ field, value, onChange }: FieldProps<'list'>) {
             value={item ?? undefined}
             onChange={changed => replace(index, changed)}
           />
-          <button
-            type="button"
-            className="icon-button"
-            aria-label={`Remove ${field.title} ${index + 1}`}
-            onClick={() => without(index)}
-          >
-            <X size={14} aria-hidden />
-          </button>
+          <IconButton icon={X} label={`Remove ${field.title} ${index + 1}`} onClick={() => without(index)} />
         </div>
       ))}
       <span>
-        <Button onClick={add}>
-          <Plus size={14} aria-hidden /> Add
-        </Button>
+        <Button icon={Plus} text="Add" onClick={add} />
       </span>
     </fieldset>
   )
+}
+
+function FlagField({ field, value, onChange }: FieldProps<'flag'>) {
+  return (
+    <div className="field">
+      <label className="check-field">
+        <input type="checkbox" checked={value === true} onChange={event => onChange(event.target.checked)} />
+        <Title field={{ ...field, isRequired: false }} />
+      </label>
+      <Hint field={field} />
+    </div>
+  )
+}
+
+const LEFT_OUT = ''
+
+function ChoiceField({ field, value, onChange }: FieldProps<'choice'>) {
+  const chosen = field.choices.findIndex(choice => JSON.stringify(choice) === JSON.stringify(value))
+  return (
+    <SelectField
+      field={field}
+      names={field.choices.map(choice => (typeof choice === 'string' ? choice : JSON.stringify(choice)))}
+      chosen={chosen < 0 ? undefined : chosen}
+      none={field.isRequired ? 'choose' : 'left out'}
+      onChoose={index => onChange(index === undefined ? undefined : field.choices[index])}
+    />
+  )
+}
+
+type SelectProps = {
+  readonly field: Field
+  readonly names: readonly string[]
+  readonly chosen: number | undefined
+  /** What stands for no choice. Without it a reader cannot choose nothing. */
+  readonly none?: string
+  readonly onChoose: (index: number | undefined) => void
+}
+
+/** A choice among names, by their positions. */
+function SelectField({ field, names, chosen, none, onChoose }: SelectProps) {
+  return (
+    <Labelled field={field}>
+      {id => (
+        <select
+          id={id}
+          required={none !== undefined && field.isRequired}
+          value={chosen === undefined ? LEFT_OUT : String(chosen)}
+          onChange={({ target: { value } }) => onChoose(value === LEFT_OUT ? undefined : Number(value))}
+        >
+          {none !== undefined && <option value={LEFT_OUT}>{none}</option>}
+          {names.map((name, index) => (
+            <option key={name} value={String(index)}>
+              {name}
+            </option>
+          ))}
+        </select>
+      )}
+    </Labelled>
+  )
+}
+
+function NumberField({ field, value, onChange }: FieldProps<'number'>) {
+  return (
+    <Labelled field={field}>
+      {id => (
+        <input
+          id={id}
+          type="number"
+          required={field.isRequired && !field.isNullable}
+          step={field.isWhole ? 1 : 'any'}
+          min={field.min}
+          max={field.max}
+          value={typeof value === 'number' ? value : ''}
+          onChange={({ target }) => onChange(target.value === '' ? emptyOf(field) : target.valueAsNumber)}
+        />
+      )}
+    </Labelled>
+  )
+}
+
+function TextField({ field, value, onChange }: FieldProps<'text'>) {
+  const { minLength, maxLength, pattern } = field.limits
+  const common = {
+    required: field.isRequired && !field.isNullable,
+    minLength,
+    maxLength,
+    value: typeof value === 'string' ? value : '',
+    onChange: ({ target }: { target: { value: string } }) =>
+      onChange(target.value === '' ? emptyOf(field) : target.value),
+  }
+  return (
+    <Labelled field={field}>
+      {id =>
+        field.isLong ? (
+          <textarea id={id} rows={4} {...common} />
+        ) : (
+          <input id={id} type={field.type} pattern={pattern} {...common} />
+        )
+      }
+    </Labelled>
+  )
+}
+
+type LabelledProps = { readonly field: Field; readonly children: (id: string) => ReactNode }
+
+/** A field under its title, with its hint below it. */
+function Labelled({ field, children }: LabelledProps) {
+  const id = useId()
+  return (
+    <div className="field">
+      <label htmlFor={id}>
+        <Title field={field} />
+      </label>
+      {children(id)}
+      <Hint field={field} />
+    </div>
+  )
+}
+
+/** A part of the input that a form cannot express. While its text is not JSON, its form cannot be sent. */
+function FreeField({ field, value, onChange }: FieldProps<'json'>) {
+  const hint = field.hint ?? 'JSON; empty to leave it out.'
+  return <JsonField label={field.title} first={value} onChange={onChange} rows={3} hint={hint} />
+}
+
+function Title({ field: { title, isRequired } }: { readonly field: Field }) {
+  return (
+    <span>
+      {title}
+      {isRequired && (
+        <span className="required" aria-hidden>
+          {' '}
+          *
+        </span>
+      )}
+    </span>
+  )
+}
+
+function Hint({ field: { hint } }: { readonly field: Field }) {
+  return hint === undefined ? null : <p className="faint">{hint}</p>
 }

@@ -85,9 +85,7 @@ function kindOf(schema: JsonSchema, place: Place): FieldKind {
   if (Array.isArray(schema.enum)) return { kind: 'choice', choices: schema.enum }
   const constants = constantsOf(schema, place.root)
   if (constants) return { kind: 'choice', choices: constants }
-  const variants = unionOf(schema)?.map((one, nth) =>
-    fieldOf(one, { ...place, title: `Form ${nth + 1}`, isRequired: true, depth: place.depth + 1 }),
-  )
+  const variants = unionOf(schema)?.map((one, nth) => fieldOf(one, below(place, `Form ${nth + 1}`)))
   if (variants?.every(({ kind }) => kind === 'object'))
     return { kind: 'union', variants: variants.map(named) }
   switch (schema.type) {
@@ -95,15 +93,7 @@ function kindOf(schema: JsonSchema, place: Place): FieldKind {
       return objectKind(schema, place)
     case 'array':
       return typeof schema.items === 'object' && schema.items !== null && !('prefixItems' in schema)
-        ? {
-            kind: 'list',
-            item: fieldOf(schema.items, {
-              ...place,
-              title: 'Item',
-              isRequired: true,
-              depth: place.depth + 1,
-            }),
-          }
+        ? { kind: 'list', item: fieldOf(schema.items, below(place, 'Item')) }
         : { kind: 'json' }
     case 'string':
       return textKind(schema)
@@ -115,6 +105,10 @@ function kindOf(schema: JsonSchema, place: Place): FieldKind {
     default:
       return { kind: 'json' }
   }
+}
+
+function below({ root, depth }: Place, title: string, isRequired = true): Place {
+  return { root, title, isRequired, depth: depth + 1 }
 }
 
 /** A variant without a title is named by the members that it needs. */
@@ -134,10 +128,9 @@ function objectKind(schema: JsonSchema, place: Place): FieldKind {
   const required = Array.isArray(schema.required) ? schema.required : []
   return {
     kind: 'object',
-    members: properties.map(([name, member]) => {
-      const isRequired = required.includes(name)
-      return [name, fieldOf(member, { ...place, title: name, isRequired, depth: place.depth + 1 })] as const
-    }),
+    members: properties.map(
+      ([name, member]) => [name, fieldOf(member, below(place, name, required.includes(name)))] as const,
+    ),
   }
 }
 
@@ -185,11 +178,10 @@ function resolved(given: unknown, root: JsonSchema): JsonSchema {
   return { ...(typeof found === 'object' && found !== null ? found : {}), ...beside } as JsonSchema
 }
 
+type Nullable = { readonly schema: JsonSchema; readonly isNullable: boolean }
+
 /** A schema that allows null besides one other schema, as that schema. */
-function withoutNull(
-  schema: JsonSchema,
-  root: JsonSchema,
-): { readonly schema: JsonSchema; readonly isNullable: boolean } {
+function withoutNull(schema: JsonSchema, root: JsonSchema): Nullable {
   if (Array.isArray(schema.type)) {
     const types = schema.type.filter(type => type !== 'null')
     if (types.length === 1)
@@ -260,4 +252,17 @@ export function firstValue(field: Field): JsonValue | undefined {
     default:
       return undefined
   }
+}
+
+/** The first variant that has all members of the value. */
+export function variantOf(variants: readonly Field[], value: JsonValue | undefined): number {
+  const names = typeof value === 'object' && value !== null ? Object.keys(value) : []
+  const fits = ({ kind, ...rest }: Field) =>
+    kind === 'object' && 'members' in rest && names.every(name => rest.members.some(([own]) => own === name))
+  return Math.max(0, variants.findIndex(fits))
+}
+
+/** What an emptied field stands for: null where the schema allows it and demands a value, else nothing. */
+export function emptyOf({ isRequired, isNullable }: Field): JsonValue | undefined {
+  return isRequired && isNullable ? null : undefined
 }

@@ -38,10 +38,7 @@ function laterTicks(cron: string, timezone: string, first: number): number[] {
 }
 
 /** Ticks by the reader's day, in order: such as `Monday 23 Nov`, or `Monday 23 Nov 2026` when it is in another year than now. */
-export function byDay(
-  ticks: readonly Tick[],
-  now = Date.now(),
-): Array<readonly [day: string, ticks: readonly Tick[]]> {
+export function byDay(ticks: readonly Tick[], now = Date.now()): Array<[day: string, ticks: Tick[]]> {
   const thisYear = new Date(now).getFullYear()
   return [...Map.groupBy(ticks, ({ at }) => dayOf(at, thisYear))]
 }

@@ -1,147 +1,112 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
-import { Pause, Pencil, Play, Plus, Zap } from 'lucide-react'
-import { useState } from 'react'
-import type { ApiSchedule } from '../../shared/api/schedules.ts'
-import { baton } from '../api/baton.ts'
-import { schedulesQuery, typesQuery } from '../api/queries.ts'
-import { useAction } from '../parts/action.tsx'
-import { Acting, Button } from '../parts/button.tsx'
-import { duration, moment } from '../parts/format.ts'
-import { Empty, Failure, Loading } from '../parts/notes.tsx'
-import { LastChange } from '../parts/operations.tsx'
-import { Card, Page } from '../parts/page.tsx'
-import { Name, When } from '../parts/text.tsx'
+import { Pencil, Plus, Zap } from 'lucide-react'
+import { useEffect, useId, useRef, useState } from 'react'
+import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
+import { baton, isStale } from '../api/baton.ts'
+import { queries, scheduleQuery, schedulesQuery, typesQuery } from '../api/queries.ts'
+import { ActionButton, PauseButton, useAction } from '../parts/action.tsx'
+import { Acting, Opener } from '../parts/controls.tsx'
+import { Dialog, FormDialog } from '../parts/dialog.tsx'
+import { duration, moment, SECONDS } from '../parts/format.ts'
+import { EditDialog, JsonField } from '../parts/json.tsx'
+import { Answer, Card, type Column, Empty, Failure, LastChange, Page, Table } from '../parts/page.tsx'
+import { Name, TypeLink, When } from '../parts/text.tsx'
 import { byDay, nextTicks } from './next-ticks.ts'
-import { EditSchedule, NewSchedule } from './schedule-dialog.tsx'
 
 /** All schedules, ordered by their next tick. */
 export function SchedulesPage() {
-  const { data: schedules, error, refetch } = useQuery(schedulesQuery)
   const { data: types = [] } = useQuery(typesQuery)
-  const [isCreating, setCreating] = useState(false)
   return (
     <Page
       title="Schedules"
       actions={
-        <Button look="accent" onClick={() => setCreating(true)}>
-          <Plus size={15} aria-hidden /> New schedule
-        </Button>
+        <Opener
+          look="accent"
+          icon={Plus}
+          iconSize={15}
+          text="New schedule"
+          dialog={close => <NewSchedule type={types[0]?.type ?? ''} onClose={close} />}
+        />
       }
     >
-      {schedules?.length === 0 && (
-        <Empty title="There are no schedules yet">
-          A schedule publishes a task at each tick: PUT /v1/schedules/NAME creates one.
-        </Empty>
-      )}
-      {schedules && schedules.length > 0 && (
-        <div className="stack">
-          <Card>
-            <Schedules schedules={schedules} />
-          </Card>
-          <Calendar schedules={schedules} />
-        </div>
-      )}
-      {!schedules && error && <Failure error={error} onRetry={refetch} />}
-      {!schedules && !error && <Loading />}
-      {isCreating && <NewSchedule type={types[0]?.type ?? ''} onClose={() => setCreating(false)} />}
+      <Answer of={useQuery(schedulesQuery)}>
+        {schedules =>
+          schedules.length === 0 ? (
+            <Empty title="There are no schedules yet">
+              A schedule publishes a task at each tick: PUT /v1/schedules/NAME creates one.
+            </Empty>
+          ) : (
+            <div className="stack">
+              <Card>
+                <Table columns={COLUMNS} rows={schedules} keyOf={({ name }) => name} />
+              </Card>
+              <Calendar schedules={schedules} />
+            </div>
+          )
+        }
+      </Answer>
     </Page>
   )
 }
 
-function Schedules({ schedules }: { readonly schedules: readonly ApiSchedule[] }) {
-  return (
-    <div className="table-frame">
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Schedule</th>
-            <th scope="col">Ticks</th>
-            <th scope="col">Task</th>
-            <th scope="col">Last run</th>
-            <th scope="col">Next tick</th>
-            <th scope="col">
-              <span className="visually-hidden">Actions</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {schedules.map(schedule => (
-            <ScheduleRow key={schedule.name} schedule={schedule} />
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
-
-function ScheduleRow({ schedule }: { readonly schedule: ApiSchedule }) {
-  const { name, task, lastRunAt, nextRunAt, lastError, paused } = schedule
-  return (
-    <tr>
-      <td>
+const COLUMNS: ReadonlyArray<Column<ApiSchedule>> = [
+  {
+    name: 'Schedule',
+    cell: ({ name, paused, lastError, operations }) => (
+      <>
         <span className="cell-name">
           <Name mono={false}>{name}</Name>
           {paused && <span className="tag warn">paused</span>}
         </span>
         {lastError && <span className="bad isolated">{lastError.message}</span>}
-        <LastChange operations={schedule.operations} />
-      </td>
-      <td className="soft wide-cell" data-label="Ticks">
-        {ticksText(schedule)}
-      </td>
-      <td data-label="Task">
-        <Link to="/types/$type" params={{ type: task.type }}>
-          <Name mono={false}>{task.type}</Name>
-        </Link>
-      </td>
-      <td className="soft" data-label="Last run">
-        <When at={lastRunAt} />
-      </td>
-      <td data-label="Next tick">
-        <When at={nextRunAt} />
-      </td>
-      <td className="action-cell">
-        <Acting>
-          <ScheduleActions schedule={schedule} />
-        </Acting>
-      </td>
-    </tr>
-  )
-}
+        <LastChange operations={operations} />
+      </>
+    ),
+  },
+  { name: 'Ticks', look: 'soft wide-cell', cell: ticksText },
+  { name: 'Task', cell: ({ task }) => <TypeLink type={task.type} /> },
+  { name: 'Last run', look: 'soft', cell: ({ lastRunAt }) => <When at={lastRunAt} /> },
+  { name: 'Next tick', cell: ({ nextRunAt }) => <When at={nextRunAt} /> },
+  {
+    name: 'Actions',
+    kind: 'actions',
+    cell: schedule => (
+      <Acting>
+        <ScheduleActions schedule={schedule} />
+      </Acting>
+    ),
+  },
+]
 
-function ticksText({ cron, timezone, everyMs, at }: ApiSchedule): string {
-  if (cron !== undefined) return timezone === undefined ? `${cron} (UTC)` : `${cron} (${timezone})`
+function ticksText({ cron, timezone = 'UTC', everyMs, at }: ApiSchedule): string {
+  if (cron !== undefined) return `${cron} (${timezone})`
   return everyMs === undefined ? `once, ${moment(at ?? '')}` : `every ${duration(everyMs)}`
 }
 
 function ScheduleActions({ schedule: { name, paused, finishedAt } }: { readonly schedule: ApiSchedule }) {
-  const trigger = useAction({
-    run: () => baton.triggerSchedule(name),
-    done: ({ taskId }) => `${taskId} was published`,
-    changes: [['schedules'], ['schedule', name], ['tasks'], ['counts']],
-  })
-  const change = useAction({
-    run: () => (paused ? baton.resumeSchedule(name) : baton.pauseSchedule(name)),
-    done: paused ? `${name} ticks again` : `${name} is paused; ticks in the pause are missed`,
-    changes: [['schedules'], ['schedule', name]],
-  })
-  const [isEditing, setEditing] = useState(false)
+  const changes = [['schedules'], ['schedule', name]]
   return (
     <span className="cell-actions">
-      <Button onClick={() => trigger.mutate()} disabled={trigger.isPending}>
-        <Zap size={14} aria-hidden /> Run now
-      </Button>
+      <ActionButton
+        icon={Zap}
+        text="Run now"
+        run={() => baton.triggerSchedule(name)}
+        done={({ taskId }) => `${taskId} was published`}
+        changes={[...changes, ['tasks'], ['counts']]}
+      />
       {finishedAt === undefined && (
-        <Button onClick={() => change.mutate()} disabled={change.isPending}>
-          {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
-          {paused ? 'Resume' : 'Pause'}
-        </Button>
+        <PauseButton
+          isPaused={paused}
+          run={() => (paused ? baton.resumeSchedule(name) : baton.pauseSchedule(name))}
+          done={paused ? `${name} ticks again` : `${name} is paused; ticks in the pause are missed`}
+          changes={changes}
+        />
       )}
-      <Button onClick={() => setEditing(true)} aria-label={`Edit ${name}`}>
-        <Pencil size={14} aria-hidden />
-      </Button>
-      {isEditing && <EditSchedule name={name} onClose={() => setEditing(false)} />}
+      <Opener
+        icon={Pencil}
+        aria-label={`Edit ${name}`}
+        dialog={close => <EditSchedule name={name} onClose={close} />}
+      />
     </span>
   )
 }
@@ -166,9 +131,7 @@ function Calendar({ schedules }: { readonly schedules: readonly ApiSchedule[] })
                 <span className="cell-name">
                   <Name mono={false}>{name}</Name>
                   <span className="faint">
-                    <Link to="/types/$type" params={{ type }}>
-                      <Name mono={false}>{type}</Name>
-                    </Link>
+                    <TypeLink type={type} />
                   </span>
                 </span>
                 <span className="faint">
@@ -183,9 +146,123 @@ function Calendar({ schedules }: { readonly schedules: readonly ApiSchedule[] })
   )
 }
 
-const CLOCK = new Intl.DateTimeFormat('en-GB', {
-  hour: '2-digit',
-  minute: '2-digit',
-  second: '2-digit',
-  timeZoneName: 'short',
-})
+const CLOCK = new Intl.DateTimeFormat('en-GB', { ...SECONDS, timeZoneName: 'short' })
+
+const HINT =
+  'One of cron, everyMs and at; timezone, missed and graceMs may be left out. task is what each tick publishes.'
+
+/** Replaces a schedule. The list of schedules shows only the type of the task, so the whole one is read when the dialog opens. */
+function EditSchedule({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
+  const { data: schedule, error, refetch } = useQuery(scheduleQuery(name))
+  if (schedule)
+    return (
+      <EditDialog
+        thing={schedule}
+        readAgain={() => queries.fetchQuery(scheduleQuery(name))}
+        title={`Edit ${name}`}
+        label="Schedule"
+        hint={HINT}
+        bodyOf={bodyOf}
+        run={body => baton.putSchedule(name, body)}
+        done={`${name} was changed`}
+        changes={changesOf(name)}
+        onClose={onClose}
+      />
+    )
+  if (!error) return null
+  return (
+    <Dialog title={`Edit ${name}`} onClose={onClose}>
+      <Failure error={error} onRetry={refetch} />
+    </Dialog>
+  )
+}
+
+const EXAMPLE = { cron: '0 3 * * *', timezone: 'UTC' }
+
+/** A schedule that does not exist has this revision, so a request that expects it replaces none. */
+const ABSENT_REVISION = 0
+
+/**
+ * Creates a schedule. A name that is taken is refused: by the form if the list has it, else by the API, which may know of one that
+ * another person has just created.
+ */
+function NewSchedule({ type, onClose }: { readonly type: string; readonly onClose: () => void }) {
+  const [body, setBody] = useState<ScheduleBody | undefined>({ ...EXAMPLE, task: { type } })
+  const [name, setName] = useState('')
+  const { data: schedules = [] } = useQuery(schedulesQuery)
+  const [refused, setRefused] = useState<string>()
+  const isTaken = name === refused || schedules.some(schedule => schedule.name === name)
+  const put = useAction({
+    run: (body: ScheduleBody) => baton.putSchedule(name, { ...body, ifRevision: ABSENT_REVISION }),
+    done: 'The schedule was created',
+    changes: changesOf(name),
+    after: onClose,
+    onRefused: error => {
+      if (isStale(error)) setRefused(name)
+    },
+  })
+  return (
+    <FormDialog
+      title="New schedule"
+      action="Create"
+      isReady={!put.isPending && !isTaken && body !== undefined}
+      onSubmit={() => body !== undefined && put.mutate(body)}
+      onClose={onClose}
+    >
+      <NameField
+        name={name}
+        onChange={setName}
+        problem={isTaken ? `There is a schedule ${name} already. Edit it, or give another name.` : undefined}
+      />
+      <JsonField label="Schedule" first={body} onChange={setBody} rows={9} hint={HINT} />
+    </FormDialog>
+  )
+}
+
+type NameProps = {
+  readonly name: string
+  readonly onChange: (name: string) => void
+  readonly problem: string | undefined
+}
+
+function NameField({ name, onChange, problem }: NameProps) {
+  const id = useId()
+  const input = useRef<HTMLInputElement>(null)
+  useEffect(() => input.current?.setCustomValidity(problem ?? ''), [problem])
+  return (
+    <div className="field">
+      <label htmlFor={id}>Name</label>
+      <input
+        ref={input}
+        id={id}
+        required
+        maxLength={200}
+        autoComplete="off"
+        value={name}
+        aria-invalid={problem !== undefined}
+        aria-describedby={`${id}-note`}
+        onChange={event => onChange(event.target.value)}
+      />
+      <p id={`${id}-note`} className="bad isolated">
+        {problem}
+      </p>
+    </div>
+  )
+}
+
+function changesOf(name: string) {
+  return [['schedules'], ['schedule', name]]
+}
+
+/** The schedule in an answer, in the form in which a request gives it. */
+function bodyOf({ cron, everyMs, at, timezone, missed, graceMs, task }: ApiSchedule): ScheduleBody {
+  return {
+    ...(cron !== undefined && { cron }),
+    ...(everyMs !== undefined && { everyMs }),
+    ...(at !== undefined && { at }),
+    ...(cron !== undefined && timezone !== undefined && { timezone }),
+    missed,
+    graceMs,
+    task,
+  }
+}

@@ -1,11 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { type KeyboardEvent, useId, useState } from 'react'
+import {
+  Activity,
+  Boxes,
+  CalendarClock,
+  CircleX,
+  Cpu,
+  LayoutDashboard,
+  ListChecks,
+  MailX,
+} from 'lucide-react'
+import { type KeyboardEvent as ReactKeyboardEvent, useEffect, useId, useState } from 'react'
 import { typesQuery } from '../api/queries.ts'
+import { isForPage } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { cut, visible } from '../parts/format.ts'
-import { PLACES } from './places.ts'
 import { setTheme } from './theme.ts'
+
+/** The navigation: the pages, the palette that leads to them and to all types and tasks, and the keys. */
 
 type Command = { readonly title: string; readonly hint: string; readonly run: () => void }
 
@@ -23,7 +35,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     onClose()
     command.run()
   }
-  const onKey = (event: KeyboardEvent) => {
+  const onKey = (event: ReactKeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     if (step !== 0) {
       event.preventDefault()
@@ -118,4 +130,57 @@ function matching(commands: readonly Command[], text: string): Command[] {
     return hint.startsWith('open the') || words.every(word => whole.includes(word))
   }
   return commands.filter(fits).slice(0, SHOWN_MAX)
+}
+
+/** The pages of the navigation. `key` after `g` leads there. */
+export const PLACES = [
+  { to: '/', name: 'Overview', key: 'o', icon: LayoutDashboard },
+  { to: '/tasks', name: 'Tasks', key: 't', icon: ListChecks },
+  { to: '/failures', name: 'Failures', key: 'f', icon: CircleX },
+  { to: '/dead-letters', name: 'Dead letters', key: 'd', icon: MailX },
+  { to: '/types', name: 'Types', key: 'y', icon: Boxes },
+  { to: '/schedules', name: 'Schedules', key: 's', icon: CalendarClock },
+  { to: '/workers', name: 'Workers', key: 'w', icon: Cpu },
+  { to: '/events', name: 'Events', key: 'e', icon: Activity },
+] as const
+
+/** After `g`, the next key within this time names a page. */
+const GO_MS = 1_500
+
+/** The keys that work on every page. `j`, `k`, `x` and Enter belong to lists. */
+export function useShortcuts(open: (what: 'palette' | 'help') => void): void {
+  const navigate = useNavigate()
+  useEffect(() => {
+    let goUntil = 0
+    const keys: Record<string, (event: KeyboardEvent) => void> = {
+      '/': event => focusSearch(event, () => open('palette')),
+      '?': () => open('help'),
+    }
+    const onKey = (event: KeyboardEvent) => {
+      if (isPaletteKey(event)) {
+        event.preventDefault()
+        open('palette')
+      } else if (isForPage(event)) act(event)
+    }
+    const act = (event: KeyboardEvent) => {
+      const place = Date.now() < goUntil ? PLACES.find(({ key }) => key === event.key) : undefined
+      goUntil = event.key === 'g' ? Date.now() + GO_MS : 0
+      if (place) void navigate({ to: place.to })
+      else keys[event.key]?.(event)
+    }
+    document.addEventListener('keydown', onKey)
+    return () => document.removeEventListener('keydown', onKey)
+  }, [navigate, open])
+}
+
+function isPaletteKey({ ctrlKey, metaKey, key }: KeyboardEvent): boolean {
+  return (ctrlKey || metaKey) && key.toLowerCase() === 'k'
+}
+
+/** A page with a search field of its own marks it. Elsewhere the palette searches. */
+function focusSearch(event: KeyboardEvent, openPalette: () => void): void {
+  event.preventDefault()
+  const field = document.querySelector<HTMLInputElement>('[data-search]')
+  if (field) field.focus()
+  else openPalette()
 }

@@ -1,24 +1,21 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link, Outlet } from '@tanstack/react-router'
 import { BookOpen, Menu, Monitor, Moon, Search, Sun } from 'lucide-react'
-import { useCallback, useState } from 'react'
-import { type Connection, connection, readOnly } from '../api/connection.ts'
+import { useState } from 'react'
 import { referenceQuery } from '../api/queries.ts'
-import { refusal, useStore } from '../api/store.ts'
+import { type Connection, connection, readOnly, refusal, useStore } from '../api/store.ts'
 import { Toasts } from '../parts/action.tsx'
+import { IconButton } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { BulkProgress } from '../tasks/bulk-progress.tsx'
-import { Palette } from './palette.tsx'
-import { PLACES, useShortcuts } from './places.ts'
+import { BulkProgress } from '../tasks/bulk.tsx'
+import { Palette, PLACES, useShortcuts } from './palette.tsx'
 import { nextTheme, type Theme, theme } from './theme.ts'
 
 /** The frame around each page: navigation at the side, search and state at the top. */
 export function Shell() {
   const [open, setOpen] = useState<'palette' | 'help' | 'menu'>()
-  const openPalette = useCallback(() => setOpen('palette'), [])
-  const openHelp = useCallback(() => setOpen('help'), [])
-  const close = useCallback(() => setOpen(undefined), [])
-  useShortcuts({ openPalette, openHelp })
+  const close = () => setOpen(undefined)
+  useShortcuts(setOpen)
   return (
     <div className="shell">
       <a className="skip" href="#content">
@@ -28,21 +25,20 @@ export function Shell() {
         <Brand />
         <Navigation />
         <ReferenceLink />
-        <button type="button" className="help-button" onClick={openHelp}>
+        <button type="button" className="help-button" onClick={() => setOpen('help')}>
           Keys <kbd>?</kbd>
         </button>
       </aside>
       <div className="main">
         <header className="top">
-          <button
-            type="button"
+          <IconButton
             className="icon-button menu-button"
-            aria-label="Menu"
+            icon={Menu}
+            size={18}
+            label="Menu"
             onClick={() => setOpen('menu')}
-          >
-            <Menu size={18} aria-hidden />
-          </button>
-          <button type="button" className="search-button" onClick={openPalette}>
+          />
+          <button type="button" className="search-button" onClick={() => setOpen('palette')}>
             <Search size={15} aria-hidden />
             <span className="cut">Go to a task, a type, a page</span>
             <kbd>Ctrl K</kbd>
@@ -136,17 +132,17 @@ function ConnectionState() {
 function BrokenBanner() {
   const isBroken = useStore(connection) === 'broken'
   const refused = useStore(refusal)
-  if (!isBroken && refused === undefined) return null
-  if (!isBroken)
+  if (isBroken)
     return (
-      <p className="banner isolated" role="alert">
-        This page shows what was last known, because the system refuses to be asked again: {refused}
+      <p className="banner" role="alert">
+        The system does not answer. This page shows what was last known, and goes on by itself when the system
+        is back.
       </p>
     )
+  if (refused === undefined) return null
   return (
-    <p className="banner" role="alert">
-      The system does not answer. This page shows what was last known, and goes on by itself when the system
-      is back.
+    <p className="banner isolated" role="alert">
+      This page shows what was last known, because the system refuses to be asked again: {refused}
     </p>
   )
 }
@@ -164,18 +160,8 @@ const THEME_ICONS: Readonly<Record<Theme, typeof Sun>> = { system: Monitor, ligh
 
 function ThemeButton() {
   const chosen = useStore(theme)
-  const Icon = THEME_ICONS[chosen]
-  return (
-    <button
-      type="button"
-      className="icon-button"
-      onClick={nextTheme}
-      aria-label={`Theme: ${chosen}`}
-      title={`Theme: ${chosen}`}
-    >
-      <Icon size={17} aria-hidden />
-    </button>
-  )
+  const label = `Theme: ${chosen}`
+  return <IconButton icon={THEME_ICONS[chosen]} size={17} label={label} title={label} onClick={nextTheme} />
 }
 
 const KEYS: ReadonlyArray<readonly [string, string]> = [

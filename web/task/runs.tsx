@@ -1,9 +1,7 @@
 import type { ApiRun, ApiStep, ApiTask } from '../../shared/api/tasks.ts'
-import { JsonView } from '../json/json-view.tsx'
-import { counted, duration } from '../parts/format.ts'
-import { StatusBadge, toneOf } from '../parts/status.tsx'
-import { Name, When } from '../parts/text.tsx'
-import { ErrorView, Plain } from './error-view.tsx'
+import { counted, cut, duration, toneOf, visible } from '../parts/format.ts'
+import { JsonView } from '../parts/json.tsx'
+import { CopyButton, Name, StatusBadge, When } from '../parts/text.tsx'
 
 /** The runs of a task, newest first, each with its error and its log. */
 export function Runs({ task }: { readonly task: ApiTask }) {
@@ -33,7 +31,7 @@ function Run({ run }: { readonly run: ApiRun }) {
         </span>
         <span className="soft">
           <When at={startedAt} />
-          {endedAt && ` · ${duration(Date.parse(endedAt) - Date.parse(startedAt))}`}
+          {tookText(startedAt, endedAt)}
         </span>
       </div>
       {progress !== undefined && <Folded title="Progress" value={progress} />}
@@ -49,11 +47,13 @@ function Run({ run }: { readonly run: ApiRun }) {
   )
 }
 
-function Folded({ title, value }: { readonly title: string; readonly value: unknown }) {
+type FoldedProps = { readonly title: string; readonly value: unknown; readonly label?: string }
+
+function Folded({ title, value, label = title }: FoldedProps) {
   return (
     <details>
       <summary>{title}</summary>
-      <JsonView value={value} label={title} />
+      <JsonView value={value} label={label} />
     </details>
   )
 }
@@ -99,10 +99,7 @@ export function Steps({ task }: { readonly task: ApiTask }) {
           {step.undo && <Undo undo={step.undo} state={step.state} />}
           {step.error && <ErrorView error={step.error} />}
           {step.result !== undefined && (
-            <details>
-              <summary>Result</summary>
-              <JsonView value={step.result} label={`result of ${step.name}`} />
-            </details>
+            <Folded title="Result" value={step.result} label={`result of ${step.name}`} />
           )}
         </li>
       ))}
@@ -111,28 +108,65 @@ export function Steps({ task }: { readonly task: ApiTask }) {
 }
 
 function StepFacts({ step }: { readonly step: Pick<ApiStep, 'startedAt' | 'endedAt' | 'attempts'> }) {
-  const { startedAt, endedAt, attempts } = step
-  const took = startedAt && endedAt ? duration(Date.parse(endedAt) - Date.parse(startedAt)) : undefined
   return (
     <p className="faint">
-      {counted(attempts, 'run')}
-      {took !== undefined && ` · ${took}`}
+      {counted(step.attempts, 'run')}
+      {tookText(step.startedAt, step.endedAt)}
     </p>
   )
 }
 
-function Undo({
-  undo,
-  state,
-}: {
-  readonly undo: NonNullable<ApiStep['undo']>
-  readonly state: ApiStep['state']
-}) {
+/** How long it took, after what stands before; nothing while it has not ended. */
+function tookText(startedAt: string | undefined, endedAt: string | undefined): string | undefined {
+  return startedAt && endedAt && ` · ${duration(Date.parse(endedAt) - Date.parse(startedAt))}`
+}
+
+type UndoProps = { readonly undo: NonNullable<ApiStep['undo']>; readonly state: ApiStep['state'] }
+
+function Undo({ undo, state }: UndoProps) {
   return (
     <div className="step-undo" data-tone={toneOf(state)}>
       <span>undo</span>
       <StepFacts step={undo} />
       {undo.error && <ErrorView error={undo.error} />}
     </div>
+  )
+}
+
+type TaskError = NonNullable<ApiTask['error']>
+
+const MESSAGE_CHARACTERS = 600
+
+/** An error: its message, what caused it, and its stack on demand. */
+export function ErrorView({ error }: { readonly error: TaskError }) {
+  const { name, message, causes = [], stack } = error
+  return (
+    <div className="error">
+      <p className="error-message isolated">
+        <strong>{cut(visible(name), 100)}</strong> {cut(visible(message), MESSAGE_CHARACTERS)}
+      </p>
+      {causes.map(cause => (
+        <p key={`${cause.name} ${cause.message}`} className="soft isolated">
+          caused by {cut(visible(cause.name), 100)}: {cut(visible(cause.message), MESSAGE_CHARACTERS)}
+        </p>
+      ))}
+      {stack !== undefined && (
+        <details>
+          <summary>Stack</summary>
+          <CopyButton text={stack} label="stack" />
+          <Plain text={stack} label="Stack" />
+        </details>
+      )}
+    </div>
+  )
+}
+
+/** Text of several lines, such as a stack or a log. Line breaks stay; other unseen characters are written out. */
+function Plain({ text, label }: { readonly text: string; readonly label: string }) {
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: a reader without a mouse must be able to scroll it
+    <section className="text-block mono isolated" dir="ltr" tabIndex={0} aria-label={label}>
+      {text.split('\n').map(visible).join('\n')}
+    </section>
   )
 }

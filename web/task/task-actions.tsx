@@ -2,15 +2,16 @@ import * as Menu from '@radix-ui/react-dropdown-menu'
 import { useNavigate } from '@tanstack/react-router'
 import { ChevronDown, Copy, Pencil, RotateCcw, Square, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import type { RetryTaskBody } from '../../shared/api/changes.ts'
+import type { PatchBody, RetryTaskBody } from '../../shared/api/changes.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
+import { queries, taskQuery } from '../api/queries.ts'
 import { useAction } from '../parts/action.tsx'
-import { Button } from '../parts/button.tsx'
-import { Confirm } from '../parts/dialog.tsx'
-import { isEnded } from '../parts/status.tsx'
+import { Button, InputField } from '../parts/controls.tsx'
+import { Confirm, FormDialog, type Stale } from '../parts/dialog.tsx'
+import { isEnded } from '../parts/format.ts'
+import { JsonField } from '../parts/json.tsx'
 import { PublishDialog } from '../publish/publish-dialog.tsx'
-import { ChangeDialog } from './change-dialog.tsx'
 
 type Asked = 'cancel' | 'remove' | 'change' | 'copy'
 
@@ -22,22 +23,10 @@ export function TaskActions({ task }: { readonly task: ApiTask }) {
   return (
     <>
       {!open && <Retry task={task} />}
-      {open && (
-        <>
-          <Button onClick={() => setAsked('change')}>
-            <Pencil size={14} aria-hidden /> Change
-          </Button>
-          <Button onClick={() => setAsked('cancel')}>
-            <Square size={14} aria-hidden /> Cancel
-          </Button>
-        </>
-      )}
-      <Button onClick={() => setAsked('copy')}>
-        <Copy size={14} aria-hidden /> Publish a copy
-      </Button>
-      <Button look="danger" onClick={() => setAsked('remove')} aria-label="Remove">
-        <Trash2 size={14} aria-hidden />
-      </Button>
+      {open && <Button icon={Pencil} text="Change" onClick={() => setAsked('change')} />}
+      {open && <Button icon={Square} text="Cancel" onClick={() => setAsked('cancel')} />}
+      <Button icon={Copy} text="Publish a copy" onClick={() => setAsked('copy')} />
+      <Button look="danger" icon={Trash2} aria-label="Remove" onClick={() => setAsked('remove')} />
       {asked === 'change' && <ChangeDialog task={task} onClose={close} />}
       {asked === 'copy' && <PublishDialog copyOf={task} onClose={close} />}
       {asked === 'cancel' && <Cancel task={task} onClose={close} />}
@@ -48,9 +37,6 @@ export function TaskActions({ task }: { readonly task: ApiTask }) {
 
 type Way = { readonly title: string; readonly how: RetryTaskBody }
 
-const START_OVER: Way = { title: 'Start over', how: {} }
-const ONLY_FAILED: Way = { title: 'Run again only where it failed', how: { clean: ['failed'] } }
-
 const FLOW_WAYS: readonly Way[] = [
   { title: 'Do the failed step again', how: { action: 'retry-do' } },
   { title: 'Undo the failed step again', how: { action: 'retry-undo' } },
@@ -58,15 +44,12 @@ const FLOW_WAYS: readonly Way[] = [
   { title: 'Go on: the step was repaired by hand', how: { action: 'continue' } },
 ]
 
-const CALLBACKS: Way = { title: 'Publish the owed callbacks', how: { action: 'retry-callbacks' } }
-
 function waysOf({ steps, status, concurrency, callbackProblems }: ApiTask): Way[] {
-  return [
-    START_OVER,
-    ...(concurrency > 1 ? [ONLY_FAILED] : []),
-    ...(steps && status === 'failed' ? FLOW_WAYS : []),
-    ...(callbackProblems ? [CALLBACKS] : []),
-  ]
+  const ways: Way[] = [{ title: 'Start over', how: {} }]
+  if (concurrency > 1) ways.push({ title: 'Run again only where it failed', how: { clean: ['failed'] } })
+  if (steps && status === 'failed') ways.push(...FLOW_WAYS)
+  if (callbackProblems) ways.push({ title: 'Publish the owed callbacks', how: { action: 'retry-callbacks' } })
+  return ways
 }
 
 function Retry({ task }: { readonly task: ApiTask }) {
@@ -78,15 +61,22 @@ function Retry({ task }: { readonly task: ApiTask }) {
   const ways = waysOf(task)
   return (
     <span className="button-pair">
-      <Button look="accent" disabled={retry.isPending} onClick={() => retry.mutate({})}>
-        <RotateCcw size={14} aria-hidden /> Retry
-      </Button>
+      <Button
+        look="accent"
+        icon={RotateCcw}
+        text="Retry"
+        disabled={retry.isPending}
+        onClick={() => retry.mutate({})}
+      />
       {ways.length > 1 && (
         <Menu.Root modal={false}>
           <Menu.Trigger asChild>
-            <Button look="accent" aria-label="Retry from where" disabled={retry.isPending}>
-              <ChevronDown size={14} aria-hidden />
-            </Button>
+            <Button
+              look="accent"
+              icon={ChevronDown}
+              aria-label="Retry from where"
+              disabled={retry.isPending}
+            />
           </Menu.Trigger>
           <Menu.Portal>
             <Menu.Content className="menu" align="end" sideOffset={6}>
@@ -149,4 +139,77 @@ function Remove({ task, onClose }: Asking) {
 
 function changesOf({ id }: ApiTask) {
   return [['task', id], ['tasks'], ['counts']]
+}
+
+/** Changes an open task. Only what differs is sent. */
+function ChangeDialog({ task, onClose }: Asking) {
+  // That of the task as the reader saw it: what another person changes meanwhile is not overwritten.
+  const [begun, setBegun] = useState(task)
+  const startOver = async () => setBegun(await queries.fetchQuery({ ...taskQuery(task.id), staleTime: 0 }))
+  return <ChangeForm key={begun.revision} task={begun} onStartOver={startOver} onClose={onClose} />
+}
+
+type ChangeFormProps = Asking & Pick<Stale, 'onStartOver'>
+
+function ChangeForm({ task, onStartOver, onClose }: ChangeFormProps) {
+  const [priority, setPriority] = useState(String(task.priority))
+  const [due, setDue] = useState(localTime(task.dueAt))
+  const [options, setOptions] = useState<PatchBody | undefined>({})
+  const change = useAction({
+    run: (patch: PatchBody) => baton.patch(task.id, patch),
+    done: 'The task was changed',
+    changes: [['task', task.id], ['tasks']],
+    after: onClose,
+  })
+  const submit = () =>
+    change.mutate({
+      ifRevision: task.revision,
+      ...(Number(priority) !== task.priority && { priority: Number(priority) }),
+      ...(due !== localTime(task.dueAt) && due !== '' && { dueAt: new Date(due).toISOString() }),
+      ...options,
+    })
+  return (
+    <FormDialog
+      title="Change the task"
+      look="middle"
+      action="Change"
+      refusal="Keep as it is"
+      isReady={!change.isPending}
+      stale={{ error: change.error, onStartOver }}
+      onSubmit={submit}
+      onClose={onClose}
+    >
+      <div className="field-row">
+        <InputField
+          label="Priority"
+          type="number"
+          step={1}
+          required
+          value={priority}
+          onChange={({ target }) => setPriority(target.value)}
+        />
+        <InputField
+          label="Due"
+          type="datetime-local"
+          step={1}
+          value={due}
+          onChange={({ target }) => setDue(target.value)}
+        />
+      </div>
+      <JsonField
+        label="Other fields"
+        first={options}
+        onChange={setOptions}
+        rows={6}
+        hint='For example {"timeoutMs": 60000, "tags": {"team": "video"}}; null returns an option to its default.'
+      />
+    </FormDialog>
+  )
+}
+
+/** The time as the browser's field for times takes it: in the reader's time zone, to the second. */
+function localTime(at: string): string {
+  const date = new Date(at)
+  const shifted = new Date(date.getTime() - date.getTimezoneOffset() * 60_000)
+  return shifted.toISOString().slice(0, 19)
 }

@@ -5,15 +5,11 @@ import type { ApiTask } from '../../shared/api/tasks.ts'
 import { isStatus } from '../api/baton.ts'
 import { taskQuery, whyMemberQuery, whyQuery } from '../api/queries.ts'
 import { TaskCostCard } from '../cost/cost-card.tsx'
-import { JsonView } from '../json/json-view.tsx'
-import { duration, moment, visible } from '../parts/format.ts'
-import { Empty, Failure, Loading } from '../parts/notes.tsx'
-import { Operations } from '../parts/operations.tsx'
-import { Card, Facts, Page } from '../parts/page.tsx'
-import { reasonText, StatusBadge } from '../parts/status.tsx'
-import { CopyButton, Name, When } from '../parts/text.tsx'
-import { ErrorView } from './error-view.tsx'
-import { History, Runs, Steps } from './runs.tsx'
+import { duration, moment, reasonText, visible } from '../parts/format.ts'
+import { JsonView } from '../parts/json.tsx'
+import { Card, Empty, Facts, Loading, Operations, Page, Unanswered } from '../parts/page.tsx'
+import { Holders, IdHeading, IdLink, Name, StatusBadge, When } from '../parts/text.tsx'
+import { ErrorView, History, Runs, Steps } from './runs.tsx'
 import { TaskActions } from './task-actions.tsx'
 import { TimelineView } from './timeline-view.tsx'
 
@@ -22,18 +18,15 @@ const route = getRouteApi('/tasks/$id')
 /** One task with everything that is known of it. */
 export function TaskPage() {
   const { id } = route.useParams()
-  const { data: task, error, refetch } = useQuery(taskQuery(id))
-  if (task) return <TaskView task={task} />
+  const task = useQuery(taskQuery(id))
+  if (task.data) return <TaskView task={task.data} />
   return (
     <Page title={id} heading={<Name>{id}</Name>}>
-      {isStatus(error, 404) && <Missing id={id} />}
-      {isStatus(error, 400) && (
+      {isStatus(task.error, 400) ? (
         <Empty title="This is not the id of a task">An id has the form type:key.</Empty>
+      ) : (
+        <Unanswered of={task} missing={<Missing id={id} />} />
       )}
-      {error && !isStatus(error, 404) && !isStatus(error, 400) ? (
-        <Failure error={error} onRetry={refetch} />
-      ) : null}
-      {!error && <Loading />}
     </Page>
   )
 }
@@ -52,16 +45,10 @@ function Missing({ id }: { readonly id: string }) {
 
 function TaskView({ task }: { readonly task: ApiTask }) {
   const { id, type, key, steps, history, runs } = task
-  const heading = (
-    <span className="heading-id">
-      <Name>{key}</Name>
-      <CopyButton text={id} label="id" />
-    </span>
-  )
   return (
     <Page
       title={id}
-      heading={heading}
+      heading={<IdHeading id={id} name={key} />}
       lead={
         <Link to="/types/$type" params={{ type }}>
           {type}
@@ -161,25 +148,20 @@ function Details({ task }: { readonly task: ApiTask }) {
   )
 }
 
-function relationsOf({ canvasId, parentId, userId, tags, traceId, stage, fairnessKey }: ApiTask) {
-  const idLink = (to: '/canvases/$id' | '/tasks/$id', id: string) => (
-    <Link to={to} params={{ id }} search={{}} className="cut">
-      <Name>{id}</Name>
-    </Link>
-  )
+function relationsOf({ canvasId, parentId, userId, tags = {}, traceId, stage, fairnessKey }: ApiTask) {
   return [
     ['User', userId !== undefined && <Name mono={false}>{userId}</Name>],
     ['Tenant', fairnessKey !== undefined && <Name mono={false}>{fairnessKey}</Name>],
     ['Stage', stage !== undefined && <Name mono={false}>{stage}</Name>],
-    ['Canvas', canvasId !== undefined && idLink('/canvases/$id', canvasId)],
-    ['Published by', parentId !== undefined && idLink('/tasks/$id', parentId)],
+    ['Canvas', canvasId !== undefined && <IdLink id={canvasId} to="/canvases/$id" />],
+    ['Published by', parentId !== undefined && <IdLink id={parentId} />],
     ['Trace', traceId !== undefined && <Name>{traceId}</Name>],
-    ...Object.entries(tags ?? {}).map(([name, value]) => [name, <Name key={name}>{value}</Name>] as const),
-  ].map(([name, value]) => [String(name), value === false ? undefined : value] as const)
+    ...Object.entries(tags).map(([name, value]) => [name, <Name key={name}>{value}</Name>] as const),
+  ] as const
 }
 
 /** The status of a task, why it is so in one sentence, and what can be done. */
-export function Why({ task }: { readonly task: ApiTask }) {
+function Why({ task }: { readonly task: ApiTask }) {
   const { data: why } = useQuery(whyQuery(task))
   const { status, statusReason, needsAttention } = task
   return (
@@ -193,14 +175,14 @@ export function Why({ task }: { readonly task: ApiTask }) {
           <p className="soft">{statusReason && reasonText(statusReason)}</p>
         )}
         {why && <p className="soft">{visible(why.next)}</p>}
-        {why?.limit?.holders && <Holders holders={why.limit.holders} />}
+        {why?.limit?.holders && <Holders holders={why.limit.holders} look="tags" />}
       </div>
     </div>
   )
 }
 
 /** Why a member of a canvas is not published. */
-export function MemberWhy({ why, canvasId }: { readonly why: WhyAnswer; readonly canvasId: string }) {
+function MemberWhy({ why, canvasId }: { readonly why: WhyAnswer; readonly canvasId: string }) {
   return (
     <div className="verdict">
       <StatusBadge state={why.status} />
@@ -214,24 +196,5 @@ export function MemberWhy({ why, canvasId }: { readonly why: WhyAnswer; readonly
         </p>
       </div>
     </div>
-  )
-}
-
-type Holder = NonNullable<NonNullable<WhyAnswer['limit']>['holders']>[number]
-
-function Holders({ holders }: { readonly holders: readonly Holder[] }) {
-  return (
-    <ul className="tags">
-      {holders.map(({ taskId, since }) => (
-        <li key={taskId}>
-          <Link to="/tasks/$id" params={{ id: taskId }} search={{}}>
-            <Name>{taskId}</Name>
-          </Link>{' '}
-          <span className="faint">
-            <When at={since} />
-          </span>
-        </li>
-      ))}
-    </ul>
   )
 }

@@ -1,6 +1,5 @@
 import type { ApiTask } from '../../shared/api/tasks.ts'
-import { clockTime, duration } from '../parts/format.ts'
-import { toneOf } from '../parts/status.tsx'
+import { clockTime, duration, toneOf } from '../parts/format.ts'
 import { Name, useNow } from '../parts/text.tsx'
 import { type Lane, type Span, type Timeline, ticksOf, timelineOf } from './timeline.ts'
 

@@ -9,7 +9,6 @@ export type Span = {
 }
 
 export type Lane = {
-  readonly name: string
   readonly state: ApiRun['state'] | 'wait'
   readonly run?: ApiRun
   readonly spans: readonly Span[]
@@ -19,8 +18,6 @@ export type Timeline = {
   readonly from: number
   readonly to: number
   readonly lanes: readonly Lane[]
-  /** When an open task is due, if that is still ahead. */
-  readonly dueAt?: number
 }
 
 const TICKS = 4
@@ -36,19 +33,17 @@ const STEPS = [
 export function timelineOf(task: ApiTask, now: number): Timeline {
   const runs = task.runs.toSorted((a, b) => Date.parse(a.startedAt) - Date.parse(b.startedAt))
   const from = Date.parse(task.createdAt)
-  const end = task.finishedAt === undefined ? now : Date.parse(task.finishedAt)
-  const dueAt =
-    task.finishedAt === undefined && Date.parse(task.dueAt) > now ? Date.parse(task.dueAt) : undefined
+  const isOpen = task.finishedAt === undefined
+  // An open task waits until it is due, if that is still ahead.
+  const end = isOpen ? Math.max(now, Date.parse(task.dueAt)) : Date.parse(task.finishedAt)
   const leases = runs.flatMap(run =>
     run.state === 'running' && run.leaseUntil ? [Date.parse(run.leaseUntil)] : [],
   )
-  const to = Math.max(end, from + 1, dueAt ?? 0, ...leases)
-  const waits = waitsBetween(runs, from, dueAt ?? end)
+  const waits: Lane = { state: 'wait', spans: waitsBetween(runs, from, end) }
   return {
     from,
-    to,
-    lanes: [{ name: 'waits', state: 'wait', spans: waits }, ...runs.map(run => laneOf(run, now))],
-    ...(dueAt !== undefined && { dueAt }),
+    to: Math.max(end, from + 1, ...leases),
+    lanes: [waits, ...runs.map(run => laneOf(run, now))],
   }
 }
 
@@ -59,7 +54,7 @@ function laneOf(run: ApiRun, now: number): Lane {
   const lease = run.leaseUntil === undefined ? 0 : Date.parse(run.leaseUntil)
   const spans: Span[] = [{ from, to: Math.max(from, to), kind: 'run' }]
   if (isRunning && lease > to) spans.push({ from: to, to: lease, kind: 'lease' })
-  return { name: run.workerId, state: run.state, run, spans }
+  return { state: run.state, run, spans }
 }
 
 /** The times in which nothing ran. */

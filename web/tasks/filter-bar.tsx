@@ -3,38 +3,39 @@ import { useNavigate } from '@tanstack/react-router'
 import { ListFilter as FilterIcon } from 'lucide-react'
 import { type FormEvent, useState } from 'react'
 import { typesQuery } from '../api/queries.ts'
-import { Button } from '../parts/button.tsx'
-import { STATUSES, toneOf } from '../parts/status.tsx'
-import { ORDER_NAMES, type Order, type TaskFilter } from './filter.ts'
+import { Button } from '../parts/controls.tsx'
+import { STATUSES, toneOf } from '../parts/format.ts'
+import { ORDER_NAMES, type TaskFilter } from './filter.ts'
 
-type Change = (next: Partial<Record<keyof TaskFilter, unknown>>) => void
+type FilterProps = {
+  readonly filter: TaskFilter
+  readonly change: (next: Partial<Record<keyof TaskFilter, unknown>>) => void
+}
 
 /** What stands above the list of tasks. Every change is a change of the address, so Back takes it back. */
 export function FilterBar({ filter }: { readonly filter: TaskFilter }) {
   const navigate = useNavigate()
-  const change: Change = next => void navigate({ to: '/tasks', search: { ...filter, ...next } as TaskFilter })
+  const change: FilterProps['change'] = next =>
+    void navigate({ to: '/tasks', search: { ...filter, ...next } as TaskFilter })
   const [isMore, setMore] = useState(TEXT_FILTERS.some(([name]) => filter[name] !== undefined))
   return (
     <div className="filters">
       <IdSearch />
       <TypeChoice filter={filter} change={change} />
-      <label className="visually-hidden" htmlFor="order">
-        Order
-      </label>
-      <select
+      <Select
         id="order"
+        label="Order"
         value={filter.order ?? '-created'}
-        onChange={({ target }) => change({ order: target.value as Order })}
-      >
-        {Object.entries(ORDER_NAMES).map(([order, name]) => (
-          <option key={order} value={order}>
-            {name}
-          </option>
-        ))}
-      </select>
-      <Button look="quiet" aria-expanded={isMore} onClick={() => setMore(!isMore)}>
-        <FilterIcon size={14} aria-hidden /> More
-      </Button>
+        options={Object.entries(ORDER_NAMES)}
+        onChoose={order => change({ order })}
+      />
+      <Button
+        look="quiet"
+        icon={FilterIcon}
+        text="More"
+        aria-expanded={isMore}
+        onClick={() => setMore(!isMore)}
+      />
       <StatusChips filter={filter} change={change} />
       {isMore && <MoreFilters filter={filter} change={change} />}
     </div>
@@ -65,23 +66,38 @@ function IdSearch() {
 
 const ALL = ''
 
-function TypeChoice({ filter, change }: { readonly filter: TaskFilter; readonly change: Change }) {
+function TypeChoice({ filter, change }: FilterProps) {
   const { data: types = [] } = useQuery(typesQuery)
   const [chosen = ALL] = filter.type ?? []
-  const names = [...new Set([...types.map(({ type }) => type), ...(filter.type ?? [])])]
+  const names = new Set([...types.map(({ type }) => type), ...(filter.type ?? [])])
+  return (
+    <Select
+      id="type"
+      label="Type"
+      value={chosen}
+      options={[[ALL, 'All types'], ...[...names].map(name => [name, name] as const)]}
+      onChoose={type => change({ type: type === ALL ? undefined : [type] })}
+    />
+  )
+}
+
+type SelectProps = {
+  readonly id: string
+  readonly label: string
+  readonly value: string
+  readonly options: ReadonlyArray<readonly [value: string, name: string]>
+  readonly onChoose: (value: string) => void
+}
+
+function Select({ id, label, value, options, onChoose }: SelectProps) {
   return (
     <>
-      <label className="visually-hidden" htmlFor="type">
-        Type
+      <label className="visually-hidden" htmlFor={id}>
+        {label}
       </label>
-      <select
-        id="type"
-        value={chosen}
-        onChange={({ target }) => change({ type: target.value === ALL ? undefined : [target.value] })}
-      >
-        <option value={ALL}>All types</option>
-        {names.map(name => (
-          <option key={name} value={name}>
+      <select id={id} value={value} onChange={({ target }) => onChoose(target.value)}>
+        {options.map(([option, name]) => (
+          <option key={option} value={option}>
             {name}
           </option>
         ))}
@@ -90,7 +106,7 @@ function TypeChoice({ filter, change }: { readonly filter: TaskFilter; readonly 
   )
 }
 
-function StatusChips({ filter, change }: { readonly filter: TaskFilter; readonly change: Change }) {
+function StatusChips({ filter, change }: FilterProps) {
   const chosen = filter.status ?? []
   const toggle = (status: (typeof STATUSES)[number]) => {
     const next = chosen.includes(status) ? chosen.filter(one => one !== status) : [...chosen, status]
@@ -125,7 +141,7 @@ const TEXT_FILTERS = [
   ['until', 'Until', '2026-11-23T10:00:00Z'],
 ] as const
 
-function MoreFilters({ filter, change }: { readonly filter: TaskFilter; readonly change: Change }) {
+function MoreFilters({ filter, change }: FilterProps) {
   return (
     <div className="more-filters">
       {TEXT_FILTERS.map(([name, label, placeholder]) => (

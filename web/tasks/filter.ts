@@ -1,5 +1,6 @@
+import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
 import { manyOf, oneOf } from '../api/search.ts'
-import { STATUSES, type Status } from '../parts/status.tsx'
+import { STATUSES, type Status } from '../parts/format.ts'
 
 /** What the list of tasks shows. It stands in the address of the page. */
 export type TaskFilter = {
@@ -47,4 +48,39 @@ export function readTaskFilter(search: Record<string, unknown>): TaskFilter {
     ...(tag.length > 0 && { tag }),
     ...(order && { order }),
   }
+}
+
+const CHARACTERS_MIN = 4
+const CHARACTERS_MAX = 100
+
+/**
+ * The longest part of a group's error by which its tasks can be found: the error has `#` in place of what differs, so the whole of it
+ * is in no task. Undefined when each part is too short to tell errors apart.
+ */
+export function searchedPart(error: string): string | undefined {
+  // The name stands before the message, and tasks keep the two apart.
+  const message = error.includes(': ') ? error.slice(error.indexOf(': ') + 2) : error
+  const parts = message.split('#').map(part => part.trim())
+  const [longest = ''] = parts.sort((a, b) => b.length - a.length)
+  return longest.length < CHARACTERS_MIN ? undefined : longest.slice(0, CHARACTERS_MAX).trim()
+}
+
+/** The filter of the list of tasks that finds the failed tasks of a group. */
+export type TasksOfGroup = {
+  readonly type: readonly [string]
+  readonly status: readonly ['failed']
+  /** The first failure of the group. No task of it failed earlier. */
+  readonly since: string
+  /** `since` is about the time at which tasks ended. */
+  readonly order: '-ended'
+  readonly error: string
+}
+
+type FailureGroup = Pick<ApiFailureGroup, 'type' | 'error' | 'firstAt'>
+
+/** The failed tasks of a group; undefined when its error has no part by which they can be found. */
+export function tasksOfGroup(group: FailureGroup): TasksOfGroup | undefined {
+  const error = searchedPart(group.error)
+  if (error === undefined) return undefined
+  return { type: [group.type], status: ['failed'], since: group.firstAt, order: '-ended', error }
 }

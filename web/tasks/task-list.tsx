@@ -1,11 +1,10 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useCallback, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { ApiTask } from '../../shared/api/tasks.ts'
+import { isForPage } from '../parts/controls.tsx'
 import { number } from '../parts/format.ts'
-import { isForPage } from '../parts/keys.ts'
-import { StatusBadge } from '../parts/status.tsx'
-import { Name, When } from '../parts/text.tsx'
+import { Name, StatusBadge, When } from '../parts/text.tsx'
 
 const ROW_PX = 44
 const PHONE_ROW_PX = 64
@@ -15,20 +14,17 @@ const OVERSCAN = 12
 
 type Selection = ReturnType<typeof useSelection>
 
-/** Rows of tasks. Only those on the screen are in the document, so a list of 10,000 scrolls as one of ten. */
-export function TaskList({
-  tasks,
-  selection,
-  onEnd,
-  scrollTo,
-}: {
-  readonly tasks: readonly ApiTask[]
-  readonly selection: Selection
+type Listed = { readonly tasks: readonly ApiTask[]; readonly selection: Selection }
+
+type ListProps = Listed & {
   /** Asks for more rows. */
   readonly onEnd: () => void
   /** Receives the function that scrolls to a row. */
   readonly scrollTo: { current: (index: number) => void }
-}) {
+}
+
+/** Rows of tasks. Only those on the screen are in the document, so a list of 10,000 scrolls as one of ten. */
+export function TaskList({ tasks, selection, onEnd, scrollTo }: ListProps) {
   const { frame, rows, offset, rowPx } = useRows(tasks.length, onEnd)
   scrollTo.current = index => rows.scrollToIndex(index)
   return (
@@ -77,13 +73,17 @@ function useRows(count: number, onEnd: () => void) {
   return { frame, rows, offset, rowPx }
 }
 
-type Listed = { readonly tasks: readonly ApiTask[]; readonly selection: Selection }
-
 function Head({ tasks, selection }: Listed) {
+  const isAll = tasks.length > 0 && selection.selected.size >= tasks.length
   return (
     <div className="row row-head" role="row">
       <span role="columnheader">
-        <SelectAll tasks={tasks} selection={selection} />
+        <input
+          type="checkbox"
+          aria-label="Select all that are loaded"
+          checked={isAll}
+          onChange={() => selection.select(isAll ? [] : tasks.map(({ id }) => id))}
+        />
       </span>
       <span role="columnheader">Status</span>
       <span role="columnheader">Task</span>
@@ -95,18 +95,6 @@ function Head({ tasks, selection }: Listed) {
         Due
       </span>
     </div>
-  )
-}
-
-function SelectAll({ tasks, selection }: Listed) {
-  const isAll = tasks.length > 0 && selection.selected.size >= tasks.length
-  return (
-    <input
-      type="checkbox"
-      aria-label="Select all that are loaded"
-      checked={isAll}
-      onChange={() => selection.select(isAll ? [] : tasks.map(({ id }) => id))}
-    />
   )
 }
 
@@ -123,10 +111,7 @@ type RowProps = {
 function Row({ task, index, top, height, isCurrent, isSelected, onToggle }: RowProps) {
   const navigate = useNavigate()
   const { id, type, key, status, statusReason, userId, attempts, dueAt, needsAttention } = task
-  const open = useCallback(
-    () => void navigate({ to: '/tasks/$id', params: { id }, search: {} }),
-    [navigate, id],
-  )
+  const open = () => void navigate({ to: '/tasks/$id', params: { id }, search: {} })
   return (
     <div
       className="row"

@@ -3,15 +3,15 @@ import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { RefreshCw } from 'lucide-react'
 import { useCallback, useMemo, useRef, useState } from 'react'
 import type { ListFilter } from '../../shared/api/tasks.ts'
+import type { ApiType } from '../../shared/api/types.ts'
 import { baton } from '../api/baton.ts'
 import { taskPage } from '../api/merged-lists.ts'
 import { queries, tasksQuery, typesQuery } from '../api/queries.ts'
-import { Acting, Button } from '../parts/button.tsx'
+import { Acting, Button } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { counted } from '../parts/format.ts'
-import { Empty, Failure, Loading } from '../parts/notes.tsx'
-import { Page } from '../parts/page.tsx'
-import { type BulkAction, type BulkTask, startBulk } from './bulk.ts'
+import { Answer, Empty, Loading, Page, Unanswered } from '../parts/page.tsx'
+import { type BulkAction, type BulkTask, startBulk } from './bulk.tsx'
 import type { TaskFilter } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { TaskList, useSelection } from './task-list.tsx'
@@ -21,34 +21,25 @@ const route = getRouteApi('/tasks')
 /** The list of tasks, live as long as its first page is shown. */
 export function TasksPage() {
   const filter = route.useSearch()
-  const { data: types, error, refetch } = useQuery(typesQuery)
-  const names = useMemo(() => types?.map(({ type }) => type) ?? [], [types])
   return (
     <Page title="Tasks">
       <FilterBar filter={filter} />
-      {types ? (
-        <FilteredTasks filter={listFilter(filter, names)} />
-      ) : (
-        <Waiting error={error} onRetry={refetch} />
-      )}
+      <Answer of={useQuery(typesQuery)} rows={12}>
+        {types => <FilteredTasks filter={listFilter(filter, types)} />}
+      </Answer>
     </Page>
   )
 }
 
-function Waiting({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }) {
-  return error ? <Failure error={error} onRetry={onRetry} /> : <Loading rows={12} />
-}
-
 /** The filter as the API takes it: a list is that of some types, of a user, or of a canvas. */
-function listFilter({ order = '-created', ...filter }: TaskFilter, types: readonly string[]): ListFilter {
+function listFilter({ order = '-created', ...filter }: TaskFilter, types: readonly ApiType[]): ListFilter {
   const isNarrow = filter.type ?? filter.userId ?? filter.canvasId
-  return { order, ...(isNarrow === undefined && { type: [...types] }), ...filter }
+  return { order, ...(isNarrow === undefined && { type: types.map(({ type }) => type) }), ...filter }
 }
 
 function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
-  const query = tasksQuery(filter)
-  const { data, error, refetch, hasNextPage, isFetchingNextPage, fetchNextPage, isStale } =
-    useInfiniteQuery(query)
+  const query = useInfiniteQuery(tasksQuery(filter))
+  const { data, hasNextPage, isFetchingNextPage, fetchNextPage, isStale } = query
   const tasks = useMemo(() => data?.pages.flatMap(({ items }) => items) ?? [], [data])
   const ids = useMemo(() => tasks.map(({ id }) => id), [tasks])
   const navigate = useNavigate()
@@ -63,7 +54,7 @@ function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage()
   }, [hasNextPage, isFetchingNextPage, fetchNextPage])
 
-  if (!data) return <Waiting error={error} onRetry={refetch} />
+  if (!data) return <Unanswered of={query} rows={12} />
   if (tasks.length === 0 && !hasNextPage)
     return (
       <Empty title="No task fits">Tasks appear here when they are published. A filter may hide them.</Empty>
@@ -72,12 +63,11 @@ function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
     <>
       {isStale && data.pages.length > 1 && (
         <Button
-          look="accent"
           className="button accent outdated"
-          onClick={() => void queries.resetQueries(query)}
-        >
-          <RefreshCw size={14} aria-hidden /> The list has changed
-        </Button>
+          icon={RefreshCw}
+          text="The list has changed"
+          onClick={() => void queries.resetQueries(tasksQuery(filter))}
+        />
       )}
       <TaskList tasks={tasks} selection={selection} onEnd={onEnd} scrollTo={scrollTo} />
       {hasNextPage && <Loading rows={2} />}
@@ -105,16 +95,14 @@ async function* tasksOf(filter: ListFilter): AsyncGenerator<BulkTask, void, unde
 
 type Verb = Omit<BulkAction, 'tasks'> & { readonly explanation: string }
 
-const RETRY: Verb = {
-  verb: 'Retry',
-  run: (id, expected) => baton.retry(id, expected),
-  isHarmless: true,
-  explanation:
-    'Each task that has ended starts over with a fresh retry budget. An open task is left as it is.',
-}
-
 const VERBS: readonly Verb[] = [
-  RETRY,
+  {
+    verb: 'Retry',
+    run: (id, expected) => baton.retry(id, expected),
+    isHarmless: true,
+    explanation:
+      'Each task that has ended starts over with a fresh retry budget. An open task is left as it is.',
+  },
   {
     verb: 'Cancel',
     run: (id, expected) => baton.cancel(id, expected),
@@ -131,17 +119,15 @@ const VERBS: readonly Verb[] = [
   },
 ]
 
-/** What can be done with the selected tasks, or with all tasks of the filter. */
-function BulkBar({
-  ids,
-  everything,
-  onDone,
-}: {
+type BulkBarProps = {
   readonly ids: readonly string[]
   /** Lists all tasks of the filter; undefined when the selection holds all of them. */
   readonly everything: (() => AsyncIterable<BulkTask>) | undefined
   readonly onDone: () => void
-}) {
+}
+
+/** What can be done with the selected tasks, or with all tasks of the filter. */
+function BulkBar({ ids, everything, onDone }: BulkBarProps) {
   const [asked, setAsked] = useState<Verb>()
   const [isAll, setAll] = useState(false)
   const subject = isAll && everything ? 'all matching tasks' : counted(ids.length, 'task')
@@ -163,14 +149,11 @@ function BulkBar({
         <Button
           key={verb.verb}
           look={verb.verb === 'Remove' ? 'danger' : 'plain'}
+          text={verb.verb}
           onClick={() => setAsked(verb)}
-        >
-          {verb.verb}
-        </Button>
+        />
       ))}
-      <Button look="quiet" onClick={onDone}>
-        Clear
-      </Button>
+      <Button look="quiet" text="Clear" onClick={onDone} />
       {asked && (
         <Confirm
           title={`${asked.verb} ${subject}?`}

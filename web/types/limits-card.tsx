@@ -1,33 +1,35 @@
 import { useQuery } from '@tanstack/react-query'
-import { Link } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import type { LimitUsage } from '../../shared/api/diagnosis/load.ts'
 import type { ApiType } from '../../shared/api/types.ts'
 import { limitUsageQuery } from '../api/queries.ts'
+import { InputField } from '../parts/controls.tsx'
 import { duration, number } from '../parts/format.ts'
 import { Card, Facts } from '../parts/page.tsx'
-import { Name, useNow, When } from '../parts/text.tsx'
+import { Holders, useNow, When } from '../parts/text.tsx'
 
 /** The limits of a type, and how much of them is used at present. The two limits may have different keys, and so different values. */
 export function LimitsCard({ type: { type, limits = {} } }: { readonly type: ApiType }) {
   const { rate, concurrency } = limits
   const [values, setValues] = useState<Readonly<Record<string, string>>>({})
-  const chosen = (key: string | undefined) => (key === undefined ? undefined : values[key] || undefined)
-  const enabled = rate !== undefined || concurrency !== undefined
+  const chosen = (key = '') => values[key] || undefined
+  const isLimited = rate !== undefined || concurrency !== undefined
   const [rateValue, concurrencyValue] = [chosen(rate?.key), chosen(concurrency?.key)]
   const { data: usage } = useQuery({
     ...limitUsageQuery(type, {
       ...(rateValue !== undefined && { rateValue }),
       ...(concurrencyValue !== undefined && { concurrencyValue }),
     }),
-    enabled,
+    enabled: isLimited,
   })
-  if (!rate && !concurrency)
+  if (!isLimited)
     return (
       <Card title="Limits">
         <Facts rows={[['None', 'Tasks start as fast as workers take them.']]} />
       </Card>
     )
+  // Both limits may have the same key.
+  const keys = new Set([rate?.key, concurrency?.key].filter(key => key !== undefined))
   return (
     <Card title="Limits">
       <Facts
@@ -38,19 +40,12 @@ export function LimitsCard({ type: { type, limits = {} } }: { readonly type: Api
           ['Permits held', heldText(usage)],
         ]}
       />
-      {keysOf(rate, concurrency).map(key => (
+      {[...keys].map(key => (
         <KeyField key={key} name={key} onValue={value => setValues(all => ({ ...all, [key]: value }))} />
       ))}
       {usage?.concurrency?.holders && <Permits concurrency={usage.concurrency} />}
     </Card>
   )
-}
-
-type Keyed = { readonly key?: string | undefined } | undefined
-
-/** The keys of both limits, each once. */
-function keysOf(...limits: readonly Keyed[]): string[] {
-  return [...new Set(limits.flatMap(limit => limit?.key ?? []))]
 }
 
 /** After so long without a key press, the value counts as typed. */
@@ -68,10 +63,12 @@ function KeyField({ name, onValue }: { readonly name: string; readonly onValue: 
   }
   return (
     <div className="usage">
-      <label className="field">
-        Usage for {name}
-        <input value={text} placeholder={`a value of ${name}`} onChange={event => type(event.target.value)} />
-      </label>
+      <InputField
+        label={`Usage for ${name}`}
+        value={text}
+        placeholder={`a value of ${name}`}
+        onChange={event => type(event.target.value)}
+      />
     </div>
   )
 }
@@ -98,18 +95,7 @@ function Permits({ concurrency: { held = 0, max, holders = [] } }: { readonly co
       <span className="meter" data-tone={share < 1 ? 'busy' : 'warn'} aria-hidden>
         <span style={{ width: `${share * 100}%` }} />
       </span>
-      <ul className="holders">
-        {holders.map(({ taskId, since }) => (
-          <li key={taskId}>
-            <Link to="/tasks/$id" params={{ id: taskId }} search={{}} className="cut">
-              <Name>{taskId}</Name>
-            </Link>
-            <span className="faint">
-              <When at={since} />
-            </span>
-          </li>
-        ))}
-      </ul>
+      <Holders holders={holders} look="holders" />
     </div>
   )
 }

@@ -1,24 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link } from '@tanstack/react-router'
-import { Pause, Pencil, Play, Plus } from 'lucide-react'
-import { useState } from 'react'
+import { getRouteApi } from '@tanstack/react-router'
+import { Pencil } from 'lucide-react'
 import type { ApiType, TypeBody } from '../../shared/api/types.ts'
-import { baton, isStatus } from '../api/baton.ts'
+import { baton } from '../api/baton.ts'
 import { COUNTED_MAX } from '../api/paces.ts'
 import { activityQuery, countsQuery, exactCountsQuery, queries, typeQuery } from '../api/queries.ts'
 import { BacklogChart, LatenessChart, PublishedChart, ThroughputChart } from '../charts/chart.tsx'
 import { openAfter, slotsOf } from '../charts/series.ts'
-import { JsonDialog } from '../json/json-field.tsx'
-import { JsonView } from '../json/json-view.tsx'
-import { useAction } from '../parts/action.tsx'
-import { Button } from '../parts/button.tsx'
-import { moment, number } from '../parts/format.ts'
-import { Empty, Failure, Loading } from '../parts/notes.tsx'
-import { Operations } from '../parts/operations.tsx'
-import { Card, Facts, Page } from '../parts/page.tsx'
-import { STATUSES, type Status, toneOf } from '../parts/status.tsx'
-import { countText, Name, When } from '../parts/text.tsx'
-import { PublishDialog } from '../publish/publish-dialog.tsx'
+import { PauseButton } from '../parts/action.tsx'
+import { Opener } from '../parts/controls.tsx'
+import { countText, moment, number, type Status } from '../parts/format.ts'
+import { EditDialog, JsonView } from '../parts/json.tsx'
+import { Card, Empty, Facts, Loading, Operations, Page, Unanswered } from '../parts/page.tsx'
+import { Name, StatusTiles, When } from '../parts/text.tsx'
+import { PublishButton } from '../publish/publish-dialog.tsx'
 import { LimitsCard } from './limits-card.tsx'
 
 const route = getRouteApi('/types/$type')
@@ -26,39 +21,37 @@ const route = getRouteApi('/types/$type')
 /** One task type: its tasks by status, its limits and its configuration. */
 export function TypePage() {
   const { type: name } = route.useParams()
-  const { data: type, error, refetch } = useQuery(typeQuery(name))
-  if (type) return <TypeView type={type} />
+  const type = useQuery(typeQuery(name))
+  if (type.data) return <TypeView type={type.data} />
   return (
     <Page title={name} heading={<Name>{name}</Name>}>
-      {isStatus(error, 404) && <Empty title="There is no such type">It was never registered.</Empty>}
-      {error && !isStatus(error, 404) ? <Failure error={error} onRetry={refetch} /> : null}
-      {!error && <Loading />}
+      <Unanswered of={type} missing={<Empty title="There is no such type">It was never registered.</Empty>} />
     </Page>
   )
 }
 
 function TypeView({ type }: { readonly type: ApiType }) {
-  const [asked, setAsked] = useState<'edit' | 'publish'>()
-  const close = () => setAsked(undefined)
+  const { type: name, kind, paused } = type
   return (
     <Page
-      title={type.type}
-      heading={<Name mono={false}>{type.type}</Name>}
+      title={name}
+      heading={<Name mono={false}>{name}</Name>}
       lead={
         <>
-          {type.kind}
-          {type.paused && <span className="tag warn">paused</span>}
+          {kind}
+          {paused && <span className="tag warn">paused</span>}
         </>
       }
       actions={
         <>
-          <Button look="accent" onClick={() => setAsked('publish')}>
-            <Plus size={15} aria-hidden /> Publish a task
-          </Button>
-          <PauseButton type={type} />
-          <Button onClick={() => setAsked('edit')}>
-            <Pencil size={14} aria-hidden /> Edit
-          </Button>
+          <PublishButton type={name} />
+          <PauseButton
+            isPaused={paused}
+            run={() => (paused ? baton.resume(name) : baton.pause(name))}
+            done={paused ? `${name} runs again` : `${name} is paused: no further task of it starts`}
+            changes={[['type', name], ['types'], ['tasks']]}
+          />
+          <Opener icon={Pencil} text="Edit" dialog={close => <EditType type={type} onClose={close} />} />
         </>
       }
     >
@@ -72,8 +65,6 @@ function TypeView({ type }: { readonly type: ApiType }) {
         </div>
         <Side type={type} />
       </div>
-      {asked === 'publish' && <PublishDialog type={type.type} onClose={close} />}
-      {asked === 'edit' && <EditDialog type={type} onClose={close} />}
     </Page>
   )
 }
@@ -89,17 +80,7 @@ function CountTiles({ type }: { readonly type: string }) {
   }
   return (
     <>
-      <div className="tiles">
-        {STATUSES.map(status => (
-          <Link key={status} className="tile" to="/tasks" search={{ type: [type], status: [status] }}>
-            <span className="status soft" data-tone={toneOf(status)}>
-              <span className="dot" aria-hidden />
-              {status}
-            </span>
-            <strong>{text(status)}</strong>
-          </Link>
-        ))}
-      </div>
+      <StatusTiles type={type} count={text} />
       {isMany && (
         <p className="count-note faint">
           {exact.data ? (
@@ -128,33 +109,27 @@ function Charts({ type }: { readonly type: string }) {
   const { data: counts } = useQuery(countsQuery(type))
   if (!activity || !counts) return <Loading rows={4} />
   const slots = slotsOf(activity.items, activity.from, activity.to)
-  const open = counts.delayed + counts.ready + counts.running + counts.compensating
-  const isMany = OPEN.some(status => counts[status] >= COUNTED_MAX)
+  const open = OPEN.map(status => counts[status])
+  const isMany = open.some(count => count >= COUNTED_MAX)
   return (
     <div className="charts in-pairs">
       <ThroughputChart slots={slots} />
       <LatenessChart slots={slots} />
       <PublishedChart slots={slots} />
-      {!isMany && <BacklogChart slots={slots} open={openAfter(slots, open)} />}
+      {!isMany && (
+        <BacklogChart
+          slots={slots}
+          open={openAfter(
+            slots,
+            open.reduce((sum, count) => sum + count, 0),
+          )}
+        />
+      )}
     </div>
   )
 }
 
 const OPEN = ['delayed', 'ready', 'running', 'compensating'] as const
-
-function PauseButton({ type: { type, paused } }: { readonly type: ApiType }) {
-  const change = useAction({
-    run: () => (paused ? baton.resume(type) : baton.pause(type)),
-    done: paused ? `${type} runs again` : `${type} is paused: no further task of it starts`,
-    changes: [['type', type], ['types'], ['tasks']],
-  })
-  return (
-    <Button onClick={() => change.mutate()} disabled={change.isPending}>
-      {paused ? <Play size={14} aria-hidden /> : <Pause size={14} aria-hidden />}
-      {paused ? 'Resume' : 'Pause'}
-    </Button>
-  )
-}
 
 function Side({ type }: { readonly type: ApiType }) {
   return (
@@ -177,29 +152,19 @@ function Side({ type }: { readonly type: ApiType }) {
 }
 
 /** Replaces the configuration of a type. */
-function EditDialog({ type, onClose }: { readonly type: ApiType; readonly onClose: () => void }) {
-  // That of the text: what another person changes meanwhile is not overwritten.
-  const [begun, setBegun] = useState(type)
-  const put = useAction({
-    run: (body: TypeBody) => baton.putType(type.type, { ...body, ifRevision: begun.revision }),
-    done: `${type.type} was changed`,
-    changes: [['type', type.type], ['types'], ['limits', type.type]],
-    after: onClose,
-  })
-  const startOver = async () => {
-    setBegun(await queries.fetchQuery({ ...typeQuery(type.type), staleTime: 0 }))
-    put.reset()
-  }
+function EditType({ type, onClose }: { readonly type: ApiType; readonly onClose: () => void }) {
+  const name = type.type
   return (
-    <JsonDialog
-      key={begun.revision}
-      stale={{ error: put.error, onStartOver: startOver }}
-      title={`Edit ${type.type}`}
+    <EditDialog
+      thing={type}
+      readAgain={() => queries.fetchQuery({ ...typeQuery(name), staleTime: 0 })}
+      title={`Edit ${name}`}
       label="Configuration"
-      value={configurationOf(begun)}
       hint="Changed defaults apply to tasks published afterwards; limits and ordering apply at once."
-      isSending={put.isPending}
-      onSave={put.mutate}
+      bodyOf={configurationOf}
+      run={body => baton.putType(name, body)}
+      done={`${name} was changed`}
+      changes={[['type', name], ['types'], ['limits', name]]}
       onClose={onClose}
     />
   )

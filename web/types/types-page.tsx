@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
 import { useState } from 'react'
 import type { ApiTypeActivity } from '../../shared/api/diagnosis/load.ts'
 import type { ApiType, Counts } from '../../shared/api/types.ts'
@@ -8,33 +7,21 @@ import type { Cost } from '../api/cost-answers.ts'
 import { allActivityQuery, allCountsQuery, costQuery, typesQuery } from '../api/queries.ts'
 import { Sparkline } from '../charts/chart.tsx'
 import { perMinute, type Slot, slotsOf } from '../charts/series.ts'
-import { type Rates, ratesOfType } from '../cost/cost.ts'
-import { Button } from '../parts/button.tsx'
-import { duration, rate, usd } from '../parts/format.ts'
-import { Empty, Failure, Loading } from '../parts/notes.tsx'
-import { Card, Page } from '../parts/page.tsx'
-import type { Status } from '../parts/status.tsx'
-import { countText, Name } from '../parts/text.tsx'
-import { PublishDialog } from '../publish/publish-dialog.tsx'
+import { ratesOfType } from '../cost/cost.ts'
+import { Button } from '../parts/controls.tsx'
+import { countText, duration, rate, type Status, usd } from '../parts/format.ts'
+import { Card, type Column, Empty, Failure, Loading, Page, Table } from '../parts/page.tsx'
+import { TypeLink } from '../parts/text.tsx'
+import { PublishButton } from '../publish/publish-dialog.tsx'
 
 /** All task types. */
 export function TypesPage() {
-  const types = useQuery(typesQuery)
-  const counts = useQuery(allCountsQuery)
-  const activity = useQuery(allActivityQuery)
-  const cost = useQuery(costQuery)
-  const [isPublishing, setPublishing] = useState(false)
-  const failed = [types, counts, activity, cost].find(({ error, data }) => error && !data)
+  const work = useWork()
+  const { types, counts, activity, cost } = work
+  const failed = Object.values(work).find(({ error, data }) => error && !data)
   const isWhole = types.data && counts.data && activity.data && cost.data !== undefined
   return (
-    <Page
-      title="Types"
-      actions={
-        <Button look="accent" onClick={() => setPublishing(true)}>
-          <Plus size={15} aria-hidden /> Publish a task
-        </Button>
-      }
-    >
+    <Page title="Types" actions={<PublishButton />}>
       {isWhole && types.data.length === 0 && <Empty title="There are no task types yet" />}
       {isWhole && types.data.length > 0 && (
         <TypesTable
@@ -46,69 +33,62 @@ export function TypesPage() {
       )}
       {failed && <Failure error={failed.error} onRetry={failed.refetch} />}
       {!failed && !isWhole && <Loading rows={10} />}
-      {isPublishing && <PublishDialog onClose={() => setPublishing(false)} />}
     </Page>
   )
 }
 
-const PAGE_TYPES = 50
-
-type Activity = {
-  readonly from: string
-  readonly to: string
-  readonly items: readonly ApiTypeActivity[]
+/** What is known of all types and of their tasks. */
+export function useWork() {
+  return {
+    types: useQuery(typesQuery),
+    counts: useQuery(allCountsQuery),
+    activity: useQuery(allActivityQuery),
+    cost: useQuery(costQuery),
+  }
 }
 
-/** All types, page by page: how many of their tasks wait, run and have failed, and what they did in the last hour. */
-export function TypesTable({
-  title,
-  types,
-  counts,
-  activity,
-  cost,
-}: {
+const PAGE_TYPES = 50
+
+type TypesTableProps = {
   readonly title?: string
   readonly types: readonly ApiType[]
   readonly counts: ReadonlyMap<string, Counts>
-  readonly activity: Activity
+  readonly activity: {
+    readonly from: string
+    readonly to: string
+    readonly items: readonly ApiTypeActivity[]
+  }
   /** Only the local system meters what its work would cost. */
   readonly cost: Cost | undefined
-}) {
+}
+
+/** All types, page by page: how many of their tasks wait, run and have failed, and what they did in the last hour. */
+export function TypesTable({ title, types, counts, activity, cost }: TypesTableProps) {
   const [page, setPage] = useState(0)
   const pages = Math.ceil(types.length / PAGE_TYPES)
   const from = Math.min(page, pages - 1) * PAGE_TYPES
   const activities = new Map(activity.items.map(one => [one.type, one]))
+  const rows = types.slice(from, from + PAGE_TYPES).map(({ type, kind, paused }): Row => {
+    const ofType = activities.get(type)
+    const slots = slotsOf(ofType ? [ofType] : [], activity.from, activity.to)
+    return { type, kind, paused, counts: counts.get(type), lateMs: ofType?.lateness?.p95Ms, slots, cost }
+  })
+  const columns = [...WORK_COLUMNS, ...(cost ? COST_COLUMNS : []), HOUR_COLUMN]
   return (
     <Card {...(title !== undefined && { title })}>
-      <div className="table-frame">
-        <table>
-          <Head hasCost={cost !== undefined} />
-          <tbody>
-            {types.slice(from, from + PAGE_TYPES).map(type => (
-              <TypeRow
-                key={type.type}
-                type={type}
-                counts={counts.get(type.type)}
-                activity={activities.get(type.type)}
-                slots={slotsOf([activities.get(type.type) ?? []].flat(), activity.from, activity.to)}
-                cost={cost}
-              />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <Table columns={columns} rows={rows} keyOf={({ type }) => type} />
       {pages > 1 && (
         <footer className="table-foot">
           <span>
             {from + 1}–{Math.min(types.length, from + PAGE_TYPES)} of {types.length} types
           </span>
           <span className="cell-actions">
-            <Button disabled={from === 0} onClick={() => setPage(page - 1)}>
-              Back
-            </Button>
-            <Button disabled={from + PAGE_TYPES >= types.length} onClick={() => setPage(page + 1)}>
-              Next
-            </Button>
+            <Button text="Back" disabled={from === 0} onClick={() => setPage(page - 1)} />
+            <Button
+              text="Next"
+              disabled={from + PAGE_TYPES >= types.length}
+              onClick={() => setPage(page + 1)}
+            />
           </span>
         </footer>
       )}
@@ -116,146 +96,94 @@ export function TypesTable({
   )
 }
 
-function Head({ hasCost }: { readonly hasCost: boolean }) {
-  const names = ['Waiting', 'Running', 'Done/min', 'Failed/min', 'Lateness', 'Failed']
-  return (
-    <thead>
-      <tr>
-        <th scope="col">Type</th>
-        <th scope="col" className="narrow-hidden">
-          Kind
-        </th>
-        {names.map(name => (
-          <th key={name} scope="col" className="number">
-            {name}
-          </th>
-        ))}
-        {hasCost && (
-          <th scope="col" className="number" title={COST}>
-            Per million
-          </th>
-        )}
-        {hasCost && (
-          <th scope="col" className="number" title={COST}>
-            A day
-          </th>
-        )}
-        <th scope="col" className="narrow-hidden">
-          Last hour
-        </th>
-      </tr>
-    </thead>
-  )
+type Row = Pick<ApiType, 'type' | 'kind' | 'paused'> & {
+  readonly counts: Counts | undefined
+  readonly lateMs: number | undefined
+  readonly slots: readonly Slot[]
+  readonly cost: Cost | undefined
+}
+
+const WORK_COLUMNS: ReadonlyArray<Column<Row>> = [
+  {
+    name: 'Type',
+    cell: ({ type, paused }) => (
+      <span className="cell-name">
+        <TypeLink type={type} className="cut" />
+        {paused && <span className="tag warn">paused</span>}
+      </span>
+    ),
+  },
+  { name: 'Kind', kind: 'narrow-hidden', look: 'soft', cell: ({ kind }) => kind },
+  countColumn('Waiting', 'ready', 'delayed'),
+  countColumn('Running', 'running', 'compensating'),
+  rateColumn('Done/min', 'succeeded', ''),
+  rateColumn('Failed/min', 'failed', 'bad'),
+  {
+    name: 'Lateness',
+    kind: 'number',
+    look: 'soft',
+    cell: ({ lateMs }) => (lateMs === undefined ? '–' : `≤ ${duration(lateMs)}`),
+  },
+  countColumn('Failed', 'failed'),
+]
+
+const COST_COLUMNS = [
+  costColumn('Per million', rates => rates?.perMillion),
+  costColumn('A day', rates => rates?.perDay),
+]
+
+const HOUR_COLUMN: Column<Row> = {
+  name: 'Last hour',
+  kind: 'narrow-hidden',
+  cell: ({ type, slots }) => (
+    <Sparkline
+      label={`Tasks of ${type} that ended in each minute of the last hour`}
+      series={[
+        { name: 'succeeded', tone: 'good', values: slots.map(({ succeeded }) => succeeded) },
+        { name: 'failed', tone: 'bad', values: slots.map(({ failed }) => failed) },
+      ]}
+    />
+  ),
+}
+
+function rateColumn(name: string, status: 'succeeded' | 'failed', look: string): Column<Row> {
+  return {
+    name,
+    kind: 'number',
+    look: ({ slots }) => (perMinute(slots, status) === 0 ? 'zero' : look),
+    cell: ({ slots }) => rate(perMinute(slots, status)),
+  }
 }
 
 const COST =
   "What tasks of this type would cost on AWS, as the local system meters them: a million like those that ended in the last hour, and a day at the pace of that hour. List prices of us-east-1 without free tiers, without what is the system's own."
 
-type Row = {
-  readonly type: ApiType
-  readonly counts: Counts | undefined
-  readonly activity: ApiTypeActivity | undefined
-  readonly slots: readonly Slot[]
-  readonly cost: Cost | undefined
+function costColumn(
+  name: string,
+  usdOf: (rates: ReturnType<typeof ratesOfType>) => number | undefined,
+): Column<Row> {
+  const text = ({ type, slots, cost }: Row) => {
+    const value = cost && usdOf(ratesOfType(cost, type, slots))
+    return value === undefined ? '–' : usd(value)
+  }
+  return { name, kind: 'number', look: 'soft', title: COST, cell: text }
 }
 
-function TypeRow({ type: { type, kind, paused }, counts, activity, slots, cost }: Row) {
-  const waiting = counts && counts.ready + counts.delayed
-  return (
-    <tr>
-      <td>
-        <span className="cell-name">
-          <Link to="/types/$type" params={{ type }} className="cut">
-            <Name mono={false}>{type}</Name>
-          </Link>
-          {paused && <span className="tag warn">paused</span>}
-        </span>
-      </td>
-      <td className="soft narrow-hidden">{kind}</td>
-      <td className="number" data-label="Waiting">
-        <CountLink type={type} statuses={['ready', 'delayed']} word="waiting" count={waiting} />
-      </td>
-      <td className="number" data-label="Running">
-        <CountLink
-          type={type}
-          statuses={['running', 'compensating']}
-          word="running"
-          count={counts && counts.running + counts.compensating}
-        />
-      </td>
-      <RateCell label="Done/min" value={perMinute(slots, 'succeeded')} />
-      <RateCell label="Failed/min" value={perMinute(slots, 'failed')} isBad />
-      <td className="number soft" data-label="Lateness">
-        {activity?.lateness ? `≤ ${duration(activity.lateness.p95Ms)}` : '–'}
-      </td>
-      <td className="number" data-label="Failed">
-        <CountLink type={type} statuses={['failed']} word="failed" count={counts?.failed} />
-      </td>
-      {cost && <CostCells rates={ratesOfType(cost, type, slots)} />}
-      <td className="narrow-hidden">
-        <Sparkline
-          label={`Tasks of ${type} that ended in each minute of the last hour`}
-          series={[
-            { name: 'succeeded', tone: 'good', values: slots.map(({ succeeded }) => succeeded) },
-            { name: 'failed', tone: 'bad', values: slots.map(({ failed }) => failed) },
-          ]}
-        />
-      </td>
-    </tr>
-  )
-}
-
-function CostCells({ rates }: { readonly rates: Rates | undefined }) {
-  return (
-    <>
-      <td className="number soft" data-label="Per million">
-        {rates?.perMillion === undefined ? '–' : usd(rates.perMillion)}
-      </td>
-      <td className="number soft" data-label="A day">
-        {rates ? usd(rates.perDay) : '–'}
-      </td>
-    </>
-  )
-}
-
-function RateCell({
-  label,
-  value,
-  isBad = false,
-}: {
-  readonly label: string
-  readonly value: number
-  readonly isBad?: boolean
-}) {
-  const look = value === 0 ? 'number zero' : isBad ? 'number bad' : 'number'
-  return (
-    <td className={look} data-label={label}>
-      {value === 0 ? '0' : rate(value)}
-    </td>
-  )
-}
-
-function CountLink({
-  type,
-  statuses,
-  word,
-  count,
-}: {
-  readonly type: string
-  readonly statuses: readonly Status[]
-  readonly word: string
-  readonly count: number | undefined
-}) {
-  if (count === undefined || count === 0)
-    return <span className="zero">{count === undefined ? '–' : '0'}</span>
-  const text = countText(count)
-  return (
-    <Link
-      to="/tasks"
-      search={{ type: [type], status: statuses }}
-      aria-label={`${text} ${word} tasks of ${type}`}
-    >
-      {text}
-    </Link>
-  )
+/** How many tasks of the type have one of these statuses. The number leads to them. */
+function countColumn(name: string, ...statuses: readonly Status[]): Column<Row> {
+  const cell = ({ type, counts }: Row) => {
+    const count = counts && statuses.reduce((sum, status) => sum + counts[status], 0)
+    if (!count) return <span className="zero">{count ?? '–'}</span>
+    const text = countText(count)
+    return (
+      <Link
+        to="/tasks"
+        search={{ type: [type], status: statuses }}
+        aria-label={`${text} ${name.toLowerCase()} tasks of ${type}`}
+      >
+        {text}
+      </Link>
+    )
+  }
+  return { name, kind: 'number', cell }
 }
