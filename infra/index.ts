@@ -5,17 +5,22 @@
  * the code, and `monitoring/` raises alarms. `bounds.ts` has every number, `settings.ts` every option that all parts share.
  */
 
-export type { BundlingProps } from './bundling/options.ts'
+export type { BundlingProps } from './bundling/esbuild.ts'
 export type { ApiAuth, ApiProps, ClaimsProps, TaskApi } from './functions/api.ts'
 export type { FailureAlarmProps } from './monitoring/alarms.ts'
-export type { GrantProps } from './permissions/partitions.ts'
 export type { Grantee } from './permissions/permissions.ts'
+export type { GrantProps } from './permissions/table-access.ts'
 export type { AlarmLevel, LogLevel, MetricsScope, TracingMode } from './settings.ts'
 export type { ReservedConcurrency, TaskSystemProps } from './system-props.ts'
 export { TaskSystem } from './task-system.ts'
 export type { TableLimits, WarmThroughput } from './task-table.ts'
 export type { FunctionProps } from './types/function-rules.ts'
-export type { HandlerFunction, HandlerProps } from './types/handler-function.ts'
-export type { GroupedType, HandlerGroup, HandlersProps } from './types/handler-group.ts'
+export type {
+  GroupedType,
+  HandlerFunction,
+  HandlerGroup,
+  HandlerProps,
+  HandlersProps,
+} from './types/handlers.ts'
 export type { FlowProps, FlowRegistration, WorkerQueue, WorkerQueueProps } from './types/types.ts'
 export type { WorkerService, WorkerServiceProps } from './workers/workers.ts'

@@ -5,25 +5,34 @@ import type { IRole } from 'aws-cdk-lib/aws-iam'
 import { Construct, type IConstruct } from 'constructs'
 import { BatonError } from '../shared/core/errors.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
-import { createDashboard } from './dashboard.ts'
 import { TaskApi } from './functions/api.ts'
 import { Jobs, Planner, Sweeper, Waker } from './functions/machinery.ts'
-import { type FailureAlarmProps, watchFailures } from './monitoring/alarms.ts'
-import { taskMetric } from './monitoring/monitoring.ts'
-import { type Parts, SystemEvents } from './parts.ts'
+import { type FailureAlarmProps, taskMetric, watchFailures } from './monitoring/alarms.ts'
+import { createDashboard } from './monitoring/dashboard.ts'
 import { operatingRoutes, publishingRoutes, readingRoutes } from './permissions/api-access.ts'
-import { type GrantProps, grantedTypes, TypeReach } from './permissions/partitions.ts'
-import { type Grantee, granteeUnder } from './permissions/permissions.ts'
-import { RolePolicies } from './permissions/role-policies.ts'
-import { grantTableToPublisher, grantTableToWorker } from './permissions/table-access.ts'
-import { Placement } from './placement/placement.ts'
-import { FarTimers, Messages } from './queues/queues.ts'
+import { type Grantee, granteeUnder, RolePolicies } from './permissions/permissions.ts'
+import {
+  type GrantProps,
+  grantedTypes,
+  grantTableToPublisher,
+  grantTableToWorker,
+  TypeReach,
+} from './permissions/table-access.ts'
+import { Placement } from './placement.ts'
+import { FarTimers, Messages, type Parts, SystemEvents } from './queues.ts'
 import { settingsOf } from './settings.ts'
 import { refuseSameName, stackProblems } from './stack-checks.ts'
 import { refuseSystemProps, type TaskSystemProps } from './system-props.ts'
 import { TaskTable } from './task-table.ts'
-import { HandlerFunction, type HandlerProps, WebhookHandler } from './types/handler-function.ts'
-import { GroupedType, HandlerGroup, type HandlersProps, readGroup } from './types/handler-group.ts'
+import {
+  GroupedType,
+  HandlerFunction,
+  HandlerGroup,
+  type HandlerProps,
+  type HandlersProps,
+  readGroup,
+  WebhookHandler,
+} from './types/handlers.ts'
 import {
   type FlowProps,
   FlowRegistration,

@@ -10,7 +10,7 @@ import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import { Construct } from 'constructs'
 import { STREAM_FILTERS } from '../../shared/aws/dynamo/stream-filters.ts'
 import { JOBS_TIMEOUT_S, WAKER_TIMEOUT_S } from '../bounds.ts'
-import { systemCode } from '../bundling/code.ts'
+import { systemCode } from '../bundling/bundling.ts'
 import {
   watchAttention,
   watchInvocations,
@@ -18,10 +18,8 @@ import {
   watchLookLoops,
   watchStuckTasks,
 } from '../monitoring/alarms.ts'
-import type { Parts } from '../parts.ts'
 import { allow } from '../permissions/permissions.ts'
-import type { FarTimers } from '../queues/queues.ts'
-import { concurrencyWithin } from '../queues/source-queue.ts'
+import { concurrencyWithin, type FarTimers, type Parts } from '../queues.ts'
 import { MACHINERY_ACCESS, PUBLISHER_ACCESS } from '../task-table.ts'
 import { createFunction, reserving } from './functions.ts'
 

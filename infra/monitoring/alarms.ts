@@ -18,9 +18,9 @@ import type { Construct } from 'constructs'
 import { EVERY_TYPE } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { refuseFields, typeNameRule } from '../../shared/core/rules/type-configuration.ts'
+import type { MetricName } from '../../shared/ports/machine.ts'
 import { ALARM_PERIOD_MINUTES } from '../bounds.ts'
 import type { Settings } from '../settings.ts'
-import { taskMetric } from './monitoring.ts'
 
 const ITERATOR_AGE_MS_MAX = 60_000
 
@@ -262,4 +262,38 @@ function addAlarm(
   if (!alarmTopic) return
   alarm.addAlarmAction(new SnsAction(alarmTopic))
   if (below !== undefined) alarm.addInsufficientDataAction(new SnsAction(alarmTopic))
+}
+
+/**
+ * The metrics and alarms that operators see. This file lists the metrics that functions write. `alarms.ts` makes each alarm
+ * beside the construct that it watches. `infra/settings.ts` says which metrics are kept for single types, and
+ * `infra/monitoring/dashboard.ts` draws a whole system on one page.
+ */
+
+const STATISTICS: Record<MetricName, string> = {
+  Lateness: 'p99',
+  RunTime: 'p50',
+  ClaimConflict: 'Sum',
+  LeaseLost: 'Sum',
+  LookLoop: 'Sum',
+  UnscheduledMinute: 'Sum',
+  SweeperRepaired: 'Sum',
+  Stuck: 'Maximum',
+  NeedsAttention: 'Sum',
+  Published: 'Sum',
+  Succeeded: 'Sum',
+  Failed: 'Sum',
+  Retried: 'Sum',
+  TaskFault: 'Sum',
+}
+
+/** A metric of the tasks of `type`. `Lateness` and `RunTime` are in milliseconds; the other metrics are counts. */
+export function taskMetric(system: string, name: MetricName, type: string): Metric {
+  return new Metric({
+    namespace: 'Baton',
+    metricName: name,
+    dimensionsMap: { service: system, type },
+    statistic: STATISTICS[name],
+    period: Duration.minutes(ALARM_PERIOD_MINUTES),
+  })
 }

@@ -8,9 +8,8 @@ import { refuseConfiguration } from '../../shared/core/rules/type-configuration.
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { defined } from '../../shared/core/values/defined.ts'
 import { TASKS_PER_SHARD } from '../bounds.ts'
-import { type Bundle, bundle } from '../bundling/esbuild.ts'
+import { type Bundle, type BundlingProps, bundle, optionsOf } from '../bundling/esbuild.ts'
 import { refuseNative } from '../bundling/native.ts'
-import { type BundlingProps, optionsOf } from '../bundling/options.ts'
 import { nearest } from '../bundling/packages.ts'
 import { writeGenerated } from '../bundling/places.ts'
 

@@ -16,11 +16,10 @@ import type { TypeKind } from '../../shared/core/states.ts'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import type { TaskType, TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { defined } from '../../shared/core/values/defined.ts'
-import { systemCode } from '../bundling/code.ts'
-import type { BundlingProps } from '../bundling/options.ts'
+import { systemCode } from '../bundling/bundling.ts'
+import type { BundlingProps } from '../bundling/esbuild.ts'
 import { createFunction } from '../functions/functions.ts'
-import type { Parts } from '../parts.ts'
-import { SourceQueue } from '../queues/source-queue.ts'
+import { type Parts, SourceQueue } from '../queues.ts'
 import {
   type FoundDefinition,
   readDefinition,

@@ -10,12 +10,10 @@ import {
   type SystemFunction,
   systemCode,
   type UserCode,
-} from '../bundling/code.ts'
+} from '../bundling/bundling.ts'
 import { cpuOf, createFunction, reserving } from '../functions/functions.ts'
-import type { Parts } from '../parts.ts'
-import { typesWithin } from '../permissions/partitions.ts'
-import { grantTableToWorker } from '../permissions/table-access.ts'
-import { SourceQueue, visibilityFor } from '../queues/source-queue.ts'
+import { grantTableToWorker, typesWithin } from '../permissions/table-access.ts'
+import { type Parts, SourceQueue, visibilityFor } from '../queues.ts'
 import { levelOf } from '../settings.ts'
 import type { FoundDefinition } from './definition.ts'
 import type { FunctionProps } from './function-rules.ts'

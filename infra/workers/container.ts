@@ -6,8 +6,13 @@ import { Platform } from 'aws-cdk-lib/aws-ecr-assets'
 import { Cluster, ContainerImage, ContainerInsights, type ICluster } from 'aws-cdk-lib/aws-ecs'
 import type { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { writeContents } from '../bundling/bundling.ts'
-import { isDevelopment, type UserCode, withoutModules, workerContents } from '../bundling/code.ts'
+import {
+  isDevelopment,
+  type UserCode,
+  withoutModules,
+  workerContents,
+  writeContents,
+} from '../bundling/bundling.ts'
 import { generatedFile, writeGenerated } from '../bundling/places.ts'
 
 /** The main file of a worker in its image. */

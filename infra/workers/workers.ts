@@ -38,14 +38,13 @@ import {
   WORKER_MEMORY_MB,
   WORKER_STOP_MARGIN_S,
 } from '../bounds.ts'
-import type { UserCode } from '../bundling/code.ts'
-import type { BundlingProps } from '../bundling/options.ts'
+import type { UserCode } from '../bundling/bundling.ts'
+import type { BundlingProps } from '../bundling/esbuild.ts'
 import { cpuOf, environmentOf } from '../functions/functions.ts'
 import { watchWorkers } from '../monitoring/alarms.ts'
-import type { Parts } from '../parts.ts'
-import { typesWithin } from '../permissions/partitions.ts'
 import { allow, type Grantee } from '../permissions/permissions.ts'
-import { grantTableToWorker, type Serving } from '../permissions/table-access.ts'
+import { grantTableToWorker, type Serving, typesWithin } from '../permissions/table-access.ts'
+import type { Parts } from '../queues.ts'
 import { type LogLevel, levelOf } from '../settings.ts'
 import { type FoundDefinition, readDefinitions, readFlows } from '../types/definition.ts'
 import { refuseReserved, refuseServiceProps, WORKER_VERSION } from '../types/refuse-props.ts'
