@@ -19,7 +19,7 @@ import type { AlarmLevel } from './settings.ts'
  *
  * A deployed handler must keep its stack. Its queue has a fixed name, so CloudFormation cannot create the queue in another stack
  * before it deletes the first one, and the deployment fails. But which handlers are the first 30 changes when the app removes,
- * inserts or reorders handlers. So places are recorded in `cdk.context.json` (`record.ts`), beside the results of CDK's look-ups,
+ * inserts or reorders handlers. So places are recorded in `cdk.context.json`, beside the results of CDK's look-ups,
  * and a recorded place always holds. Recording begins with the 20th handler, before the first nested one: a smaller app needs no
  * file. Recorded handlers count as long as the record names them, so a new handler never takes the room of a removed one. `baton dev`
  * follows the record, and does not write it.

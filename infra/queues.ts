@@ -1,3 +1,8 @@
+/**
+ * How the parts of a system reach each other: its SQS queues, the EventBridge schedules for messages that are due later than an SQS
+ * delay reaches (15 minutes), and its event bus. All queues share one queue of dead letters. `Parts` has what all functions share.
+ */
+
 import { Duration, Stack } from 'aws-cdk-lib'
 import { EventBus } from 'aws-cdk-lib/aws-events'
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
@@ -22,11 +27,16 @@ import type { TypeReach } from './permissions/table-access.ts'
 import type { Settings } from './settings.ts'
 import type { TaskTable } from './task-table.ts'
 
-/**
- * The SQS queues of a system. Each is a `source-queue.ts`, and all of them share one queue of dead letters. This file names the
- * queues and grants their use. It also holds the EventBridge schedules for messages that are due later than an SQS delay reaches
- * (15 minutes).
- */
+/** The constructs and settings that all functions of one system share. */
+export type Parts = {
+  readonly settings: Settings
+  readonly table: TaskTable
+  readonly messages: Messages
+  readonly timers: FarTimers
+  readonly events: SystemEvents
+  readonly reach: TypeReach
+  readonly policies: RolePolicies
+}
 
 type MessageUse = {
   /** Sends looks to the wake queue. */
@@ -38,6 +48,9 @@ type MessageUse = {
   /** Asks how many messages wait in the types' queues, or in the jobs queue. */
   readonly measures?: ReadonlyArray<'types' | 'jobs'>
 }
+
+/** What most functions of the system send: looks, long jobs, and dispatches to the queue of every type. */
+export const EVERY_QUEUE = { wakes: true, jobs: true, dispatchesTo: 'every-type' } as const
 
 /**
  * The queues of the system: the wake queue for work that is due at a second, the jobs queue for work that may take minutes,
@@ -130,18 +143,15 @@ export class FarTimers extends Construct {
 
   /** Grants `fn` to create one-time schedules in the group. */
   openTo(fn: LambdaFunction): void {
+    const { ref: name } = this.group
     const { roleArn } = this.role
     allow(fn, {
       actions: ['scheduler:CreateSchedule'],
       resources: [
-        Stack.of(this).formatArn({
-          service: 'scheduler',
-          resource: 'schedule',
-          resourceName: `${this.group.ref}/*`,
-        }),
+        Stack.of(this).formatArn({ service: 'scheduler', resource: 'schedule', resourceName: `${name}/*` }),
       ],
       environment: {
-        BATON_SCHEDULE_GROUP: this.group.ref,
+        BATON_SCHEDULE_GROUP: name,
         BATON_WAKE_QUEUE_ARN: this.wakeQueue.queueArn,
         BATON_SCHEDULE_DLQ_ARN: this.undelivered.queueArn,
       },
@@ -266,17 +276,6 @@ export class DeadLetterQueue extends Construct {
       environment: { BATON_DEAD_LETTER_QUEUE_URL: this.queue.queueUrl },
     })
   }
-}
-
-/** The constructs and settings that all functions of one system share. */
-export type Parts = {
-  readonly settings: Settings
-  readonly table: TaskTable
-  readonly messages: Messages
-  readonly timers: FarTimers
-  readonly events: SystemEvents
-  readonly reach: TypeReach
-  readonly policies: RolePolicies
 }
 
 /** The event bus on which the system publishes what happens. A bus without events costs nothing. */

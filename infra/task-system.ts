@@ -2,8 +2,7 @@ import { CfnOutput } from 'aws-cdk-lib'
 import type { Alarm, Dashboard, Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { IRole } from 'aws-cdk-lib/aws-iam'
-import { Construct, type IConstruct } from 'constructs'
-import { BatonError } from '../shared/core/errors.ts'
+import { Construct } from 'constructs'
 import type { MetricName } from '../shared/ports/machine.ts'
 import { TaskApi } from './functions/api.ts'
 import { Jobs, Planner, Sweeper, Waker } from './functions/machinery.ts'
@@ -25,7 +24,6 @@ import { refuseSameName, stackProblems } from './stack-checks.ts'
 import { refuseSystemProps, type TaskSystemProps } from './system-props.ts'
 import { TaskTable } from './task-table.ts'
 import {
-  GroupedType,
   HandlerFunction,
   HandlerGroup,
   type HandlerProps,
@@ -107,11 +105,11 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when the entry defines no task, or one that has a handler already.
    */
   addHandler(id: string, props: HandlerProps): HandlerFunction {
-    return this.placement.add(id, 1, scope => {
-      const handler = new HandlerFunction(scope, id, this.parts, this.registrar, props)
-      this.refuseSecondServer(handler)
-      return handler
-    })
+    return this.placement.add(
+      id,
+      1,
+      scope => new HandlerFunction(scope, id, this.parts, this.registrar, props),
+    )
   }
 
   /**
@@ -123,11 +121,11 @@ export class TaskSystem extends Construct {
    */
   addHandlers(id: string, props: HandlersProps): HandlerGroup {
     const read = readGroup(props)
-    return this.placement.add(id, read.definitions.length, scope => {
-      const group = new HandlerGroup(scope, id, this.parts, this.registrar, read)
-      for (const one of group.types) this.refuseSecondServer(one)
-      return group
-    })
+    return this.placement.add(
+      id,
+      read.definitions.length,
+      scope => new HandlerGroup(scope, id, this.parts, this.registrar, read),
+    )
   }
 
   /**
@@ -137,9 +135,7 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when the entry defines no task, or one that is served already.
    */
   addWorkerQueue(id: string, props: WorkerQueueProps): WorkerQueue {
-    const queue = new WorkerQueue(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseSecondServer(queue)
-    return queue
+    return new WorkerQueue(this.handlers, id, this.parts, this.registrar, props)
   }
 
   /**
@@ -149,9 +145,7 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when the entry defines no task, or one that is served already.
    */
   addWorkerService(id: string, props: WorkerServiceProps): WorkerService {
-    const service = new WorkerService(this.handlers, id, this.parts, this.registrar, props)
-    for (const one of [...service.queues, ...service.flows]) this.refuseSecondServer(one)
-    return service
+    return new WorkerService(this.handlers, id, this.parts, this.registrar, props)
   }
 
   /**
@@ -161,9 +155,7 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when the entry defines no flow, or one whose type exists already.
    */
   addFlow(id: string, props: FlowProps): FlowRegistration {
-    const flow = new FlowRegistration(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseSecondServer(flow)
-    return flow
+    return new FlowRegistration(this.handlers, id, this.parts, this.registrar, props)
   }
 
   /**
@@ -253,14 +245,6 @@ export class TaskSystem extends Construct {
     grantee.addEnvironment('BATON_SYSTEM', this.systemName)
   }
 
-  private refuseSecondServer(added: HandlerFunction | GroupedType | WorkerQueue | FlowRegistration): void {
-    const twin = this.node
-      .findAll()
-      .filter(isOfType)
-      .find(other => other !== added && other.type === added.type)
-    if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${added.type}'`)
-  }
-
   /**
    * Adds an output. Outputs have plain names for the command line. The outputs of a system with a `systemName` begin with that
    * name.
@@ -268,8 +252,4 @@ export class TaskSystem extends Construct {
   private output(name: string, value: string, systemName: string | undefined): void {
     new CfnOutput(this, name, { value }).overrideLogicalId(`${systemName?.replaceAll('-', '') ?? ''}${name}`)
   }
-}
-
-function isOfType(one: IConstruct): one is HandlerFunction | GroupedType | WorkerQueue | FlowRegistration {
-  return [HandlerFunction, GroupedType, WorkerQueue, FlowRegistration].some(kind => one instanceof kind)
 }

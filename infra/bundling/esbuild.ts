@@ -1,3 +1,7 @@
+/**
+ * How esbuild is run: its options, the bundles of the synthesis, and the parts that `baton dev` shares, which bundles again and again.
+ */
+
 import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
@@ -5,141 +9,6 @@ import type { BuildOptions, Loader, Message, Metafile } from 'esbuild'
 import { BatonError } from '../../shared/core/errors.ts'
 import { defined } from '../../shared/core/values/defined.ts'
 import { sourceFile } from './places.ts'
-
-/** What esbuild makes of an entry. */
-export type Bundle = {
-  /** The files to write, by their paths below the folder of the bundle. */
-  readonly files: ReadonlyArray<{ readonly path: string; readonly contents: Uint8Array }>
-  /** The absolute paths of all files that the bundle was made from. */
-  readonly inputs: readonly string[]
-}
-
-/**
- * Bundles in memory with the project's esbuild, or else the one that is installed beside this package. `title` names the code in
- * errors.
- *
- * @throws BatonError `invalid` when there is no esbuild, or when it refuses the code. The message has file, line and column.
- */
-export function bundle(title: string, options: BuildOptions): Bundle {
-  const key = JSON.stringify(options)
-  const known = made.get(key)
-  if (known && isUnchanged(known.stamps)) return known.bundle
-  const result = bundleAnew(title, options)
-  made.set(key, { bundle: result, stamps: stampsOf(result.inputs) })
-  return result
-}
-
-/** What this process has bundled. The stages of an app often contain the same functions. */
-const made = new Map<string, { readonly bundle: Bundle; readonly stamps: Stamps }>()
-
-function bundleAnew(title: string, options: BuildOptions): Bundle {
-  const { outputFiles, metafile } = build(title, options)
-  const folder = dirname(options.outfile ?? '')
-  const files = outputFiles.map(({ path, contents }) => ({ path: relative(folder, path), contents }))
-  return { files, inputs: inputFiles(metafile, process.cwd()) }
-}
-
-type Result = {
-  readonly outputFiles: ReadonlyArray<{ readonly path: string; readonly contents: Uint8Array }>
-  readonly metafile: Metafile
-}
-
-function build(title: string, options: BuildOptions): Result {
-  const { buildSync } = esbuild()
-  try {
-    // Machine code is among the inputs then, where `native.ts` refuses it by the name of its package.
-    const loader = { '.node': 'empty' as const, ...options.loader }
-    return buildSync({ ...options, loader, write: false, metafile: true })
-  } catch (cause) {
-    const refusal = refusalText(cause, process.cwd())
-    if (refusal === undefined) throw cause
-    throw new BatonError('invalid', `${title} cannot be bundled: ${refusal}`, { cause })
-  }
-}
-
-let found: typeof import('esbuild') | undefined
-
-function esbuild(): typeof import('esbuild') {
-  found ??= findEsbuild(process.cwd(), import.meta.url)
-  if (found) return found
-  throw new BatonError(
-    'invalid',
-    'handlers are bundled with esbuild, which is not installed; add it: npm install --save-dev esbuild',
-  )
-}
-
-/** The times and sizes of files, by their paths. They tell whether a result that was made from the files is still true. */
-type Stamps = ReadonlyMap<string, string>
-
-function stampsOf(paths: readonly string[]): Stamps {
-  return new Map(paths.map(path => [path, stampOf(path)]))
-}
-
-function isUnchanged(stamps: Stamps): boolean {
-  return [...stamps].every(([path, stamp]) => stampOf(path) === stamp)
-}
-
-function stampOf(path: string): string {
-  const { mtimeMs, size } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: 0, size: -1 }
-  return `${mtimeMs} ${size}`
-}
-
-/** The key of the metadata by which a function in the template carries its `BundleSpec`. */
-export const BUNDLE_METADATA = 'baton:bundle'
-
-/**
- * The bundle of a handler's function. Under `baton dev` the constructs write it into the template in place of finished code, and
- * `baton dev` bundles the code itself.
- */
-export type BundleSpec = {
-  readonly types: readonly string[]
-  /** Absolute path of the generated file that exports the handler. */
-  readonly entry: string
-  /** Absolute path of the executor, as the entry imports it. */
-  readonly runtime?: string
-  /** esbuild's options, as JSON. */
-  readonly options: Readonly<Record<string, unknown>>
-  /** Packages that stay outside of the bundle. */
-  readonly nodeModules: readonly string[]
-  /** The folder from which these packages are found. */
-  readonly root: string
-}
-
-/** What every use of esbuild here shares: the synthesis, which bundles once, and `baton dev`, which bundles again and again. */
-
-/** Returns the esbuild of the project in `folder`, or else the one beside the module `besides`; undefined when there is none. */
-export function findEsbuild(folder: string, besides: string): typeof import('esbuild') | undefined {
-  return loadFrom(join(folder, 'package.json')) ?? loadFrom(besides)
-}
-
-function loadFrom(place: string): typeof import('esbuild') | undefined {
-  const require = createRequire(place)
-  try {
-    return require(require.resolve('esbuild')) as typeof import('esbuild')
-  } catch (cause) {
-    if ((cause as { code?: unknown }).code === 'MODULE_NOT_FOUND') return undefined
-    throw cause
-  }
-}
-
-/** Returns the absolute paths of a bundle's sources. Generated code and the parts that esbuild adds are not files. */
-export function inputFiles({ inputs }: Metafile, folder: string): string[] {
-  return Object.keys(inputs)
-    .filter(path => !/^[\w-]{2,}:|^</.test(path))
-    .map(path => resolve(folder, path))
-}
-
-/** What esbuild refuses, with file, line and column. Undefined when `cause` is no refusal of esbuild. */
-export function refusalText(cause: unknown, folder: string): string | undefined {
-  const { errors } = cause as { readonly errors?: readonly Message[] }
-  return errors?.map(error => sentenceOf(error, folder)).join('; ')
-}
-
-function sentenceOf({ text, location }: Message, folder: string): string {
-  if (!location) return text
-  const file = relative(folder, resolve(folder, location.file))
-  return `${file}:${location.line}:${location.column + 1}: ${text}`
-}
 
 /** How a handler's code is bundled. The names are those of CDK's `NodejsFunction`. */
 export type BundlingProps = {
@@ -241,4 +110,132 @@ export function optionsOf(props: BundlingProps = {}): BuildOptions {
     external: [...nodeModules, ...externalModules],
     ...(tsconfig !== undefined && { tsconfig: resolve(tsconfig) }),
   }
+}
+
+/** What esbuild makes of an entry. */
+export type Bundle = {
+  /** The files to write, by their paths below the folder of the bundle. */
+  readonly files: ReadonlyArray<{ readonly path: string; readonly contents: Uint8Array }>
+  /** The absolute paths of all files that the bundle was made from. */
+  readonly inputs: readonly string[]
+}
+
+/**
+ * Bundles in memory with the project's esbuild, or else the one that is installed beside this package. `title` names the code in
+ * errors.
+ *
+ * @throws BatonError `invalid` when there is no esbuild, or when it refuses the code. The message has file, line and column.
+ */
+export function bundle(title: string, options: BuildOptions): Bundle {
+  const key = JSON.stringify(options)
+  const known = made.get(key)
+  if (known && isUnchanged(known.stamps)) return known.bundle
+  const result = bundleAnew(title, options)
+  made.set(key, { bundle: result, stamps: stampsOf(result.inputs) })
+  return result
+}
+
+/** What this process has bundled. The stages of an app often contain the same functions. */
+const made = new Map<string, { readonly bundle: Bundle; readonly stamps: Stamps }>()
+
+function bundleAnew(title: string, options: BuildOptions): Bundle {
+  const { outputFiles, metafile } = build(title, options)
+  const folder = dirname(options.outfile ?? '')
+  const files = outputFiles.map(({ path, contents }) => ({ path: relative(folder, path), contents }))
+  return { files, inputs: inputFiles(metafile, process.cwd()) }
+}
+
+function build(title: string, options: BuildOptions) {
+  const { buildSync } = esbuild()
+  try {
+    // Machine code is among the inputs then, where `native.ts` refuses it by the name of its package.
+    const loader = { '.node': 'empty' as const, ...options.loader }
+    return buildSync({ ...options, loader, write: false, metafile: true })
+  } catch (cause) {
+    const refusal = refusalText(cause, process.cwd())
+    if (refusal === undefined) throw cause
+    throw new BatonError('invalid', `${title} cannot be bundled: ${refusal}`, { cause })
+  }
+}
+
+let found: typeof import('esbuild') | undefined
+
+function esbuild(): typeof import('esbuild') {
+  found ??= findEsbuild(process.cwd(), import.meta.url)
+  if (found) return found
+  throw new BatonError(
+    'invalid',
+    'handlers are bundled with esbuild, which is not installed; add it: npm install --save-dev esbuild',
+  )
+}
+
+/** The times and sizes of files, by their paths. They tell whether a result that was made from the files is still true. */
+type Stamps = ReadonlyMap<string, string>
+
+function stampsOf(paths: readonly string[]): Stamps {
+  return new Map(paths.map(path => [path, stampOf(path)]))
+}
+
+function isUnchanged(stamps: Stamps): boolean {
+  return [...stamps].every(([path, stamp]) => stampOf(path) === stamp)
+}
+
+function stampOf(path: string): string {
+  const { mtimeMs, size } = statSync(path, { throwIfNoEntry: false }) ?? { mtimeMs: 0, size: -1 }
+  return `${mtimeMs} ${size}`
+}
+
+/** The key of the metadata by which a function in the template carries its `BundleSpec`. */
+export const BUNDLE_METADATA = 'baton:bundle'
+
+/**
+ * The bundle of a handler's function. Under `baton dev` the constructs write it into the template in place of finished code, and
+ * `baton dev` bundles the code itself.
+ */
+export type BundleSpec = {
+  readonly types: readonly string[]
+  /** Absolute path of the generated file that exports the handler. */
+  readonly entry: string
+  /** Absolute path of the executor, as the entry imports it. */
+  readonly runtime?: string
+  /** esbuild's options, as JSON. */
+  readonly options: Readonly<Record<string, unknown>>
+  /** Packages that stay outside of the bundle. */
+  readonly nodeModules: readonly string[]
+  /** The folder from which these packages are found. */
+  readonly root: string
+}
+
+/** Returns the esbuild of the project in `folder`, or else the one beside the module `besides`; undefined when there is none. */
+export function findEsbuild(folder: string, besides: string): typeof import('esbuild') | undefined {
+  return loadFrom(join(folder, 'package.json')) ?? loadFrom(besides)
+}
+
+function loadFrom(place: string): typeof import('esbuild') | undefined {
+  const require = createRequire(place)
+  try {
+    return require(require.resolve('esbuild')) as typeof import('esbuild')
+  } catch (cause) {
+    if ((cause as { code?: unknown }).code === 'MODULE_NOT_FOUND') return undefined
+    throw cause
+  }
+}
+
+/** Returns the absolute paths of a bundle's sources. Generated code and the parts that esbuild adds are not files. */
+export function inputFiles({ inputs }: Metafile, folder: string): string[] {
+  return Object.keys(inputs)
+    .filter(path => !/^[\w-]{2,}:|^</.test(path))
+    .map(path => resolve(folder, path))
+}
+
+/** What esbuild refuses, with file, line and column. Undefined when `cause` is no refusal of esbuild. */
+export function refusalText(cause: unknown, folder: string): string | undefined {
+  const { errors } = cause as { readonly errors?: readonly Message[] }
+  return errors?.map(error => sentenceOf(error, folder)).join('; ')
+}
+
+function sentenceOf({ text, location }: Message, folder: string): string {
+  if (!location) return text
+  const file = relative(folder, resolve(folder, location.file))
+  return `${file}:${location.line}:${location.column + 1}: ${text}`
 }

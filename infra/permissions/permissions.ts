@@ -1,12 +1,19 @@
+/**
+ * The permissions of code in the account. A grant adds the actions and the environment variables for them in one call (`allow`).
+ * `table-access.ts` limits code of users to the partitions of its types. `api-access.ts` lists the routes that a principal may call.
+ *
+ * IAM allows 10,240 characters in all inline policies of a role, 6,144 in a managed policy, and by default
+ * ten managed policies on a role. White space does not count. Source: IAM and STS quotas.
+ *
+ * CDK divides a large policy, but it takes each ARN for 150 characters, and it cannot measure a list that is resolved later. So the
+ * grants of types are collected until synthesis, when all flows of the app are known. Then the statements of each role are measured
+ * as they will be deployed. Small ones are inline. The lists of large ones are divided, and fill managed policies. A validation
+ * measures the result.
+ */
+
 import { AspectPriority, Aspects, Names, Stack, Stage, Token } from 'aws-cdk-lib'
 import { CfnRole, Effect, type IRole, ManagedPolicy, Policy, PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { Construct, type IConstruct } from 'constructs'
-
-/**
- * The permissions of code in the account. A grant adds the actions and the environment variables for them in one call (`allow`).
- * `table-access.ts` limits code of users to the partitions of its types. `partitions.ts` names these, and adds the flows whose steps
- * the types serve. `role-policies.ts` keeps the policies within IAM's quotas. `api-access.ts` lists the routes that a principal may call.
- */
 
 /** Code that is granted permissions: a Lambda function, or a container with the role of its ECS task. */
 export type Grantee = {
@@ -70,16 +77,6 @@ export function granteeUnder(role: IRole): {
   }
   return { grantee, environment }
 }
-
-/**
- * The size of policies. IAM allows 10,240 characters in all inline policies of a role, 6,144 in a managed policy, and by default
- * ten managed policies on a role. White space does not count. Source: IAM and STS quotas.
- *
- * CDK divides a large policy, but it takes each ARN for 150 characters, and it cannot measure a list that is resolved later. So the
- * grants of types are collected until synthesis, when all flows of the app are known. Then the statements of each role are measured
- * as they will be deployed. Small ones are inline. The lists of large ones are divided, and fill managed policies. A validation
- * measures the result.
- */
 
 /** The most characters of all inline policies of a role, without white space. Source: IAM and STS quotas. */
 const INLINE_CHARACTERS_MAX = 10_240

@@ -1,3 +1,12 @@
+/**
+ * Grants users' code access to the table, limited by the leading keys of partitions. A worker reaches the types that it serves,
+ * a publisher those that it publishes and reads. Neither may write the configuration of a type, a canvas or a schedule, and neither may
+ * delete a task: the system deletes what a task leaves behind.
+ *
+ * The partitions of the table and of its index `place`, as IAM patterns for `dynamodb:LeadingKeys`. Names of types contain
+ * neither `:`, `#` nor `=`, so the pattern of one type never matches another type.
+ */
+
 import {
   definitionPartition,
   FAIR_ATTRIBUTE,
@@ -19,12 +28,6 @@ import { MARKER_CURSOR_PATTERN } from '../../shared/core/record-names.ts'
 import { typeNameRule } from '../../shared/core/rules/type-configuration.ts'
 import type { StepConfiguration } from '../../shared/core/types/task-type.ts'
 import { allow, type Grantee, type KeyPatterns, type RolePolicies } from './permissions.ts'
-
-/**
- * Grants users' code access to the table, limited by the leading keys of partitions. A worker reaches the types that it serves,
- * a publisher those that it publishes and reads. Neither may write the configuration of a type, a canvas or a schedule, and neither may
- * delete a task: the system deletes what a task leaves behind.
- */
 
 type IndexName = 'place' | 'view' | 'owner'
 
@@ -152,11 +155,6 @@ function onIndexes(
     keys: partitions(),
   }))
 }
-
-/**
- * The partitions of the table and of its index `place`, as IAM patterns for `dynamodb:LeadingKeys`. Names of types contain
- * neither `:`, `#` nor `=`, so the pattern of one type never matches another type.
- */
 
 /** The pattern for every type. */
 const ANY_TYPE = '*'

@@ -29,8 +29,8 @@ export type FoundDefinition = TaskSpec & {
 
 /** The kinds of definition that an entry may export, and their words in messages. */
 const WORDS = {
-  'baton-task': { word: 'task', made: 'defineTask', choice: 'task' },
-  'baton-flow': { word: 'flow', made: 'defineFlow', choice: 'flow' },
+  'baton-task': { word: 'task', made: 'defineTask' },
+  'baton-flow': { word: 'flow', made: 'defineFlow' },
 } as const
 
 type Kind = keyof typeof WORDS
@@ -179,7 +179,7 @@ function onlyNameOf(kind: Kind, exported: ReadonlyMap<string, Exported>, entry: 
   if (another !== undefined) {
     throw new BatonError(
       'invalid',
-      `${entry} exports ${namesOf(ofKind)}; choose one with '${WORDS[kind].choice}'`,
+      `${entry} exports ${namesOf(ofKind)}; choose one with '${WORDS[kind].word}'`,
     )
   }
   return name

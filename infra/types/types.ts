@@ -1,6 +1,6 @@
 /**
- * The task types that an app adds to its system. `definition.ts` reads a definition from its file; `handler-function.ts`
- * serves a type with a Lambda function, and a worker queue of this file serves it with workers that run anywhere. A flow needs
+ * The task types that an app adds to its system. `definition.ts` reads a definition from its file; `handlers.ts`
+ * serves types with Lambda functions, and a worker queue of this file serves it with workers that run anywhere. A flow needs
  * neither. `refuse-props.ts` says which options are legal. This file registers all of them.
  */
 
@@ -44,7 +44,7 @@ const CONFIGURATION_CHARACTERS_MAX = 100_000
 export class TypeRegistrar extends Construct {
   readonly function: LambdaFunction
   private readonly served = new DependencyGroup()
-  private readonly kinds = new Map<string, TypeKind>()
+  private readonly registered = new Map<string, { readonly kind: TypeKind; readonly by: Construct }>()
 
   constructor(scope: Construct, id: string, { settings, table, messages }: Parts) {
     super(scope, id)
@@ -58,7 +58,11 @@ export class TypeRegistrar extends Construct {
     messages.openTo(this.function, { jobs: true })
   }
 
-  /** Registers a type. A Lambda function serves it unless `server` says otherwise. */
+  /**
+   * Registers a type. A Lambda function serves it unless `server` says otherwise.
+   *
+   * @throws BatonError `invalid` when another construct of the system has registered the type.
+   */
   register(scope: Construct, id: string, spec: TaskSpec, server: Server = {}): CustomResource {
     const registration = this.registration(scope, id, spec, server)
     this.served.add(registration)
@@ -80,7 +84,9 @@ export class TypeRegistrar extends Construct {
     { type, config }: TaskSpec,
     { servedBy, version }: Server,
   ): CustomResource {
-    this.kinds.set(type, config.kind)
+    const twin = this.registered.get(type)?.by
+    if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${type}'`)
+    this.registered.set(type, { kind: config.kind, by: scope })
     return new CustomResource(scope, id, {
       resourceType: 'Custom::BatonType',
       serviceToken: this.function.functionArn,
@@ -102,9 +108,9 @@ export class TypeRegistrar extends Construct {
     const defined = new Map(tasks.map(task => [task.type, task.config.kind]))
     return stepsIn(config).flatMap(({ path, type: step }) => {
       const where = `${relative(process.cwd(), file)}, flow '${type}': ${path}`
-      if (this.kinds.get(step) === 'flow')
+      if (this.registered.get(step)?.kind === 'flow')
         return [`${where} must name a type that is not a flow; '${step}' is a flow`]
-      const isServed = this.kinds.has(step) || !defined.has(step) || defined.get(step) === 'http'
+      const isServed = this.registered.has(step) || !defined.has(step) || defined.get(step) === 'http'
       if (isServed) return []
       const help = 'add it with addHandler, addWorkerQueue or addWorkerService'
       return [`${where} is done by '${step}', which nothing here serves; ${help}`]

@@ -11,7 +11,7 @@ import {
   systemCode,
   type UserCode,
 } from '../bundling/bundling.ts'
-import { cpuOf, createFunction, reserving } from '../functions/functions.ts'
+import { cpuOf, createFunction } from '../functions/functions.ts'
 import { grantTableToWorker, typesWithin } from '../permissions/table-access.ts'
 import { type Parts, SourceQueue, visibilityFor } from '../queues.ts'
 import { levelOf } from '../settings.ts'
@@ -60,9 +60,9 @@ export function createUserFunction(
     description: descriptionOf(definitions),
     timeout,
     logLevel: levelOf(props.logLevel) ?? parts.settings.handlerLogLevel,
-    ...(props.memorySize !== undefined && { memorySize: props.memorySize }),
+    memorySize: props.memorySize,
     environment: { ...props.environment, ...versionIn(props) },
-    ...reserving(props.reservedConcurrency),
+    reservedConcurrency: props.reservedConcurrency,
     placement: { ...props, architecture },
   })
   if (!shipped) describeBundle(fn.node.defaultChild as CfnResource, code)

@@ -12,7 +12,6 @@ import {
   CpuArchitecture,
   FargateService,
   FargateTaskDefinition,
-  type HealthCheck,
   type ICluster,
   LinuxParameters,
   LogDrivers,
@@ -25,19 +24,6 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import { defined } from '../../shared/core/values/defined.ts'
-import {
-  HEALTH_CHECK_S,
-  HEALTH_CHECK_START_S,
-  SERVICE_CONTAINERS_MAX,
-  SERVICE_CONTAINERS_MIN,
-  SIGN_OF_LIFE_AGE_S_MAX,
-  STOP_TIMEOUT_S_MAX,
-  WORKER_CONCURRENCY,
-  WORKER_CPU_UNITS,
-  WORKER_DRAIN_S,
-  WORKER_MEMORY_MB,
-  WORKER_STOP_MARGIN_S,
-} from '../bounds.ts'
 import type { UserCode } from '../bundling/bundling.ts'
 import type { BundlingProps } from '../bundling/esbuild.ts'
 import { cpuOf, environmentOf } from '../functions/functions.ts'
@@ -49,8 +35,23 @@ import { type LogLevel, levelOf } from '../settings.ts'
 import { type FoundDefinition, readDefinitions, readFlows } from '../types/definition.ts'
 import { refuseReserved, refuseServiceProps, WORKER_VERSION } from '../types/refuse-props.ts'
 import { FlowRegistration, type TypeRegistrar, WorkerQueue } from '../types/types.ts'
-import { clusterFor, isPublic, type Placement, workerImage } from './container.ts'
-import { WorkerScaling } from './scaling.ts'
+import { clusterFor, HEALTH_CHECK, isPublic, LIFE_FILE, type Placement, workerImage } from './container.ts'
+import { scaleByBacklog } from './scaling.ts'
+
+/** Fargate's smallest CPU. Source: Fargate task sizes. */
+const WORKER_CPU_UNITS = 256
+/** The smallest memory for that CPU. Source: Fargate task sizes. */
+const WORKER_MEMORY_MB = 512
+const WORKER_CONCURRENCY = 10
+/** The default of `minTasks`, the fewest containers of a service. */
+const SERVICE_CONTAINERS_MIN = 1
+/** The default of `maxTasks`, the most containers of a service. */
+const SERVICE_CONTAINERS_MAX = 10
+/** The longest time between SIGTERM and SIGKILL. Source: ECS on Fargate, stopTimeout. */
+const STOP_TIMEOUT_S_MAX = 120
+/** After draining, a worker has this long to release its runs and to end. */
+const WORKER_STOP_MARGIN_S = 10
+const WORKER_DRAIN_S = STOP_TIMEOUT_S_MAX - WORKER_STOP_MARGIN_S
 
 export type WorkerServiceProps = Placement & {
   /**
@@ -120,31 +121,25 @@ export class WorkerService extends Construct {
   /** The role of the containers. Grant it what the handlers need. */
   readonly taskRole: IRole
 
-  constructor(
-    scope: Construct,
-    id: string,
-    parts: Parts,
-    registrar: TypeRegistrar,
-    given: WorkerServiceProps,
-  ) {
+  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, of: WorkerServiceProps) {
     super(scope, id)
-    const props = withDefaults(given)
-    refuseServiceProps(given.entry, props)
-    const { entry } = props
-    const shared = defined({ events: props.events, bundling: props.bundling })
-    const definitions = readDefinitions(entry, props.bundling)
+    const props = withDefaults(of)
+    refuseServiceProps(of.entry, props)
+    const { entry, events, bundling, expectedTasksPerSecond } = props
+    const shared = { entry, ...defined({ events, bundling }) }
+    const definitions = readDefinitions(entry, bundling)
     const types = new Construct(this, 'Types')
     this.queues = definitions.map(
       ({ exportName }) =>
         new WorkerQueue(types, exportName, parts, registrar, {
-          ...{ entry, task: exportName, ...shared },
-          ...defined({ expectedTasksPerSecond: props.expectedTasksPerSecond }),
+          ...{ ...shared, task: exportName },
+          ...defined({ expectedTasksPerSecond }),
         }),
     )
     const flows = new Construct(this, 'Flows')
-    this.flows = readFlows(entry, props.bundling).map(
+    this.flows = readFlows(entry, bundling).map(
       ({ exportName }) =>
-        new FlowRegistration(flows, exportName, parts, registrar, { entry, flow: exportName, ...shared }),
+        new FlowRegistration(flows, exportName, parts, registrar, { ...shared, flow: exportName }),
     )
     const queues = this.queues.map(({ queue }) => queue)
     const code = workerCode(Names.uniqueId(this), definitions, props)
@@ -152,7 +147,7 @@ export class WorkerService extends Construct {
     const definition = this.defineContainer(image, parts, queues, props)
     this.taskRole = definition.taskRole
     this.service = this.runOn(clusterFor(this, scope, props), definition, props)
-    new WorkerScaling(this, 'Scaling', this.service, queues, props)
+    scaleByBacklog(new Construct(this, 'Scaling'), this.service, queues, props)
     watchWorkers(this, parts.settings, this.service, props.minTasks)
   }
 
@@ -177,7 +172,9 @@ export class WorkerService extends Construct {
       // As the first process of a container, Node would not reap the orphans of a handler's child processes.
       linuxParameters: new LinuxParameters(this, 'Linux', { initProcessEnabled: true }),
       environment: {
-        ...workerEnvironment(parts.settings, levelOf(props.logLevel) ?? parts.settings.handlerLogLevel),
+        ...environmentOf(parts.settings, levelOf(props.logLevel) ?? parts.settings.handlerLogLevel),
+        // Unlike a function's, a variable of a container must have a value.
+        BATON_TYPE_METRICS: parts.settings.typeMetrics.text(''),
         AWS_REGION: Stack.of(this).region,
         BATON_CONCURRENCY: String(props.concurrency),
         BATON_DRAIN_MS: String(props.drainSeconds * 1_000),
@@ -217,17 +214,6 @@ export class WorkerService extends Construct {
   }
 }
 
-const LIFE_FILE = '/tmp/baton-alive'
-
-/**
- * A worker whose event loop hangs touches its file no more. ECS then starts another container and stops this one.
- */
-const HEALTH_CHECK: HealthCheck = {
-  command: ['CMD-SHELL', `[ $(($(date +%s) - $(stat -c %Y ${LIFE_FILE}))) -lt ${SIGN_OF_LIFE_AGE_S_MAX} ]`],
-  interval: Duration.seconds(HEALTH_CHECK_S),
-  startPeriod: Duration.seconds(HEALTH_CHECK_START_S),
-}
-
 const PROCESSORS = { arm64: CpuArchitecture.ARM64, x64: CpuArchitecture.X86_64 } as const
 
 function workerCode(
@@ -260,11 +246,6 @@ function withDefaults(given: WorkerServiceProps) {
   }
 }
 
-/** The environment of a container. Unlike a function's, a variable of a container must have a value. */
-function workerEnvironment(settings: Parts['settings'], logLevel: LogLevel): Record<string, string> {
-  return { ...environmentOf(settings, logLevel), BATON_TYPE_METRICS: settings.typeMetrics.text('') }
-}
-
 /** Grants what a Lambda handler may do, and lets the workers receive messages, because they poll their queues themselves. */
 function openSystemTo(grantee: Grantee, parts: Parts, queues: readonly Queue[], serving: Serving): void {
   const { table, messages } = parts
@@ -286,10 +267,9 @@ function granteeOf(definition: FargateTaskDefinition, container: ContainerDefini
 }
 
 function refuseDrain(drainSeconds: number): void {
-  const most = STOP_TIMEOUT_S_MAX - WORKER_STOP_MARGIN_S
-  if (drainSeconds >= 0 && drainSeconds <= most) return
+  if (drainSeconds >= 0 && drainSeconds <= WORKER_DRAIN_S) return
   throw new BatonError(
     'invalid',
-    `drainSeconds is ${drainSeconds}; give 0–${most}, since Fargate kills a container after ${STOP_TIMEOUT_S_MAX} s`,
+    `drainSeconds is ${drainSeconds}; give 0–${WORKER_DRAIN_S}, since Fargate kills a container after ${STOP_TIMEOUT_S_MAX} s`,
   )
 }
