@@ -4,8 +4,8 @@ import { fileURLToPath } from 'node:url'
 
 /**
  * Writes the starter: a task, a flow, a stack, a test. `npm create baton-tasks` and `baton init` use it. A folder with a `cdk.json`
- * already has an app: it gets the tasks and their stack, but no second app. No file is ever overwritten. `manifest.ts` completes the
- * app's `package.json`.
+ * already has an app: it gets the tasks and their stack, but no second app, and its `package.json` gets what it lacks. No file is ever
+ * overwritten.
  */
 
 type Scaffolded = {
@@ -148,8 +148,6 @@ function write(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, text)
 }
-
-/** The `package.json` of a project with the starter: the starter's own, or that of an app with what it lacks. */
 
 /** What this program reads and writes of a `package.json`. */
 type Manifest = {

@@ -28,6 +28,8 @@ const TEXT = 'The baton passes from hand to hand.'
 let nextNews = 1
 /** Tasks whose messages are given up. */
 const LOST_KEYS = ['letter-17', 'letter-18', 'letter-19']
+/** The parts of a PNG. `CHUNK_FRAME_BYTES` are length, type and checksum of a chunk. */
+const [SIGNATURE_BYTES, CHUNK_FRAME_BYTES, RGB_BYTES, RGB_COLOUR_TYPE] = [8, 12, 3, 2]
 const SIZES = { desktop: { width: 1360, height: 850 }, phone: { width: 390, height: 844 } } as const
 
 mkdirSync(values.out, { recursive: true })
@@ -91,13 +93,7 @@ async function putSchedules(): Promise<void> {
     'weekly-digest': { cron: '30 9 * * 1', task },
     'every-four-hours': { everyMs: 4 * 3_600_000, task },
   }
-  for (const [name, body] of Object.entries(schedules)) {
-    await fetch(`${cloud.apiUrl}/v1/schedules/${name}`, {
-      method: 'PUT',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    })
-  }
+  for (const [name, body] of Object.entries(schedules)) await send('PUT', `schedules/${name}`, body)
 }
 
 /** Dead letters for the pictures: SQS gives up messages that are received again and again, and never deleted. */
@@ -117,11 +113,12 @@ async function giveUpMessages({ mapping, resources, inspectQueue, ...local }: Lo
 }
 
 async function publish(type: string, key: string): Promise<void> {
-  await fetch(`${cloud.apiUrl}/v1/tasks`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ type, key, input: { text: TEXT } }),
-  })
+  await send('POST', 'tasks', { type, key, input: { text: TEXT } })
+}
+
+async function send(method: string, path: string, body: object): Promise<void> {
+  const headers = { 'content-type': 'application/json' }
+  await fetch(`${cloud.apiUrl}/v1/${path}`, { method, headers, body: JSON.stringify(body) })
 }
 
 /** The pages, with tasks of the demonstration that show much. */
@@ -134,13 +131,8 @@ async function findPages(): Promise<Record<string, string>> {
   const path = (place: string, id: string | undefined) => `/${place}/${encodeURIComponent(id ?? 'none')}`
   return {
     ...{ overview: '/', tasks: '/tasks', types: '/types', type: '/types/edition' },
-    ...{
-      schedules: '/schedules',
-      workers: '/workers',
-      failures: '/failures',
-      events: '/events',
-      'dead-letters': '/dead-letters',
-    },
+    ...{ schedules: '/schedules', workers: '/workers', failures: '/failures' },
+    ...{ events: '/events', 'dead-letters': '/dead-letters' },
     task: path('tasks', failed?.id),
     flow: path('tasks', flow?.id),
     canvas: path('canvases', member?.canvasId),
@@ -155,16 +147,8 @@ async function firstTask(query: string): Promise<{ id: string; canvasId?: string
 
 /**
  * Makes a picture of a page smaller, without a loss. Chromium filters each row of its pictures, which suits photographs. Large areas of one
- * colour are a quarter smaller without filters.
+ * colour are a quarter smaller without filters. A picture that is not one of plain RGB is returned as it is.
  */
-
-const SIGNATURE_BYTES = 8
-/** Length, type and checksum of a chunk. */
-const CHUNK_FRAME_BYTES = 12
-const RGB_BYTES = 3
-const RGB_COLOUR_TYPE = 2
-
-/** The same picture without filters. A picture that is not one of plain RGB is returned as it is. */
 export function smallerPng(png: Buffer): Buffer {
   const chunks = chunksOf(png)
   const header = chunks.find(({ type }) => type === 'IHDR')

@@ -11,9 +11,8 @@ import { callbacksOf, type DemoCanvas, type DemoTask, type Types, taskCountOf } 
 import { sagaTypes, workload } from './workload.ts'
 
 /**
- * The demonstration of `npm start`. `workload.ts` defines tasks of each kind, with `canvases.ts`, `sagas.ts` and `staged.ts`.
- * `http-worker.ts` runs some of them, and `receiver.ts` receives webhooks. `verify.ts` checks every result, and `summary.ts`
- * prints latencies and costs.
+ * The demonstration of `npm start`. `workload.ts` defines tasks of each kind. `http-worker.ts` runs some of them, and receives the
+ * webhooks of others. This file publishes them, checks every result, and prints latencies and costs.
  */
 
 const TEXTS = new URL('../../examples/data/', import.meta.url)

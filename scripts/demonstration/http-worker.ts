@@ -1,6 +1,10 @@
+/** The two third parties of the demonstration: a worker that uses HTTP only, and a receiver of webhooks. */
+
 import { randomBytes } from 'node:crypto'
-import { createServer, type IncomingMessage, type Server } from 'node:http'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import type { Claim, FinishMember } from '../../shared/api/runs.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import type { Client } from '../../shared/client/client.ts'
@@ -98,22 +102,22 @@ export async function startReceiver(): Promise<Receiver> {
   const server = createServer(async (request, response) => {
     if (!request.url?.startsWith(`${secret}/`)) return void response.writeHead(404).end()
     const path = request.url.slice(secret.length)
-    const { key } = JSON.parse(await bodyOf(request)) as { key: string }
+    const { key } = (await json(request)) as { key: string }
     const count = (delivered.get(key) ?? 0) + 1
     delivered.set(key, count)
     const [status, answer] = answerTo(path, key, count)
     response.writeHead(status).end(answer)
   })
-  await listen(server)
+  await once(server.listen(0, '127.0.0.1'), 'listening')
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}${secret}`,
     deliveries: key => delivered.get(key) ?? 0,
-    stop: () =>
-      new Promise(resolve => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
+    stop: async () => {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
   }
 }
 
@@ -124,14 +128,4 @@ function answerTo(path: string, key: string, count: number): [number, string] {
   if (path === '/flaky' && count <= FLAKY_REFUSALS) return [503, 'not now']
   if (path === '/announce' && key.startsWith('refused')) return [403, 'never']
   return [200, 'thank you']
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks).toString('utf8')
-}
-
-function listen(server: Server): Promise<void> {
-  return new Promise(resolve => server.listen(0, '127.0.0.1', resolve))
 }

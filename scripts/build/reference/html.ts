@@ -1,6 +1,28 @@
+/** The parts of the reference as HTML: texts, schemas, and the examples of operations. */
+
 /** A part of the OpenAPI document, which a test has checked. */
 // biome-ignore lint/suspicious/noExplicitAny: the page shows whatever the document has
 export type Part = any
+
+const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
+
+/** Text as HTML. Everything that the page shows goes through here. */
+export function escaped(text: string): string {
+  return text.replaceAll(/[&<>"]/g, character => ENTITIES[character] ?? character)
+}
+
+/** Paragraphs, with code between backticks. */
+export function prose(text = ''): string {
+  return text
+    .split('\n\n')
+    .filter(paragraph => paragraph !== '')
+    .map(paragraph => `<p>${withCode(escaped(paragraph))}</p>`)
+    .join('')
+}
+
+function withCode(html: string): string {
+  return html.replaceAll(/`([^`]+)`/g, '<code>$1</code>')
+}
 
 export function linkTo(component: string): string {
   return `<a href="#schema-${component}">${escaped(component)}</a>`
@@ -94,27 +116,6 @@ function boundsOf(schema: Part, keyword: string, unit: string): string {
 
 function patternOf({ pattern, format }: Part): string {
   return pattern === undefined || format ? '' : `, as ${code(pattern)}`
-}
-
-/** Text as HTML. Everything that the page shows goes through here. */
-
-const ENTITIES: Readonly<Record<string, string>> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' }
-
-export function escaped(text: string): string {
-  return text.replaceAll(/[&<>"]/g, character => ENTITIES[character] ?? character)
-}
-
-/** Paragraphs, with code between backticks. */
-export function prose(text = ''): string {
-  return text
-    .split('\n\n')
-    .filter(paragraph => paragraph !== '')
-    .map(paragraph => `<p>${withCode(escaped(paragraph))}</p>`)
-    .join('')
-}
-
-function withCode(html: string): string {
-  return html.replaceAll(/`([^`]+)`/g, '<code>$1</code>')
 }
 
 /**
