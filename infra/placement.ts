@@ -51,6 +51,8 @@ export class Placement extends Construct {
   private readonly alarms: AlarmLevel
   private readonly record: PlaceRecord
   private readonly stands = new Map<string, Stand>()
+  /** The key of a system that has another system of the app at the same path of another stack. */
+  private readonly wholePath: string
 
   /** `inOwnStack` is the scope of the handlers that stand in the system's own stack. */
   constructor(system: Construct, id: string, inOwnStack: Construct, alarms: AlarmLevel) {
@@ -59,6 +61,7 @@ export class Placement extends Construct {
     this.inOwnStack = inOwnStack
     this.alarms = alarms
     this.record = readRecord(system)
+    this.wholePath = `/${system.node.path}`
     this.node.addValidation({ validate: () => (this.isForeign() ? [this.refusal()] : this.keepPlaces()) })
   }
 
@@ -77,7 +80,7 @@ export class Placement extends Construct {
   }
 
   private entryOf(record: PlaceRecord): Places {
-    return record[this.wholePath()] ?? record[this.pathInStack()] ?? {}
+    return record[this.wholePath] ?? record[this.pathInStack()] ?? {}
   }
 
   private placeOfNew(id: string, types: number): string {
@@ -127,11 +130,6 @@ export class Placement extends Construct {
     return this.system.node.path.slice(path === '' ? 0 : path.length + 1)
   }
 
-  /** The key of a system that has another system of the app at the same path of another stack. */
-  private wholePath(): string {
-    return `/${this.system.node.path}`
-  }
-
   private isWorthRecording(): boolean {
     const stands = [...this.stands.values()]
     const resources = stands.reduce((sum, { types }) => sum + this.resourcesOf(types), 0)
@@ -150,7 +148,7 @@ export class Placement extends Construct {
   /** Returns the record with the places of this system. */
   private recordedIn(record: PlaceRecord): PlaceRecord {
     if (this.stands.size === 0 || this.isForeign()) return record
-    const [whole, inStack] = [this.wholePath(), this.pathInStack()]
+    const [whole, inStack] = [this.wholePath, this.pathInStack()]
     const shared = record[inStack]
     if (record[whole] === undefined && shared === undefined && !this.isWorthRecording()) return record
     const isOwn = record[whole] !== undefined || (shared !== undefined && !this.fits(shared))
@@ -181,10 +179,7 @@ export class Placement extends Construct {
   }
 
   private refusal(): string {
-    return (
-      `${CONTEXT_FILE} records the handlers of another system at '${this.pathInStack()}'. ` +
-      `Add the entry '${this.wholePath()}': {} beside it, so that ${this.system.node.path} has places of its own`
-    )
+    return `${CONTEXT_FILE} records the handlers of another system at '${this.pathInStack()}'. Add the entry '${this.wholePath}': {} beside it, so that ${this.system.node.path} has places of its own`
   }
 }
 
@@ -275,16 +270,10 @@ function readFile(): Record<string, unknown> {
 }
 
 function placesIn(value: unknown = {}): PlaceRecord {
-  for (const [system, places] of entriesOf(value, '')) {
-    for (const [handler, place] of entriesOf(places, `.'${system}'`)) {
-      if (!isPlace(place))
-        throw refusal(
-          `.'${system}'.'${handler}'`,
-          `'own' or 'Handlers' and a number, with ':' and a number of types for several`,
-          place,
-        )
-    }
-  }
+  const legal = `'own' or 'Handlers' and a number, with ':' and a number of types for several`
+  for (const [system, places] of entriesOf(value, ''))
+    for (const [handler, place] of entriesOf(places, `.'${system}'`))
+      if (!isPlace(place)) throw refusal(`.'${system}'.'${handler}'`, legal, place)
   return value as PlaceRecord
 }
 

@@ -13,6 +13,7 @@ import { Construct } from 'constructs'
 import { MESSAGE_LIFE_MS } from '../shared/core/bounds.ts'
 import { BatonError } from '../shared/core/errors.ts'
 import { queueNameOf } from '../shared/core/types/queue-name.ts'
+import { defined } from '../shared/core/values/defined.ts'
 import {
   JOBS_TIMEOUT_S,
   MAPPING_CONCURRENCY_MIN,
@@ -82,7 +83,8 @@ export class Messages extends Construct {
   openTo(grantee: Grantee, { wakes = false, jobs = false, dispatchesTo, measures = [] }: MessageUse): void {
     const { queueUrl, queueArn } = this.wake.queue
     const { queueUrl: jobsUrl, queueArn: jobsArn } = this.jobs.queue
-    const targets = [...(wakes ? [queueArn] : []), ...(jobs ? [jobsArn] : []), ...this.arnsOf(dispatchesTo)]
+    const typesArn = dispatchesTo === 'every-type' ? this.typeQueueArns : dispatchesTo?.queueArn
+    const targets = [wakes && queueArn, jobs && jobsArn, typesArn].filter(arn => typeof arn === 'string')
     // Every grantee gets the URL of the wake queue: it derives the URLs of the types' queues from it.
     allow(grantee, {
       actions: ['sqs:SendMessage'],
@@ -101,11 +103,6 @@ export class Messages extends Construct {
       Stack.of(this).formatArn({ service: 'sqs', resource: queueNameOf(this.system, type) }),
     )
     return { actions: ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:SendMessage'], resources: arns }
-  }
-
-  private arnsOf(dispatchesTo: MessageUse['dispatchesTo']): string[] {
-    if (dispatchesTo === undefined) return []
-    return [dispatchesTo === 'every-type' ? this.typeQueueArns : dispatchesTo.queueArn]
   }
 }
 
@@ -217,7 +214,7 @@ export class SourceQueue extends Construct {
     super(scope, id)
     this.deadLetterQueue = deadLetters.queue
     this.queue = new Queue(this, 'Queue', {
-      ...(spec.queueName !== undefined && { queueName: spec.queueName }),
+      ...defined({ queueName: spec.queueName }),
       visibilityTimeout: spec.visibilityTimeout,
       retentionPeriod: Duration.millis(MESSAGE_LIFE_MS),
       maxMessageSizeBytes: MESSAGE_BYTES_MAX,

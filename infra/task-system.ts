@@ -59,11 +59,7 @@ export class TaskSystem extends Construct {
     const settings = settingsOf(this, props)
     this.systemName = settings.system
     refuseSameName(this, one => one instanceof TaskSystem)
-    const table = new TaskTable(this, 'Table', settings, {
-      ...(props.tableLimits && { limits: props.tableLimits }),
-      ...(props.warmThroughput && { warmThroughput: props.warmThroughput }),
-      contributorInsights: props.contributorInsights ?? false,
-    })
+    const table = new TaskTable(this, 'Table', settings, props)
     const messages = new Messages(this, 'Messages', settings)
     const timers = new FarTimers(this, 'FarTimers', messages)
     const events = new SystemEvents(this, 'Events', settings)

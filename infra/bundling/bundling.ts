@@ -4,7 +4,7 @@
  * esbuild. `infra/types/definition.ts` loads the file of a definition through the same options, so that what bundles also loads.
  *
  * Packages in `bundling.nodeModules` lie beside the bundle: `node-modules.ts` plans what is copied from the project, `native.ts` knows
- * machine code, and `packages.ts` reads installed packages and fetches builds for other platforms. This file turns a bundle with its
+ * machine code, and `places.ts` finds installed packages and fetches builds for other platforms. This file turns a bundle with its
  * modules into an asset of CDK.
  */
 

@@ -21,6 +21,7 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
+import { INDEXES } from '../../shared/aws/dynamo/keys.ts'
 import { EVERY_TYPE } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { refuseFields, typeNameRule } from '../../shared/core/rules/type-configuration.ts'
@@ -169,12 +170,7 @@ export function watchServerErrors(scope: Construct, settings: Settings, api: Htt
  * Adds an essential alarm on throttled updates. Claims and ends of runs are updates, and a hot index throttles them, too. One metric
  * counts them whatever throttles them. With all alarms there is also one for the table and one for each index, which say where.
  */
-export function watchThrottling(
-  scope: Construct,
-  settings: Settings,
-  table: TableV2,
-  indexes: readonly string[],
-): void {
+export function watchThrottling(scope: Construct, settings: Settings, table: TableV2): void {
   addAlarm(scope, 'UpdateThrottleAlarm', settings, {
     metric: table.metric('ThrottledRequests', {
       dimensionsMap: { TableName: table.tableName, Operation: 'UpdateItem' },
@@ -185,7 +181,7 @@ export function watchThrottling(
     description:
       'Updates of tasks are throttled: a type has more tasks than its shards or the table serve; see docs/scale.md',
   })
-  for (const index of [undefined, ...indexes]) {
+  for (const index of [undefined, ...Object.values(INDEXES).map(({ name }) => name)]) {
     addAlarm(scope, `${index ?? 'table'}-throttle-alarm`, settings, {
       metric: throttledEvents(table, index),
       description: `Requests to ${index ? `the index ${index}` : 'the table'} are throttled; look for a hot key`,

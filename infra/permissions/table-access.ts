@@ -80,10 +80,11 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
     ...taskPartitions(taskTypes()),
     ...turnPartitions(placeTypes()),
   ])
-  // Why a task waits follows from slots, permits and workers. A task shows what a canvas hands on to it.
-  onPartitions(grantee, parts, ['GetItem'], () => [ALL_SLOTS, ...taskPartitions(['canvas'])])
+  // Why a task waits follows from slots, permits and workers. A task shows what a canvas hands on to it. The slots and lines of all
+  // limits hold numbers of starts and hashes, and no data of tasks.
+  onPartitions(grantee, parts, ['GetItem'], () => [slotsPartition('*'), ...taskPartitions(['canvas'])])
   onPartitions(grantee, parts, ['BatchGetItem'], () => permitPartitions(placeTypes()))
-  onPartitions(grantee, parts, ['Query'], () => [REGISTRY])
+  onPartitions(grantee, parts, ['Query'], () => [WORKERS_PARTITION])
   onIndexes(grantee, parts, ['place', 'view'], () => [
     ...readyPlaces(placeTypes()),
     ...runningPlaces(taskTypes()),
@@ -91,7 +92,7 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
   ])
   openTypes(grantee, parts)
   if (types !== 'any') return
-  onIndexes(grantee, parts, ['owner'], () => [OWNERS])
+  onIndexes(grantee, parts, ['owner'], () => [ownerPartition('*')])
   denyCanvasWrites(grantee, parts)
 }
 
@@ -109,13 +110,15 @@ function openTypes(grantee: Grantee, parts: Reachable): void {
       },
     },
   })
-  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [DEFINITIONS])
+  // A partition of steps is named by a hash of them, not by a type.
+  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [definitionPartition('*')])
 }
 
+/** Opens the registry of all workers, the markers by which workers find the tasks that name them, and a worker's position in these. */
 function openRegistry(grantee: Grantee, parts: Reachable): void {
-  onPartitions(grantee, parts, ['GetItem', 'PutItem', 'DeleteItem'], () => [REGISTRY])
-  onPartitions(grantee, parts, ['Query', 'BatchGetItem', 'DeleteItem'], () => [MARKERS])
-  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [MARKER_CURSORS])
+  onPartitions(grantee, parts, ['GetItem', 'PutItem', 'DeleteItem'], () => [WORKERS_PARTITION])
+  onPartitions(grantee, parts, ['Query', 'BatchGetItem', 'DeleteItem'], () => [targetPartition('*')])
+  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [recordPartition(MARKER_CURSOR_PATTERN)])
 }
 
 /** Denies writes to canvases and schedules, which the pattern for all types would allow. */
@@ -186,7 +189,8 @@ function permitPartitions(types: readonly string[]): string[][] {
 
 /** The turns of tenants. A publisher writes no other counts. */
 function turnPartitions(types: readonly string[]): string[] {
-  return linesOf(types).flatMap(line => [turnsPartition(line), frontPartition(line)])
+  // A type has one line, or one per priority if it is ordered by priority.
+  return types.flatMap(type => [turnsPartition(`${type}#*`), frontPartition(`${type}#*`)])
 }
 
 /** The places in which tasks of these types wait to be claimed in order. */
@@ -204,29 +208,9 @@ function viewsOf(types: readonly string[]): string[] {
   return types.map(type => `${type}#*`)
 }
 
-/** The partitions of the index `owner`. They are named by users, not by types. */
-const OWNERS = ownerPartition('*')
-/** The slots and lines of all limits. They hold numbers of starts and hashes, and no data of tasks. */
-const ALL_SLOTS = slotsPartition('*')
-
-/** The stored steps of flows. A partition is named by a hash of its steps, not by a type. */
-const DEFINITIONS = definitionPartition('*')
-
-/** The registry of all workers. */
-const REGISTRY = WORKERS_PARTITION
-/** The markers by which workers find the tasks that name them. */
-const MARKERS = targetPartition('*')
-/** The position of a worker in its markers. */
-const MARKER_CURSORS = recordPartition(MARKER_CURSOR_PATTERN)
-
 /** The names of a type's limits per value of a field. */
 function keyedLimits(type: string): string {
   return limitName(type, 'any', '*')
-}
-
-/** Returns one pattern for the lines of each type. A type has one line, or one per priority if it is ordered by priority. */
-function linesOf(types: readonly string[]): string[] {
-  return types.map(type => `${type}#*`)
 }
 
 /** A flow of the system: its type, and the types that do and undo its steps. */
@@ -256,13 +240,13 @@ export class TypeReach {
   withFlows(types: GrantedTypes): readonly string[] {
     if (types === 'any') return [ANY_TYPE]
     const flows = this.flows.filter(({ stepTypes }) => stepTypes.some(type => types.includes(type)))
-    return distinct([...types, ...flows.map(({ type }) => type)])
+    return [...new Set([...types, ...flows.map(({ type }) => type)])]
   }
 
   /** Returns these types and the types that do the steps of the flows among them. The tasks wait in the places of these types. */
   withSteps(types: readonly string[]): readonly string[] {
     const flows = this.flows.filter(({ type }) => types.includes(type))
-    return distinct([...types, ...flows.flatMap(({ stepTypes }) => stepTypes)])
+    return [...new Set([...types, ...flows.flatMap(({ stepTypes }) => stepTypes)])]
   }
 }
 
@@ -278,8 +262,4 @@ export function typesWithin(option: string, types: readonly string[]): readonly 
   if (wrong !== undefined)
     throw new BatonError('invalid', `'${option}' names '${wrong}', which is not a valid type name`)
   return types
-}
-
-function distinct(types: readonly string[]): string[] {
-  return [...new Set(types)]
 }

@@ -10,8 +10,7 @@ import { defined } from '../../shared/core/values/defined.ts'
 import { TASKS_PER_SHARD } from '../bounds.ts'
 import { type Bundle, type BundlingProps, bundle, optionsOf } from '../bundling/esbuild.ts'
 import { refuseNative } from '../bundling/native.ts'
-import { nearest } from '../bundling/packages.ts'
-import { writeGenerated } from '../bundling/places.ts'
+import { nearest, writeGenerated } from '../bundling/places.ts'
 
 /** The part of a definition that the deployment needs. */
 export type TaskSpec = {

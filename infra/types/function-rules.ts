@@ -148,8 +148,8 @@ export type FunctionProps = FunctionPlacement &
     readonly bundling?: BundlingProps
     /**
      * The other types whose tasks its code publishes or whose results it reads. Flows that the app adds need not be
-     * listed. A flow that is registered over HTTP must be listed if the function's types do its steps. With an empty list, the code
-     * reaches tasks of its own types only.
+     * listed. A flow that is registered over HTTP must be listed if the types of the code do its steps. With an empty list, the
+     * code reaches tasks of its own types only.
      * @default any
      */
     readonly otherTypes?: readonly string[]

@@ -1,16 +1,14 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join, posix, relative, resolve, sep } from 'node:path'
 import { ArnFormat, Names, Stack } from 'aws-cdk-lib'
-import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
-import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import { WEBHOOK_CONFIGURATION, WEBHOOK_TYPE } from '../../shared/core/types/webhook-type.ts'
 import type { SystemFunction } from '../bundling/bundling.ts'
 import { allow } from '../permissions/permissions.ts'
-import type { Parts } from '../queues.ts'
+import type { Parts, SourceQueue } from '../queues.ts'
 import {
   type FoundDefinition,
   readDefinition,
@@ -27,8 +25,8 @@ import {
   refuseTimeouts,
   refuseUnloadable,
 } from './refuse-props.ts'
-import type { TypeRegistrar } from './types.ts'
-import { createUserFunction, feedFrom, type Served, type UserFunction } from './user-function.ts'
+import { QueuedType, type TypeRegistrar } from './types.ts'
+import { createUserFunction, type Feed, feedFrom, type Served } from './user-function.ts'
 
 export type HandlerProps = FunctionProps & {
   /** The file that exports the task's definition, relative to the working directory. */
@@ -46,13 +44,11 @@ type AnyHandlerProps = HandlerProps & { readonly shipped?: Shipped }
  * Serves a task type with a function, the queue that feeds it, and the registration of the type. Moving a type to another
  * construct id takes two deployments, because its queue's name is fixed.
  */
-export class HandlerFunction extends Construct {
+export class HandlerFunction extends QueuedType {
   readonly type: string
   /** The handler's function. Grant it what the handler needs. */
   readonly function: LambdaFunction
-  readonly queue: Queue
-  /** The dead-letter queue of the system. All queues share it. */
-  readonly deadLetterQueue: Queue
+  protected readonly source: SourceQueue
 
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, given: AnyHandlerProps) {
     super(scope, id)
@@ -74,15 +70,8 @@ export class HandlerFunction extends Construct {
       },
       props,
     )
-    const source = feedFrom(this, parts, registrar, { definition, served, props })
     this.function = served.fn
-    this.queue = source.queue
-    this.deadLetterQueue = source.deadLetterQueue
-  }
-
-  /** Returns the metric of the messages that wait in the queue. */
-  metricBacklog(): Metric {
-    return this.queue.metricApproximateNumberOfMessagesVisible()
+    this.source = feedFrom(this, parts, registrar, { definition, served, props })
   }
 }
 
@@ -143,8 +132,8 @@ export class HandlerGroup extends Construct {
     this.types = definitions.map(
       definition =>
         new GroupedType(types, definition.type, parts, registrar, {
-          ...{ definition, served, props: { ...props, entry } },
-          share: definitions.length,
+          ...{ definition, served, share: definitions.length },
+          props: { ...props, entry },
         }),
     )
   }
@@ -170,31 +159,15 @@ export function readGroup(props: HandlersProps): Group {
   return { props, entry, definitions: definitionsIn(entry, props) }
 }
 
-type GroupedTypeSpec = {
-  readonly definition: FoundDefinition
-  readonly served: UserFunction
-  readonly props: FunctionProps & { readonly entry: string }
-  readonly share: number
-}
-
 /** One of the types that share a function. */
-export class GroupedType extends Construct {
+export class GroupedType extends QueuedType {
   readonly type: string
-  readonly queue: Queue
-  /** The dead-letter queue of the system. All queues share it. */
-  readonly deadLetterQueue: Queue
+  protected readonly source: SourceQueue
 
-  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, spec: GroupedTypeSpec) {
+  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, spec: Feed) {
     super(scope, id)
     this.type = spec.definition.type
-    const source = feedFrom(this, parts, registrar, spec)
-    this.queue = source.queue
-    this.deadLetterQueue = source.deadLetterQueue
-  }
-
-  /** Returns the metric of the messages that wait in the queue. */
-  metricBacklog(): Metric {
-    return this.queue.metricApproximateNumberOfMessagesVisible()
+    this.source = feedFrom(this, parts, registrar, spec)
   }
 }
 

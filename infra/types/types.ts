@@ -17,7 +17,6 @@ import { queueNameOf } from '../../shared/core/types/queue-name.ts'
 import type { TaskType, TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { defined } from '../../shared/core/values/defined.ts'
 import { systemCode } from '../bundling/bundling.ts'
-import type { BundlingProps } from '../bundling/esbuild.ts'
 import { createFunction } from '../functions/functions.ts'
 import { type Parts, SourceQueue } from '../queues.ts'
 import {
@@ -28,6 +27,7 @@ import {
   type TaskSpec,
   withProps,
 } from './definition.ts'
+import type { FunctionProps } from './function-rules.ts'
 import { refuseUnknown } from './refuse-props.ts'
 
 const REGISTRAR_TIMEOUT_S = 60
@@ -127,15 +127,11 @@ function stepsIn({ steps = [] }: TypeConfiguration): Array<{ readonly path: stri
   ])
 }
 
-export type FlowProps = {
+export type FlowProps = Pick<FunctionProps, 'events' | 'bundling'> & {
   /** The file that exports the flow's definition, relative to the working directory. */
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several flows. */
   readonly flow?: string
-  /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
-  readonly events?: boolean
-  /** How the file is bundled to load it. @default as a handler without options */
-  readonly bundling?: BundlingProps
 }
 
 /**
@@ -167,28 +163,40 @@ function refuseLarge(type: string, length: number): void {
   )
 }
 
-export type WorkerQueueProps = {
+export type WorkerQueueProps = Pick<FunctionProps, 'events' | 'expectedTasksPerSecond' | 'bundling'> & {
   /** The file that exports the task's definition, relative to the working directory. */
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several. */
   readonly task?: string
-  /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
-  readonly events?: boolean
-  /** The tasks a second that the type has at its peak, as for a handler. @default 4 shards, which serve some 500 tasks a second */
-  readonly expectedTasksPerSecond?: number
-  /** How the file is bundled to load it. @default as a handler without options */
-  readonly bundling?: BundlingProps
+}
+
+/** What serves a type from a queue of its own. */
+export abstract class QueuedType extends Construct {
+  abstract readonly type: string
+  protected abstract readonly source: SourceQueue
+
+  get queue(): Queue {
+    return this.source.queue
+  }
+
+  /** The dead-letter queue of the system. All queues share it. */
+  get deadLetterQueue(): Queue {
+    return this.source.deadLetterQueue
+  }
+
+  /** Returns the metric of the messages that wait in the queue. */
+  metricBacklog(): Metric {
+    return this.queue.metricApproximateNumberOfMessagesVisible()
+  }
 }
 
 /**
  * The queue and the registration of a type that your own workers serve, wherever they run. A worker
  * deletes a message once it has claimed the task, so a run may take hours.
  */
-export class WorkerQueue extends Construct {
+export class WorkerQueue extends QueuedType {
   readonly type: string
-  readonly queue: Queue
-  /** The dead-letter queue of the system. All queues share it. */
-  readonly deadLetterQueue: Queue
+  protected readonly source: SourceQueue
 
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: WorkerQueueProps) {
     super(scope, id)
@@ -197,19 +205,12 @@ export class WorkerQueue extends Construct {
     refuseHttp(definition)
     parts.table.expect(props.expectedTasksPerSecond)
     this.type = definition.type
-    const source = new SourceQueue(this, 'Tasks', parts.messages.deadLetters, {
+    this.source = new SourceQueue(this, 'Tasks', parts.messages.deadLetters, {
       queueName: queueNameOf(parts.settings.system, this.type),
       visibilityTimeout: Duration.seconds(WORKER_VISIBILITY_S),
     })
-    this.queue = source.queue
-    this.deadLetterQueue = source.deadLetterQueue
     registrar
       .register(this, 'Registration', definition, { servedBy: 'workers' })
       .node.addDependency(this.queue)
-  }
-
-  /** Returns the metric of the messages that wait in the queue. */
-  metricBacklog(): Metric {
-    return this.queue.metricApproximateNumberOfMessagesVisible()
   }
 }

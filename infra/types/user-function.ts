@@ -3,6 +3,7 @@ import { Architecture, type Function as LambdaFunction } from 'aws-cdk-lib/aws-l
 import type { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import { queueNameOf } from '../../shared/core/types/queue-name.ts'
+import { defined } from '../../shared/core/values/defined.ts'
 import { FUNCTION_TIMEOUT_S_MAX, HANDLER_MARGIN_S, MAPPING_CONCURRENCY_MIN } from '../bounds.ts'
 import {
   describeBundle,
@@ -32,7 +33,7 @@ const HANDLER_CONCURRENCY_MAX = 50
 /** The definitions that one function serves, all of kind `handler`, or the one of kind `webhook`. */
 export type Served = readonly [FoundDefinition, ...FoundDefinition[]]
 
-export type UserFunctionSpec = {
+type UserFunctionSpec = {
   /** The entry, as the app names it. */
   readonly entry: string
   /** A name for its code that is unique in the project. */
@@ -43,7 +44,7 @@ export type UserFunctionSpec = {
 }
 
 /** A function that runs handlers, and the timeout from which the visibility of its queues follows. */
-export type UserFunction = { readonly fn: LambdaFunction; readonly timeout: Duration }
+type UserFunction = { readonly fn: LambdaFunction; readonly timeout: Duration }
 
 /** Creates the function of one or several types, with the permissions of a worker. `feedFrom` connects it to their queues. */
 export function createUserFunction(
@@ -61,7 +62,7 @@ export function createUserFunction(
     timeout,
     logLevel: levelOf(props.logLevel) ?? parts.settings.handlerLogLevel,
     memorySize: props.memorySize,
-    environment: { ...props.environment, ...versionIn(props) },
+    environment: { ...props.environment, ...defined({ [WORKER_VERSION]: props.version }) },
     reservedConcurrency: props.reservedConcurrency,
     placement: { ...props, architecture },
   })
@@ -85,7 +86,7 @@ export function feedFrom(
   table.expect(props.expectedTasksPerSecond)
   const mapping = source.feed(fn, {
     maxConcurrency: maxConcurrencyOf(props, share),
-    ...(props.batchSize !== undefined && { batchSize: props.batchSize }),
+    ...defined({ batchSize: props.batchSize }),
   })
   // The type is registered after its mapping is created, and unregistered before the mapping is deleted.
   registrar
@@ -94,7 +95,7 @@ export function feedFrom(
   return source
 }
 
-type Feed = {
+export type Feed = {
   readonly definition: FoundDefinition
   readonly served: UserFunction
   readonly props: FunctionProps & { readonly entry: string }
@@ -124,10 +125,6 @@ function descriptionOf(definitions: Served): string {
   const text = `Baton: runs ${definitions.map(({ type }) => type).join(', ')}`
   if (text.length <= DESCRIPTION_CHARACTERS_MAX) return text
   return `Baton: runs ${definitions[0].type} and ${definitions.length - 1} other types`
-}
-
-function versionIn({ version }: FunctionProps): Record<string, string> {
-  return version === undefined ? {} : { [WORKER_VERSION]: version }
 }
 
 /**

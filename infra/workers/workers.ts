@@ -25,14 +25,14 @@ import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import { defined } from '../../shared/core/values/defined.ts'
 import type { UserCode } from '../bundling/bundling.ts'
-import type { BundlingProps } from '../bundling/esbuild.ts'
 import { cpuOf, environmentOf } from '../functions/functions.ts'
 import { watchWorkers } from '../monitoring/alarms.ts'
 import { allow, type Grantee } from '../permissions/permissions.ts'
 import { grantTableToWorker, type Serving, typesWithin } from '../permissions/table-access.ts'
 import type { Parts } from '../queues.ts'
-import { type LogLevel, levelOf } from '../settings.ts'
+import { levelOf } from '../settings.ts'
 import { type FoundDefinition, readDefinitions, readFlows } from '../types/definition.ts'
+import type { FunctionProps } from '../types/function-rules.ts'
 import { refuseReserved, refuseServiceProps, WORKER_VERSION } from '../types/refuse-props.ts'
 import { FlowRegistration, type TypeRegistrar, WorkerQueue } from '../types/types.ts'
 import { clusterFor, HEALTH_CHECK, isPublic, LIFE_FILE, type Placement, workerImage } from './container.ts'
@@ -53,62 +53,48 @@ const STOP_TIMEOUT_S_MAX = 120
 const WORKER_STOP_MARGIN_S = 10
 const WORKER_DRAIN_S = STOP_TIMEOUT_S_MAX - WORKER_STOP_MARGIN_S
 
-export type WorkerServiceProps = Placement & {
-  /**
-   * The file that exports the definitions of one or several tasks, relative to the working directory. The service also registers
-   * the flows that the file exports. It serves their steps if the file exports the steps' tasks, too.
-   */
-  readonly entry: string
-  /**
-   * A Dockerfile of your own, for native tools, relative to the working directory. Its build context is a folder with the bundle
-   * `index.mjs` and `bundling.nodeModules`: let it `COPY . ./` and start `node index.mjs` on Node 24.
-   * @default one that starts the bundle on Node 24 and installs nothing
-   */
-  readonly dockerfile?: string
-  /** How its code is bundled. @default everything is bundled by esbuild into one minified file */
-  readonly bundling?: BundlingProps
-  /**
-   * The processor, `Architecture.ARM_64` or `Architecture.X86_64`. Native packages in `bundling.nodeModules` are copied in their
-   * build for it.
-   * @default Architecture.ARM_64
-   */
-  readonly architecture?: Architecture
-  /** CPU units of a container: 256, 512, 1,024, … 16,384; 1,024 are one vCPU. @default 256 */
-  readonly cpu?: number
-  /** Megabytes of a container; `cpu` decides which sizes are legal. @default 512 */
-  readonly memory?: number
-  /** Concurrent runs of one container, of all its types together. @default 10 */
-  readonly concurrency?: number
-  /** The fewest containers, 1 or more. @default 1 */
-  readonly minTasks?: number
-  /** The most containers. @default 10 */
-  readonly maxTasks?: number
-  /** The tasks a second that each of its types has at its peak, as for a handler. @default 4 shards, which serve some 500 tasks a second */
-  readonly expectedTasksPerSecond?: number
-  /** Above this many waiting tasks per container, the service starts another container. @default `concurrency` */
-  readonly backlogPerTask?: number
-  /** Whether ECS replaces a container whose worker hangs. The image needs `sh`, `stat` and `date` for it. @default true */
-  readonly healthCheck?: boolean
-  /** The runs of a stopping container have this many seconds to finish, 0–110. Then they are released. @default 110 */
-  readonly drainSeconds?: number
-  /** The least level of log lines. At `INFO` there is one line per run. @default the system's `logLevel`, else 'INFO' */
-  readonly logLevel?: LogLevel
-  /** Dotted numbers. Tasks with a higher `minWorkerVersion` wait for workers of such a version. @default none */
-  readonly version?: string
-  readonly environment?: Readonly<Record<string, string>>
-  /**
-   * The other types whose tasks its code publishes or whose results it reads. Flows that the app adds need not be
-   * listed. A flow that is registered over HTTP must be listed if the service's types do its steps. With an empty list, the code
-   * reaches tasks of its own types only.
-   * @default any
-   */
-  readonly otherTypes?: readonly string[]
-  /**
-   * Whether events of tasks of its types and flows are published on the system's event bus.
-   * @default as each definition says, else false
-   */
-  readonly events?: boolean
-}
+/** The options of the code, which are those of a handler. */
+type CodeProps = Pick<
+  FunctionProps,
+  'bundling' | 'environment' | 'events' | 'expectedTasksPerSecond' | 'logLevel' | 'otherTypes' | 'version'
+>
+
+export type WorkerServiceProps = Placement &
+  CodeProps & {
+    /**
+     * The file that exports the definitions of one or several tasks, relative to the working directory. The service also registers
+     * the flows that the file exports. It serves their steps if the file exports the steps' tasks, too.
+     */
+    readonly entry: string
+    /**
+     * A Dockerfile of your own, for native tools, relative to the working directory. Its build context is a folder with the bundle
+     * `index.mjs` and `bundling.nodeModules`: let it `COPY . ./` and start `node index.mjs` on Node 24.
+     * @default one that starts the bundle on Node 24 and installs nothing
+     */
+    readonly dockerfile?: string
+    /**
+     * The processor, `Architecture.ARM_64` or `Architecture.X86_64`. Native packages in `bundling.nodeModules` are copied in their
+     * build for it.
+     * @default Architecture.ARM_64
+     */
+    readonly architecture?: Architecture
+    /** CPU units of a container: 256, 512, 1,024, … 16,384; 1,024 are one vCPU. @default 256 */
+    readonly cpu?: number
+    /** Megabytes of a container; `cpu` decides which sizes are legal. @default 512 */
+    readonly memory?: number
+    /** Concurrent runs of one container, of all its types together. @default 10 */
+    readonly concurrency?: number
+    /** The fewest containers, 1 or more. @default 1 */
+    readonly minTasks?: number
+    /** The most containers. @default 10 */
+    readonly maxTasks?: number
+    /** Above this many waiting tasks per container, the service starts another container. @default `concurrency` */
+    readonly backlogPerTask?: number
+    /** Whether ECS replaces a container whose worker hangs. The image needs `sh`, `stat` and `date` for it. @default true */
+    readonly healthCheck?: boolean
+    /** The runs of a stopping container have this many seconds to finish, 0–110. Then they are released. @default 110 */
+    readonly drainSeconds?: number
+  }
 
 /**
  * Serves one or many task types from containers on Fargate. The number of containers follows the waiting tasks. Runs may take
@@ -179,7 +165,7 @@ export class WorkerService extends Construct {
         BATON_CONCURRENCY: String(props.concurrency),
         BATON_DRAIN_MS: String(props.drainSeconds * 1_000),
         ...(props.healthCheck && { BATON_LIFE_FILE: LIFE_FILE }),
-        ...(props.version !== undefined && { [WORKER_VERSION]: props.version }),
+        ...defined({ [WORKER_VERSION]: props.version }),
         ...props.environment,
       },
     })
