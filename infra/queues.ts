@@ -14,6 +14,7 @@ import { MESSAGE_LIFE_MS } from '../shared/core/bounds.ts'
 import { BatonError } from '../shared/core/errors.ts'
 import { queueNameOf } from '../shared/core/types/queue-name.ts'
 import { defined } from '../shared/core/values/defined.ts'
+import { watchDeadLetters } from './alarms.ts'
 import {
   JOBS_TIMEOUT_S,
   MAPPING_CONCURRENCY_MIN,
@@ -22,7 +23,6 @@ import {
   RECEIVES_MAX,
   WAKER_TIMEOUT_S,
 } from './bounds.ts'
-import { watchDeadLetters } from './monitoring/alarms.ts'
 import { allow, type Grantee, type Permission, type RolePolicies } from './permissions/permissions.ts'
 import type { TypeReach } from './permissions/table-access.ts'
 import type { Settings } from './settings.ts'

@@ -23,8 +23,8 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { defined } from '../../shared/core/values/defined.ts'
+import { watchFunction } from '../alarms.ts'
 import type { Cpu } from '../bundling/native.ts'
-import { watchFunction } from '../monitoring/alarms.ts'
 import type { LogLevel, Settings } from '../settings.ts'
 
 /**

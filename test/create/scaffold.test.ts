@@ -2,10 +2,10 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import manifest from '../../package.json' with { type: 'json' }
 import { describe, expect, test } from 'vitest'
 import { NEEDED, packageManager, report, scaffold, UnusableFolder } from '../../create/scaffold.ts'
 import starter from '../../create/template/package.json' with { type: 'json' }
+import manifest from '../../package.json' with { type: 'json' }
 import { PACKAGES } from '../../scripts/build/packages.ts'
 
 const MAIN = join(import.meta.dirname, '../../create/main.ts')

@@ -12,11 +12,11 @@ import {
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { CfnQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct, IConstruct } from 'constructs'
-import { INDEXES } from '../../shared/aws/dynamo/keys.ts'
-import { EVERY_TYPE } from '../../shared/core/bounds.ts'
-import type { MetricName } from '../../shared/ports/machine.ts'
-import { DeadLetterQueue, type Parts, SourceQueue } from '../queues.ts'
+import { INDEXES } from '../shared/aws/dynamo/keys.ts'
+import { EVERY_TYPE } from '../shared/core/bounds.ts'
+import type { MetricName } from '../shared/ports/machine.ts'
 import { taskMetric } from './alarms.ts'
+import { DeadLetterQueue, type Parts, SourceQueue } from './queues.ts'
 
 const WIDTH = 12
 const HEIGHT = 6

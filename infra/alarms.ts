@@ -21,12 +21,12 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
-import { INDEXES } from '../../shared/aws/dynamo/keys.ts'
-import { EVERY_TYPE } from '../../shared/core/bounds.ts'
-import { BatonError } from '../../shared/core/errors.ts'
-import { refuseFields, typeNameRule } from '../../shared/core/rules/type-configuration.ts'
-import type { MetricName } from '../../shared/ports/machine.ts'
-import type { Settings } from '../settings.ts'
+import { INDEXES } from '../shared/aws/dynamo/keys.ts'
+import { EVERY_TYPE } from '../shared/core/bounds.ts'
+import { BatonError } from '../shared/core/errors.ts'
+import { refuseFields, typeNameRule } from '../shared/core/rules/type-configuration.ts'
+import type { MetricName } from '../shared/ports/machine.ts'
+import type { Settings } from './settings.ts'
 
 const ITERATOR_AGE_MS_MAX = 60_000
 const ALARM_PERIOD_MINUTES = 5
