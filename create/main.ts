@@ -1,8 +1,7 @@
 #!/usr/bin/env node
 /** `npm create baton-tasks [FOLDER]`: writes the starter into the folder, or into this one. */
 
-import { packageManager, report } from './report.ts'
-import { scaffold, UnusableFolder } from './scaffold.ts'
+import { packageManager, report, scaffold, UnusableFolder } from './scaffold.ts'
 
 const USAGE =
   'npm create baton-tasks [FOLDER]\n  writes a task, a flow, a stack and a test; it overwrites no file'

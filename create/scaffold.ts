@@ -1,14 +1,14 @@
-/**
- * Writes the starter: a task, a flow, a stack, a test. `npm create baton-tasks` and `baton init` use it. A folder with a `cdk.json`
- * already has an app: it gets the tasks and their stack, but no second app. No file is ever overwritten. `manifest.ts` completes the
- * app's `package.json`.
- */
-
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export type Scaffolded = {
+/**
+ * Writes the starter: a task, a flow, a stack, a test. `npm create baton-tasks` and `baton init` use it. A folder with a `cdk.json`
+ * already has an app: it gets the tasks and their stack, but no second app, and its `package.json` gets what it lacks. No file is ever
+ * overwritten.
+ */
+
+type Scaffolded = {
   /** Absolute path of the folder. */
   readonly folder: string
   /** The files that were written, relative to the folder. */
@@ -149,8 +149,6 @@ function write(file: string, text: string): void {
   writeFileSync(file, text)
 }
 
-/** The `package.json` of a project with the starter: the starter's own, or that of an app with what it lacks. */
-
 /** What this program reads and writes of a `package.json`. */
 type Manifest = {
   name?: string
@@ -243,4 +241,50 @@ function laterThan([major, minor = 0]: readonly number[]): number[] {
 function compare(one: readonly number[], other: readonly number[]): number {
   const at = one.findIndex((part, index) => part !== other[index])
   return at < 0 ? 0 : (one[at] ?? 0) - (other[at] ?? 0)
+}
+
+/** What the starter has written, and what to do next, as lines for a terminal. */
+export function report(scaffolded: Scaffolded, cwd: string, manager: string): string {
+  const { folder, written, kept, hadApp, scripts } = scaffolded
+  const where = relative(cwd, folder)
+  const enter = where === '' ? [] : [`  cd ${where}`]
+  return [
+    ...written.map(file => `wrote ${file}`),
+    ...kept.map(file => `kept ${file}, which was there already`),
+    '',
+    ...(hadApp ? ADD_THE_STACK : []),
+    ...remarks(scaffolded),
+    'Next:',
+    ...enter,
+    `  ${manager} install`,
+    `  ${manager} run ${scripts.test}`,
+    `  ${manager} run ${scripts.dev}`,
+    '',
+    'The local system needs Java 17 or later on the PATH. The guides are in node_modules/baton-tasks/docs.',
+  ].join('\n')
+}
+
+/** What an existing app has to change by itself, because no file of it is overwritten. */
+function remarks({ outdated, keepsGenerated }: Scaffolded): string[] {
+  const lines = [
+    ...outdated.map(
+      ({ name, own, needed }) =>
+        `Update ${name} first: baton-tasks needs ${needed} or later, and ${own} is older.`,
+    ),
+    ...(keepsGenerated ? ['Add .baton/ to .gitignore: it holds generated files.'] : []),
+  ]
+  return lines.length === 0 ? [] : [...lines, '']
+}
+
+const ADD_THE_STACK = [
+  'Create the stack in your CDK app:',
+  "  import { TasksStack } from '../tasks-stack'   // in an ES module: '../tasks-stack.js'",
+  "  new TasksStack(app, 'Tasks')",
+  '',
+]
+
+/** The package manager that runs this program, by the variable that all of them set; npm without it. */
+export function packageManager(userAgent: string | undefined): string {
+  const name = /^(pnpm|yarn|bun|npm)\//.exec(userAgent ?? '')?.[1]
+  return name ?? 'npm'
 }

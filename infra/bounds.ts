@@ -22,28 +22,6 @@ export const RECEIVES_MAX = 10
  */
 export const MESSAGE_BYTES_MAX = 1_048_576
 
-/** Fargate's smallest CPU. Source: Fargate task sizes. */
-export const WORKER_CPU_UNITS = 256
-/** The smallest memory for that CPU. Source: Fargate task sizes. */
-export const WORKER_MEMORY_MB = 512
-export const WORKER_CONCURRENCY = 10
-/** The default of `minTasks`, the fewest containers of a service. */
-export const SERVICE_CONTAINERS_MIN = 1
-/** The default of `maxTasks`, the most containers of a service. */
-export const SERVICE_CONTAINERS_MAX = 10
-/** A container without a sign of life for this long is replaced. A worker touches its file every 10 s. */
-export const SIGN_OF_LIFE_AGE_S_MAX = 60
-/** How often the health check of a container runs. Source: ECS, HealthCheck (5–300 s). */
-export const HEALTH_CHECK_S = 30
-/** The longest time in which a starting container may fail its check. Source: ECS, HealthCheck. */
-export const HEALTH_CHECK_START_S = 300
-/** The longest time between SIGTERM and SIGKILL. Source: ECS on Fargate, stopTimeout. */
-export const STOP_TIMEOUT_S_MAX = 120
-/** After draining, a worker has this long to release its runs and to end. */
-export const WORKER_STOP_MARGIN_S = 10
-export const WORKER_DRAIN_S = STOP_TIMEOUT_S_MAX - WORKER_STOP_MARGIN_S
-
-export const ALARM_PERIOD_MINUTES = 5
 /** The resources of a handler's function, and of each type that it serves, by the system's level of alarms. */
 export const HANDLER_RESOURCES = {
   none: { perFunction: 4, perType: 4 },

@@ -15,9 +15,8 @@ import type { Construct, IConstruct } from 'constructs'
 import { INDEXES } from '../shared/aws/dynamo/keys.ts'
 import { EVERY_TYPE } from '../shared/core/bounds.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
-import { taskMetric } from './monitoring/monitoring.ts'
-import type { Parts } from './parts.ts'
-import { DeadLetterQueue, SourceQueue } from './queues/source-queue.ts'
+import { taskMetric } from './alarms.ts'
+import { DeadLetterQueue, type Parts, SourceQueue } from './queues.ts'
 
 const WIDTH = 12
 const HEIGHT = 6
@@ -51,8 +50,8 @@ export function createDashboard(scope: Construct, id: string, parts: Parts, titl
       ...(statistic && { statistic, label: `${name} ${statistic}` }),
     })
   const graph = (graphTitle: string, findMetrics: () => IMetric[]) => new LazyGraph(graphTitle, findMetrics)
-  const queues = () => findAll(scope, isSourceQueue)
-  const functions = () => findAll(scope, isFunction)
+  const queues = () => findAll(scope, one => one instanceof SourceQueue)
+  const functions = () => findAll(scope, one => one instanceof LambdaFunction)
   return new Dashboard(scope, id, {
     widgets: [
       [new TextWidget({ markdown: `# ${title}`, width: 2 * WIDTH, height: 1 })],
@@ -66,12 +65,19 @@ export function createDashboard(scope: Construct, id: string, parts: Parts, titl
         ]),
       ],
       [
-        graph('Messages that wait', () => queues().map(queue => visible(scope, queue))),
-        graph('Age of the oldest message (s)', () => queues().map(queue => oldest(scope, queue))),
+        graph('Messages that wait', () =>
+          queues().map(one => one.queue.metricApproximateNumberOfMessagesVisible(waiting(scope, one))),
+        ),
+        graph('Age of the oldest message (s)', () =>
+          queues().map(one => one.queue.metricApproximateAgeOfOldestMessage(waiting(scope, one))),
+        ),
       ],
       [
         graph('Messages that were given up', () =>
-          findAll(scope, isDeadLetterQueue).map(queue => received(scope, queue)),
+          findAll(scope, one => one instanceof DeadLetterQueue).map(one =>
+            // The queue is emptied within a minute, so the graph shows what arrives.
+            one.queue.metricNumberOfMessagesReceived({ ...labelled(scope, one), statistic: 'Sum' }),
+          ),
         ),
         graph('What needs attention, and what was repaired', () => TROUBLE.map(name => outcome(name))),
       ],
@@ -87,7 +93,7 @@ export function createDashboard(scope: Construct, id: string, parts: Parts, titl
           ...throttledRequests(parts.table.table.tableName),
         ]),
         graph('Requests to the API that failed', () =>
-          findAll(scope, isApi).flatMap(api => [
+          findAll(scope, one => one instanceof HttpApi).flatMap(api => [
             api.metricServerError({ period: PERIOD }),
             api.metricClientError({ period: PERIOD }),
           ]),
@@ -113,11 +119,6 @@ function findAll<Kind extends IConstruct>(
   return scope.node.findAll().filter(isOfKind)
 }
 
-const isFunction = (one: IConstruct) => one instanceof LambdaFunction
-const isSourceQueue = (one: IConstruct) => one instanceof SourceQueue
-const isDeadLetterQueue = (one: IConstruct) => one instanceof DeadLetterQueue
-const isApi = (one: IConstruct) => one instanceof HttpApi
-
 /** Throttled requests to the table and to each index: a hot index throttles the table's writes. */
 function throttledRequests(table: string): IMetric[] {
   return [undefined, ...Object.values(INDEXES)].flatMap(index =>
@@ -135,35 +136,16 @@ function throttledRequests(table: string): IMetric[] {
   )
 }
 
-type QueueConstruct = SourceQueue | DeadLetterQueue
-
-function visible(scope: Construct, one: QueueConstruct): IMetric {
-  const options = { ...labelled(scope, one), ...namedIn(one), statistic: 'Maximum' }
-  return one.queue.metricApproximateNumberOfMessagesVisible(options)
-}
-
-function oldest(scope: Construct, one: QueueConstruct): IMetric {
-  const options = { ...labelled(scope, one), ...namedIn(one), statistic: 'Maximum' }
-  return one.queue.metricApproximateAgeOfOldestMessage(options)
-}
-
 /** A fixed name stands as text, because a reference into a nested stack takes some 230 bytes of a template of at most 1 MB. */
-function namedIn({ queue }: QueueConstruct): MetricOptions {
-  const { queueName } = queue.node.defaultChild as CfnQueue
-  return queueName === undefined || Token.isUnresolved(queueName)
-    ? {}
-    : { dimensionsMap: { QueueName: queueName } }
+function waiting(scope: Construct, one: SourceQueue): MetricOptions {
+  const { queueName } = one.queue.node.defaultChild as CfnQueue
+  const isFixed = queueName !== undefined && !Token.isUnresolved(queueName)
+  const dimensions = isFixed && { dimensionsMap: { QueueName: queueName } }
+  return { ...labelled(scope, one), ...dimensions, statistic: 'Maximum' }
 }
 
-/**
- * Labels a metric with the construct's path in the system, such as `Handlers/Resize`. Generated names say nothing to a reader.
- */
+/** Labels a metric with the construct's path in the system, such as `Handlers/Resize`. Generated names say nothing to a reader. */
 function labelled(scope: Construct, one: IConstruct) {
   const path = one.node.path.slice(scope.node.path.length + 1)
   return { period: PERIOD, label: path.replace(/\/(Function|Tasks|Queue)$/, '') }
-}
-
-/** The dead-letter queue is emptied within a minute, so the graph shows what arrives. */
-function received(scope: Construct, one: QueueConstruct): IMetric {
-  return one.queue.metricNumberOfMessagesReceived({ ...labelled(scope, one), statistic: 'Sum' })
 }

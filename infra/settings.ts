@@ -163,16 +163,10 @@ class TypeMetrics {
       produce: () => {
         if (this.asked.size === 0) return whenNone
         const text = [...this.asked].sort().join(',')
-        return text.length <= TYPE_METRICS_CHARACTERS_MAX ? text : this.namesForEveryType()
+        if (text.length <= TYPE_METRICS_CHARACTERS_MAX) return text
+        const forEveryType = [...this.asked].map(one => one.replace(/:.*/, `:${EVERY_TYPE}`))
+        return [...new Set(forEveryType)].sort().join(',')
       },
     })
-  }
-
-  private namesForEveryType(): string {
-    const names = [...this.asked].map(one => one.slice(0, one.indexOf(':')))
-    return [...new Set(names)]
-      .sort()
-      .map(name => `${name}:${EVERY_TYPE}`)
-      .join(',')
   }
 }

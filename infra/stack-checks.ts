@@ -51,11 +51,9 @@ export function stackProblems(
  */
 function mayShareEnvironment(one: IConstruct, other: IConstruct): boolean {
   const [a, b] = [Stack.of(one), Stack.of(other)]
+  const mayBeSame = (mine: string, theirs: string) =>
+    mine === theirs || Token.isUnresolved(mine) || Token.isUnresolved(theirs)
   return mayBeSame(a.account, b.account) && mayBeSame(a.region, b.region)
-}
-
-function mayBeSame(one: string, other: string): boolean {
-  return one === other || Token.isUnresolved(one) || Token.isUnresolved(other)
 }
 
 /** Returns one sentence for each queue or event bus of `system` that shares its name with another construct of the app. */
@@ -107,11 +105,11 @@ function tooManyResources(system: Construct, handlers: Construct, alarms: AlarmL
 /** Returns the problems of a nested stack of handlers that CloudFormation would refuse. */
 function overfullNestedStack(system: Construct, nested: NestedStack): string[] {
   const all = nested.node.findAll().filter(one => Stack.of(one) === nested)
-  const counts: ReadonlyArray<readonly [what: string, count: number, most: number]> = [
+  const counts = [
     ['resources', resourcesOf(nested, nested), STACK_RESOURCES_MAX],
     ['parameters', all.filter(one => one instanceof CfnParameter).length, STACK_PARAMETERS_MAX],
     ['outputs', all.filter(one => one instanceof CfnOutput).length, STACK_OUTPUTS_MAX],
-  ]
+  ] as const
   return counts
     .filter(([, count, most]) => count > most)
     .map(
@@ -120,7 +118,7 @@ function overfullNestedStack(system: Construct, nested: NestedStack): string[] {
     )
 }
 
-const HELP: Readonly<Record<string, string>> = {
+const HELP = {
   resources:
     "Move some of its handlers to another system's stack, or serve several types with one worker service",
   parameters:

@@ -1,10 +1,11 @@
+import type { Rule } from '../shared/core/rules/rules.ts'
 import { whole } from '../shared/core/rules/scalars.ts'
 import { refuseFields } from '../shared/core/rules/type-configuration.ts'
 import { FUNCTION_MEMORY_MB_MAX, FUNCTION_MEMORY_MB_MIN } from './bounds.ts'
 import type { ApiAuth, ApiProps, ClaimsProps } from './functions/api.ts'
 import type { PlannerProps } from './functions/machinery.ts'
 import type { SettingsProps } from './settings.ts'
-import type { TableLimits, WarmThroughput } from './task-table.ts'
+import type { TableLimits, TableProps, WarmThroughput } from './task-table.ts'
 import { problemsOf, unknownProblems } from './types/refuse-props.ts'
 
 const STREAM_PARALLELIZATION_MAX = 10
@@ -14,69 +15,28 @@ const STREAM_PARALLELIZATION_MAX = 10
  * once, and Lambda keeps 100 unreserved. A new account has a limit of 10 and can reserve nothing.
  */
 export type ReservedConcurrency = {
-  readonly api?: number
-  readonly claims?: number
-  readonly planner?: number
-  readonly waker?: number
-  readonly jobs?: number
-  readonly sweeper?: number
+  readonly [Name in 'api' | 'claims' | 'planner' | 'waker' | 'jobs' | 'sweeper']?: number
 }
 
-export type TaskSystemProps = SettingsProps & {
-  /** Which callers the HTTP API accepts. @default 'iam' */
-  readonly apiAuth?: ApiAuth
-  /** Throttle, access log, CORS and waiting claims of the HTTP API. */
-  readonly api?: ApiProps
-  /** Concurrency that handlers cannot use up. @default none, since an account may have none to reserve */
-  readonly reservedConcurrency?: ReservedConcurrency
-  /** Limits of the table's throughput, against runaway cost. @default none */
-  readonly tableLimits?: TableLimits
-  /**
-   * Throughput from the first second on. DynamoDB charges for it once, and it cannot be lowered.
-   * @default for the sum of `expectedTasksPerSecond` of all handlers, else that of a new table
-   */
-  readonly warmThroughput?: WarmThroughput
-  /**
-   * Whether DynamoDB names the keys that it throttles (CloudWatch Contributor Insights), for the table and its three indexes. These are
-   * eight rules of $0.50 a month.
-   * @default false
-   */
-  readonly contributorInsights?: boolean
-  /** The function that reads the table's stream. */
-  readonly planner?: PlannerProps
-  /** Whether to deploy the shipped handler for all types of kind `webhook`. @default true */
-  readonly webhook?: boolean
-}
+export type TaskSystemProps = SettingsProps &
+  TableProps & {
+    /** Which callers the HTTP API accepts. @default 'iam' */
+    readonly apiAuth?: ApiAuth
+    /** Throttle, access log, CORS and waiting claims of the HTTP API. */
+    readonly api?: ApiProps
+    /** Concurrency that handlers cannot use up. @default none, since an account may have none to reserve */
+    readonly reservedConcurrency?: ReservedConcurrency
+    /** The function that reads the table's stream. */
+    readonly planner?: PlannerProps
+    /** Whether to deploy the shipped handler for all types of kind `webhook`. @default true */
+    readonly webhook?: boolean
+  }
 
 /** The options of an object: `true`, or the options of the object in it. */
 type Options<Props> = Readonly<Record<keyof Props, true | Nested>>
 type Nested = { readonly [name: string]: true | Nested }
 
-const CLAIMS: Options<ClaimsProps> = { retryAfterMs: true, maxWaiting: true }
-
-const API: Options<ApiProps> = {
-  accessLog: { retention: true },
-  throttle: { requestsPerSecond: true, burst: true },
-  cors: { origins: true, headers: true },
-  claims: CLAIMS,
-  basePath: true,
-}
-
-const RESERVED: Options<ReservedConcurrency> = {
-  api: true,
-  claims: true,
-  planner: true,
-  waker: true,
-  jobs: true,
-  sweeper: true,
-}
-
-const TABLE_LIMITS: Options<TableLimits> = { maxWriteUnitsPerSecond: true, maxReadUnitsPerSecond: true }
-
-const WARM: Options<WarmThroughput> = { writeUnitsPerSecond: true, readUnitsPerSecond: true }
-
-const PLANNER: Options<PlannerProps> = { parallelization: true, memorySize: true }
-const PLANNER_RULES = {
+const PLANNER_RULES: Readonly<Record<keyof PlannerProps, Rule>> = {
   parallelization: whole(1, STREAM_PARALLELIZATION_MAX),
   memorySize: whole(FUNCTION_MEMORY_MB_MIN, FUNCTION_MEMORY_MB_MAX, ' of megabytes'),
 }
@@ -91,12 +51,21 @@ const SYSTEM: Options<TaskSystemProps> = {
   tracing: true,
   metrics: true,
   apiAuth: true,
-  api: API,
-  reservedConcurrency: RESERVED,
-  tableLimits: TABLE_LIMITS,
-  warmThroughput: WARM,
+  api: {
+    accessLog: { retention: true },
+    throttle: { requestsPerSecond: true, burst: true },
+    cors: { origins: true, headers: true },
+    claims: { retryAfterMs: true, maxWaiting: true } satisfies Options<ClaimsProps>,
+    basePath: true,
+  } satisfies Options<ApiProps>,
+  reservedConcurrency: {
+    ...{ api: true, claims: true, planner: true },
+    ...{ waker: true, jobs: true, sweeper: true },
+  } satisfies Options<ReservedConcurrency>,
+  tableLimits: { maxWriteUnitsPerSecond: true, maxReadUnitsPerSecond: true } satisfies Options<TableLimits>,
+  warmThroughput: { writeUnitsPerSecond: true, readUnitsPerSecond: true } satisfies Options<WarmThroughput>,
   contributorInsights: true,
-  planner: PLANNER,
+  planner: { parallelization: true, memorySize: true } satisfies Options<PlannerProps>,
   webhook: true,
 }
 

@@ -2,28 +2,35 @@ import { CfnOutput } from 'aws-cdk-lib'
 import type { Alarm, Dashboard, Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { IRole } from 'aws-cdk-lib/aws-iam'
-import { Construct, type IConstruct } from 'constructs'
-import { BatonError } from '../shared/core/errors.ts'
+import { Construct } from 'constructs'
 import type { MetricName } from '../shared/ports/machine.ts'
+import { type FailureAlarmProps, taskMetric, watchFailures } from './alarms.ts'
 import { createDashboard } from './dashboard.ts'
 import { TaskApi } from './functions/api.ts'
 import { Jobs, Planner, Sweeper, Waker } from './functions/machinery.ts'
-import { type FailureAlarmProps, watchFailures } from './monitoring/alarms.ts'
-import { taskMetric } from './monitoring/monitoring.ts'
-import { type Parts, SystemEvents } from './parts.ts'
 import { operatingRoutes, publishingRoutes, readingRoutes } from './permissions/api-access.ts'
-import { type GrantProps, grantedTypes, TypeReach } from './permissions/partitions.ts'
-import { type Grantee, granteeUnder } from './permissions/permissions.ts'
-import { RolePolicies } from './permissions/role-policies.ts'
-import { grantTableToPublisher, grantTableToWorker } from './permissions/table-access.ts'
-import { Placement } from './placement/placement.ts'
-import { FarTimers, Messages } from './queues/queues.ts'
+import { type Grantee, granteeUnder, RolePolicies } from './permissions/permissions.ts'
+import {
+  type GrantProps,
+  grantedTypes,
+  grantTableToPublisher,
+  grantTableToWorker,
+  TypeReach,
+} from './permissions/table-access.ts'
+import { Placement } from './placement.ts'
+import { FarTimers, Messages, type Parts, SystemEvents } from './queues.ts'
 import { settingsOf } from './settings.ts'
 import { refuseSameName, stackProblems } from './stack-checks.ts'
 import { refuseSystemProps, type TaskSystemProps } from './system-props.ts'
 import { TaskTable } from './task-table.ts'
-import { HandlerFunction, type HandlerProps, WebhookHandler } from './types/handler-function.ts'
-import { GroupedType, HandlerGroup, type HandlersProps, readGroup } from './types/handler-group.ts'
+import {
+  HandlerFunction,
+  HandlerGroup,
+  type HandlerProps,
+  type HandlersProps,
+  readGroup,
+  WebhookHandler,
+} from './types/handlers.ts'
 import {
   type FlowProps,
   FlowRegistration,
@@ -52,11 +59,7 @@ export class TaskSystem extends Construct {
     const settings = settingsOf(this, props)
     this.systemName = settings.system
     refuseSameName(this, one => one instanceof TaskSystem)
-    const table = new TaskTable(this, 'Table', settings, {
-      ...(props.tableLimits && { limits: props.tableLimits }),
-      ...(props.warmThroughput && { warmThroughput: props.warmThroughput }),
-      contributorInsights: props.contributorInsights ?? false,
-    })
+    const table = new TaskTable(this, 'Table', settings, props)
     const messages = new Messages(this, 'Messages', settings)
     const timers = new FarTimers(this, 'FarTimers', messages)
     const events = new SystemEvents(this, 'Events', settings)
@@ -98,11 +101,11 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when the entry defines no task, or one that has a handler already.
    */
   addHandler(id: string, props: HandlerProps): HandlerFunction {
-    return this.placement.add(id, 1, scope => {
-      const handler = new HandlerFunction(scope, id, this.parts, this.registrar, props)
-      this.refuseSecondServer(handler)
-      return handler
-    })
+    return this.placement.add(
+      id,
+      1,
+      scope => new HandlerFunction(scope, id, this.parts, this.registrar, props),
+    )
   }
 
   /**
@@ -114,11 +117,11 @@ export class TaskSystem extends Construct {
    */
   addHandlers(id: string, props: HandlersProps): HandlerGroup {
     const read = readGroup(props)
-    return this.placement.add(id, read.definitions.length, scope => {
-      const group = new HandlerGroup(scope, id, this.parts, this.registrar, read)
-      for (const one of group.types) this.refuseSecondServer(one)
-      return group
-    })
+    return this.placement.add(
+      id,
+      read.definitions.length,
+      scope => new HandlerGroup(scope, id, this.parts, this.registrar, read),
+    )
   }
 
   /**
@@ -128,9 +131,7 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when the entry defines no task, or one that is served already.
    */
   addWorkerQueue(id: string, props: WorkerQueueProps): WorkerQueue {
-    const queue = new WorkerQueue(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseSecondServer(queue)
-    return queue
+    return new WorkerQueue(this.handlers, id, this.parts, this.registrar, props)
   }
 
   /**
@@ -140,9 +141,7 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when the entry defines no task, or one that is served already.
    */
   addWorkerService(id: string, props: WorkerServiceProps): WorkerService {
-    const service = new WorkerService(this.handlers, id, this.parts, this.registrar, props)
-    for (const one of [...service.queues, ...service.flows]) this.refuseSecondServer(one)
-    return service
+    return new WorkerService(this.handlers, id, this.parts, this.registrar, props)
   }
 
   /**
@@ -152,9 +151,7 @@ export class TaskSystem extends Construct {
    * @throws BatonError `invalid` when the entry defines no flow, or one whose type exists already.
    */
   addFlow(id: string, props: FlowProps): FlowRegistration {
-    const flow = new FlowRegistration(this.handlers, id, this.parts, this.registrar, props)
-    this.refuseSecondServer(flow)
-    return flow
+    return new FlowRegistration(this.handlers, id, this.parts, this.registrar, props)
   }
 
   /**
@@ -244,14 +241,6 @@ export class TaskSystem extends Construct {
     grantee.addEnvironment('BATON_SYSTEM', this.systemName)
   }
 
-  private refuseSecondServer(added: HandlerFunction | GroupedType | WorkerQueue | FlowRegistration): void {
-    const twin = this.node
-      .findAll()
-      .filter(isOfType)
-      .find(other => other !== added && other.type === added.type)
-    if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${added.type}'`)
-  }
-
   /**
    * Adds an output. Outputs have plain names for the command line. The outputs of a system with a `systemName` begin with that
    * name.
@@ -259,8 +248,4 @@ export class TaskSystem extends Construct {
   private output(name: string, value: string, systemName: string | undefined): void {
     new CfnOutput(this, name, { value }).overrideLogicalId(`${systemName?.replaceAll('-', '') ?? ''}${name}`)
   }
-}
-
-function isOfType(one: IConstruct): one is HandlerFunction | GroupedType | WorkerQueue | FlowRegistration {
-  return [HandlerFunction, GroupedType, WorkerQueue, FlowRegistration].some(kind => one instanceof kind)
 }

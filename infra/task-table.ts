@@ -11,8 +11,9 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../shared/aws/dynamo/keys.ts'
 import { BatonError } from '../shared/core/errors.ts'
+import { defined } from '../shared/core/values/json.ts'
+import { watchThrottling } from './alarms.ts'
 import { TASK_WRITE_UNITS, WARM_HEADROOM } from './bounds.ts'
-import { watchThrottling } from './monitoring/alarms.ts'
 import { allow, type Grantee } from './permissions/permissions.ts'
 import type { Settings } from './settings.ts'
 
@@ -66,9 +67,20 @@ export type WarmThroughput = {
   readonly readUnitsPerSecond: number
 }
 
+/** The options of a task system for its table. */
 export type TableProps = {
-  readonly limits?: TableLimits
+  /** Limits of the table's throughput, against runaway cost. @default none */
+  readonly tableLimits?: TableLimits
+  /**
+   * Throughput from the first second on. DynamoDB charges for it once, and it cannot be lowered.
+   * @default for the sum of `expectedTasksPerSecond` of all handlers, else that of a new table
+   */
   readonly warmThroughput?: WarmThroughput
+  /**
+   * Whether DynamoDB names the keys that it throttles (CloudWatch Contributor Insights), for the table and its three indexes. These are
+   * eight rules of $0.50 a month.
+   * @default false
+   */
   readonly contributorInsights?: boolean
 }
 
@@ -80,7 +92,7 @@ export class TaskTable extends Construct {
 
   constructor(scope: Construct, id: string, settings: Settings, props: TableProps) {
     super(scope, id)
-    const { limits = {}, warmThroughput, contributorInsights = false } = props
+    const { tableLimits = {}, warmThroughput, contributorInsights = false } = props
     if (warmThroughput) refuseColdTable(warmThroughput)
     // The app adds types later. CDK's type of the option knows no value that is resolved later.
     const expected = Lazy.any({ produce: () => this.warmForExpected() }) as unknown as WarmThroughput
@@ -99,14 +111,12 @@ export class TaskTable extends Construct {
         ...warm,
       })),
       ...warm,
-      billing: Billing.onDemand({
-        ...(limits.maxReadUnitsPerSecond !== undefined && {
-          maxReadRequestUnits: limits.maxReadUnitsPerSecond,
+      billing: Billing.onDemand(
+        defined({
+          maxReadRequestUnits: tableLimits.maxReadUnitsPerSecond,
+          maxWriteRequestUnits: tableLimits.maxWriteUnitsPerSecond,
         }),
-        ...(limits.maxWriteUnitsPerSecond !== undefined && {
-          maxWriteRequestUnits: limits.maxWriteUnitsPerSecond,
-        }),
-      }),
+      ),
       timeToLiveAttribute: TTL_ATTRIBUTE,
       dynamoStream: StreamViewType.NEW_IMAGE,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
@@ -116,12 +126,7 @@ export class TaskTable extends Construct {
       removalPolicy: settings.removalPolicy,
       deletionProtection: settings.removalPolicy === RemovalPolicy.RETAIN,
     })
-    watchThrottling(
-      this,
-      settings,
-      this.table,
-      Object.values(INDEXES).map(({ name }) => name),
-    )
+    watchThrottling(this, settings, this.table)
   }
 
   /** Prepares the table for this many more tasks a second. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { globSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join, sep } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -73,7 +73,9 @@ function wantsDocument({ headers }: IncomingMessage): boolean {
 }
 
 function readPages(folder: string): Map<string, Page> {
-  const files = globSync('**/*.*', { cwd: folder })
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
+    file => extname(file) !== '',
+  )
   return new Map(
     files.map(file => {
       const path = `/${file.split(sep).join('/')}`

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { BUNDLE_METADATA, type BundleSpec } from '../../infra/bundling/bundle-spec.ts'
+import { BUNDLE_METADATA, type BundleSpec } from '../../infra/bundling/esbuild.ts'
 import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { Bundles, Rebuilt } from './bundles/bundles.ts'

@@ -1,5 +1,4 @@
-import { packageManager, report } from '../../create/report.ts'
-import { scaffold, UnusableFolder } from '../../create/scaffold.ts'
+import { packageManager, report, scaffold, UnusableFolder } from '../../create/scaffold.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { DefineCommand } from '../terminal/command.ts'
 

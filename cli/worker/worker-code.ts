@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { dirname, extname, join, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BuildOptions, Loader, OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild'
-import { findEsbuild, refusalText } from '../../infra/bundling/esbuild-parts.ts'
+import { findEsbuild, refusalText } from '../../infra/bundling/esbuild.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 
 /** The extensions that every supported Node loads by itself. */

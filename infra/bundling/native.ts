@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { BatonError } from '../../shared/core/errors.ts'
-import { filesOf, type InstalledPackage, packageOf } from './packages.ts'
+import { filesOf, type InstalledPackage, packageOf } from './places.ts'
 
 /** The processors that Lambda has, as npm names them. */
 export type Cpu = 'arm64' | 'x64'

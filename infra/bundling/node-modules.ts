@@ -2,7 +2,7 @@ import { cpSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { BatonError } from '../../shared/core/errors.ts'
 import { type Cpu, fitsTarget, isNamedForTarget, isNative, platformOf, platformPackagesOf } from './native.ts'
-import { dependenciesOf, fetchPackage, filesOf, findPackage, type InstalledPackage } from './packages.ts'
+import { dependenciesOf, fetchPackage, filesOf, findPackage, type InstalledPackage } from './places.ts'
 
 /**
  * What the folder `node_modules` of an asset will hold. It is copied from what the project has installed, whichever package manager

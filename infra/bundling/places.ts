@@ -1,6 +1,23 @@
-import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
+/**
+ * Where things lie on the disk: generated files, the files of this package, the packages that a project has installed, and those that
+ * are fetched for another platform.
+ */
+
+import { execFileSync } from 'node:child_process'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { BatonError } from '../../shared/core/errors.ts'
 
 /** The folder of generated files, below the working directory and outside version control. */
 const FOLDER = '.baton'
@@ -53,4 +70,188 @@ export function prebuilt(name: string): string | undefined {
 /** The absolute path of a file in `functions/`, wherever this package is installed. */
 export function sourceFile(name: string): string {
   return fileURLToPath(new URL(`../../functions/${name}`, import.meta.url))
+}
+
+/** The parts of a `package.json` that are read here. */
+type Manifest = {
+  readonly version: string
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>
+  readonly os?: readonly string[]
+  readonly cpu?: readonly string[]
+  readonly libc?: readonly string[]
+  readonly gypfile?: boolean
+}
+
+/** A package in a folder. The folder is its real one: pnpm links packages, and their dependencies lie beside the real folder. */
+export type InstalledPackage = {
+  readonly name: string
+  readonly folder: string
+  readonly manifest: Manifest
+}
+
+/** Returns the package `name` as code in `folder` would find it, or undefined. */
+export function findPackage(name: string, folder: string): InstalledPackage | undefined {
+  const found = join(folder, 'node_modules', name)
+  if (existsSync(join(found, 'package.json'))) return readPackage(name, realpathSync(found))
+  return dirname(folder) === folder ? undefined : findPackage(name, dirname(folder))
+}
+
+/** The packages that the projects around a folder name as their dependencies, without those for development. */
+export function dependenciesOf(folder: string): string[] {
+  const file = join(folder, 'package.json')
+  const { dependencies = {} } = existsSync(file) ? readPackage('', folder).manifest : {}
+  const names = Object.keys(dependencies)
+  return dirname(folder) === folder ? names : [...names, ...dependenciesOf(dirname(folder))]
+}
+
+/** Returns the installed package that contains a file, or undefined for a file of the project itself. */
+export function packageOf(file: string): InstalledPackage | undefined {
+  const marker = `${sep}node_modules${sep}`
+  const start = file.lastIndexOf(marker)
+  if (start < 0) return undefined
+  const parts = file.slice(start + marker.length).split(sep)
+  const name = parts.slice(0, parts[0]?.startsWith('@') ? 2 : 1).join('/')
+  const folder = join(file.slice(0, start), 'node_modules', name)
+  return existsSync(join(folder, 'package.json')) ? readPackage(name, folder) : undefined
+}
+
+function readPackage(name: string, folder: string): InstalledPackage {
+  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+  return { name, folder, manifest }
+}
+
+/** The paths of a package's own files, relative to its folder. */
+export function filesOf(folder: string, below = ''): string[] {
+  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap(entry => {
+    const path = join(below, entry.name)
+    if (!entry.isDirectory()) return [path]
+    return entry.name === 'node_modules' ? [] : filesOf(folder, path)
+  })
+}
+
+const LOCK_FILES = ['package-lock.json', 'npm-shrinkwrap.json', 'pnpm-lock.yaml', 'yarn.lock', 'bun.lock']
+
+/**
+ * The root of a project: the nearest folder above `folder` with a lock file, else the one with the app's `cdk.json`, else the working
+ * directory. Package managers read their settings there.
+ */
+function projectRootOf(folder: string): string {
+  return nearest(folder, LOCK_FILES) ?? nearest(folder, ['cdk.json']) ?? process.cwd()
+}
+
+/** The text of the project's lock file. Empty without one. */
+function lockFileOf(root: string): string {
+  const name = LOCK_FILES.find(one => existsSync(join(root, one)))
+  return name === undefined ? '' : readFileSync(join(root, name), 'utf8')
+}
+
+/** The nearest folder, from `folder` upwards, that contains one of the files. */
+export function nearest(folder: string, names: readonly string[]): string | undefined {
+  if (names.some(name => existsSync(join(folder, name)))) return folder
+  return dirname(folder) === folder ? undefined : nearest(dirname(folder), names)
+}
+
+type FetchSpec = {
+  readonly name: string
+  /** An exact version. */
+  readonly version: string
+  /** A folder of the project. Its root has the settings of the registry. */
+  readonly from: string
+  /** What the package is for, and which package needs it, in errors. */
+  readonly title: string
+  readonly by: string
+}
+
+/**
+ * Returns a package that is not installed, because it holds the build for another platform. It is fetched once with `npm pack` from
+ * the project's registry, whichever package manager the project uses, and kept in `.baton/packages`, so that the next synthesis needs
+ * no network. If the lock file has a SHA-512 hash for it, its content must have that hash.
+ *
+ * @throws BatonError `invalid` when it cannot be fetched, or differs from the lock file.
+ */
+export function fetchPackage(spec: FetchSpec): InstalledPackage {
+  const { name, version } = spec
+  refuseInexact(spec)
+  const folder = generatedFile('packages', `${name.replace('/', '+')}@${version}`)
+  if (!existsSync(join(folder, 'package.json'))) fetchTo(folder, spec)
+  return readPackage(name, folder)
+}
+
+/** A range or a URL could give another package tomorrow, and would be a path of its own below `.baton/packages`. */
+function refuseInexact({ title, by, name, version }: FetchSpec): void {
+  if (/^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return
+  throw new BatonError(
+    'invalid',
+    `${title}: '${by}' needs ${name}@${version} for the function's platform, which is not installed; only an exact version can be ` +
+      'fetched: install the package for that platform, too',
+  )
+}
+
+/** The last step is a rename, so that of two syntheses at a time both find whole folders. */
+function fetchTo(folder: string, spec: FetchSpec): void {
+  mkdirSync(dirname(folder), { recursive: true })
+  const draft = mkdtempSync(`${folder}.`)
+  try {
+    const packed = pack(draft, spec)
+    refuseOther(spec, packed)
+    execFileSync('tar', ['-xzf', join(draft, packed.file), '-C', draft, '--strip-components=1'])
+    rmSync(join(draft, packed.file))
+    if (!existsSync(folder)) renameSync(draft, folder)
+  } finally {
+    rmSync(draft, { recursive: true, force: true })
+  }
+}
+
+type Packed = { readonly file: string; readonly integrity: string }
+
+function pack(draft: string, spec: FetchSpec): Packed {
+  const root = projectRootOf(spec.from)
+  const wanted = `${spec.name}@${spec.version}`
+  try {
+    const answer = execFileSync(
+      'npm',
+      ['pack', '--json', '--pack-destination', draft, ...registryOf(root), '--', wanted],
+      { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
+    )
+    const [{ integrity = '' } = {}] = JSON.parse(answer) as Array<{ integrity?: string }>
+    const file = readdirSync(draft).find(name => name.endsWith('.tgz')) ?? ''
+    return { file, integrity }
+  } catch (cause) {
+    const { stderr, message } = cause as { readonly stderr?: string | null; readonly message: string }
+    const reason = (stderr ?? '').split('\n').find(line => /^npm (error|ERR!)/.test(line)) ?? message
+    throw new BatonError(
+      'invalid',
+      `${spec.title}: '${spec.by}' needs ${wanted} for the function's platform, which is not installed and could not be fetched (${reason}); ` +
+        'synthesise once with access to the registry, or install the package for that platform, too',
+      { cause },
+    )
+  }
+}
+
+/** Yarn's own settings are the only ones that npm does not read. */
+function registryOf(root: string): string[] {
+  const settings = join(root, '.yarnrc.yml')
+  if (!existsSync(settings)) return []
+  const server = /^npmRegistryServer: *["']?([^"'\s]+)/m.exec(readFileSync(settings, 'utf8'))?.[1]
+  return server === undefined ? [] : ['--registry', server]
+}
+
+function refuseOther({ title, name, version, from }: FetchSpec, { integrity }: Packed): void {
+  const locked = lockedIntegrity(lockFileOf(projectRootOf(from)), name, version)
+  if (locked === undefined || locked === integrity) return
+  throw new BatonError(
+    'invalid',
+    `${title}: the registry's ${name}@${version} is ${integrity}, and the lock file has ${locked}`,
+  )
+}
+
+/** The hash of a package in the text of a lock file of npm, pnpm, or Yarn 1. Undefined if the file does not have it. */
+export function lockedIntegrity(lockFile: string, name: string, version: string): string | undefined {
+  const [of, at] = [name, version].map(text => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const inNpm = `node_modules/${of}": \\{[^{}]*?"version": "${at}"[^{}]*?"integrity": "(sha512-[^"]+)"`
+  const inOthers = `${of}@${at}['"]?:\\n[^]{0,400}?integrity:? ["']?(sha512-[^\\s"',}]+)`
+  return new RegExp(inNpm).exec(lockFile)?.[1] ?? new RegExp(inOthers).exec(lockFile)?.[1]
 }

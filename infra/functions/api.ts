@@ -19,14 +19,13 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { systemCode } from '../bundling/code.ts'
-import { watchServerErrors } from '../monitoring/alarms.ts'
-import type { Parts } from '../parts.ts'
+import { watchServerErrors } from '../alarms.ts'
+import { systemCode } from '../bundling/bundling.ts'
 import type { AllowedRoute } from '../permissions/api-access.ts'
-import type { Grantee } from '../permissions/permissions.ts'
-import type { RolePolicies } from '../permissions/role-policies.ts'
+import type { Grantee, RolePolicies } from '../permissions/permissions.ts'
+import { EVERY_QUEUE, type Parts } from '../queues.ts'
 import { PUBLISHER_ACCESS } from '../task-table.ts'
-import { createFunction, reserving } from './functions.ts'
+import { createFunction } from './functions.ts'
 
 /** An HTTP API gives up after 30 s, and a claim waits up to 20 s. Source: API Gateway quotas. */
 const API_TIMEOUT_S = 29
@@ -99,27 +98,21 @@ export class TaskApi extends Construct {
   constructor(scope: Construct, id: string, parts: Parts, props: TaskApiProps) {
     super(scope, id)
     const { settings, table, messages } = parts
-    const { reservedConcurrency } = props
     this.policies = parts.policies
     this.function = createFunction(this, settings, {
       code: systemCode(this, 'api'),
       description: 'Baton: HTTP API',
       timeout: Duration.seconds(API_TIMEOUT_S),
-      environment: { BATON_PACKAGE_VERSION: packageVersion(), ...basePathIn(props) },
-      ...reserving(reservedConcurrency.api),
+      environment: { BATON_PACKAGE_VERSION: packageVersion(), ...basePathIn(props.basePath) },
+      reservedConcurrency: props.reservedConcurrency.api,
     })
     table.openTo(this.function, {
       items: ['GetItem', 'BatchGetItem', 'PutItem', 'UpdateItem', 'DeleteItem'],
       queries: ['items', 'view', 'place', 'owner'],
     })
     // The reason why a task waits names the number of messages in the queue of its type. Dead letters are sent again to the queues.
-    messages.openTo(this.function, {
-      wakes: true,
-      jobs: true,
-      dispatchesTo: 'every-type',
-      measures: ['types'],
-    })
-    this.claims = new Claims(this, 'Claims', parts, props, reservedConcurrency.claims).function
+    messages.openTo(this.function, { ...EVERY_QUEUE, measures: ['types'] })
+    this.claims = createClaims(new Construct(this, 'Claims'), parts, props)
     this.http = this.createHttp(parts, props)
     this.http.addRoutes({
       path: '/v1/claims',
@@ -227,34 +220,28 @@ export type ClaimsProps = {
   readonly maxWaiting?: number
 }
 
-/** Serves `POST /v1/claims`, where HTTP workers wait for tasks, apart from the rest of the API. */
-class Claims extends Construct {
-  readonly function: LambdaFunction
-
-  constructor(
-    scope: Construct,
-    id: string,
-    { settings, table, messages }: Parts,
-    props: { readonly claims?: ClaimsProps; readonly basePath?: string },
-    reservedConcurrency?: number,
-  ) {
-    super(scope, id)
-    this.function = createFunction(this, settings, {
-      code: systemCode(this, 'claims'),
-      description: 'Baton: hands tasks to HTTP workers, which may wait for them',
-      timeout: Duration.seconds(API_TIMEOUT_S),
-      memorySize: CLAIMS_MEMORY_MB,
-      environment: { ...environmentFor(props.claims ?? {}, reservedConcurrency), ...basePathIn(props) },
-      ...reserving(reservedConcurrency),
-    })
-    // The function claims tasks of every type. The planner publishes the events of these claims.
-    table.openTo(this.function, PUBLISHER_ACCESS)
-    messages.openTo(this.function, {})
-  }
+/** Creates the function of `POST /v1/claims`, where HTTP workers wait for tasks, apart from the rest of the API. */
+function createClaims(
+  scope: Construct,
+  { settings, table, messages }: Parts,
+  { claims, basePath, reservedConcurrency }: TaskApiProps,
+): LambdaFunction {
+  const fn = createFunction(scope, settings, {
+    code: systemCode(scope, 'claims'),
+    description: 'Baton: hands tasks to HTTP workers, which may wait for them',
+    timeout: Duration.seconds(API_TIMEOUT_S),
+    memorySize: CLAIMS_MEMORY_MB,
+    environment: { ...claimsEnvironment(claims, reservedConcurrency.claims), ...basePathIn(basePath) },
+    reservedConcurrency: reservedConcurrency.claims,
+  })
+  // The function claims tasks of every type. The planner publishes the events of these claims.
+  table.openTo(fn, PUBLISHER_ACCESS)
+  messages.openTo(fn, {})
+  return fn
 }
 
 /** The variable by which the functions find their routes behind the base path of a custom domain. */
-function basePathIn({ basePath }: { readonly basePath?: string }): Record<string, string> {
+function basePathIn(basePath: string | undefined): Record<string, string> {
   if (basePath === undefined) return {}
   if (/^(\/[\w.~-]+)+$/.test(basePath)) return { BATON_BASE_PATH: basePath }
   throw new BatonError(
@@ -263,7 +250,7 @@ function basePathIn({ basePath }: { readonly basePath?: string }): Record<string
   )
 }
 
-function environmentFor(props: ClaimsProps, reserved: number | undefined): Record<string, string> {
+function claimsEnvironment(props: ClaimsProps = {}, reserved?: number): Record<string, string> {
   const { retryAfterMs = CLAIM_RETRY_MS, maxWaiting = waitingOf(reserved) } = props
   refuseOutside('retryAfterMs', retryAfterMs, CLAIM_RETRY_MS_MIN, CLAIM_RETRY_MS_MAX)
   refuseOutside('maxWaiting', maxWaiting, 1, reserved ?? Number.POSITIVE_INFINITY)

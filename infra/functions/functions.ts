@@ -1,6 +1,6 @@
 /**
- * The Lambda functions of the system itself. `planner.ts`, `waker.ts`, `jobs.ts` and `sweeper.ts` are one construct each: a
- * function, its trigger and its permissions. This file creates a function with its role and its log group. The room `bundling`
+ * The Lambda functions of the system itself. `machinery.ts` has one construct for each of planner, waker, jobs and
+ * sweeper: a function, its trigger and its permissions. `api.ts` has the HTTP API. This file creates a function with its role and its log group. The room `bundling`
  * makes its code.
  */
 
@@ -23,8 +23,8 @@ import {
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
 import { defined } from '../../shared/core/values/json.ts'
+import { watchFunction } from '../alarms.ts'
 import type { Cpu } from '../bundling/native.ts'
-import { watchFunction } from '../monitoring/alarms.ts'
 import type { LogLevel, Settings } from '../settings.ts'
 
 /**
@@ -39,8 +39,8 @@ type FunctionSpec = {
   readonly description: string
   readonly timeout: Duration
   /** Megabytes. @default 512 */
-  readonly memorySize?: number
-  readonly reservedConcurrency?: number
+  readonly memorySize?: number | undefined
+  readonly reservedConcurrency?: number | undefined
   /** @default that of the system's own functions */
   readonly logLevel?: LogLevel
   readonly environment?: Readonly<Record<string, string>>
@@ -79,7 +79,7 @@ export function createFunction(scope: Construct, settings: Settings, spec: Funct
     ...logFilters(logLevel),
     tracing: settings.tracing === 'sampled' ? Tracing.ACTIVE : Tracing.DISABLED,
     recursiveLoop: spec.allowRecursion ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
-    ...(spec.reservedConcurrency !== undefined && { reservedConcurrentExecutions: spec.reservedConcurrency }),
+    ...defined({ reservedConcurrentExecutions: spec.reservedConcurrency }),
     environment: { ...environmentOf(settings, logLevel), ...spec.environment },
   })
   watchFunction(scope, settings, fn, spec.failsSilently)
@@ -111,13 +111,6 @@ function logFilters(level: LogLevel) {
     applicationLogLevelV2: isDetailed ? ApplicationLogLevel.DEBUG : ApplicationLogLevel.INFO,
     systemLogLevelV2: isDetailed ? SystemLogLevel.INFO : SystemLogLevel.WARN,
   }
-}
-
-/** Reserves concurrency for one function, so that handlers cannot starve it. */
-export function reserving(
-  reservedConcurrency: number | undefined,
-): Pick<FunctionSpec, 'reservedConcurrency'> {
-  return reservedConcurrency === undefined ? {} : { reservedConcurrency }
 }
 
 /** Where a function runs: its processor, its layers, its storage, its network. */

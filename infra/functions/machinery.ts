@@ -9,21 +9,13 @@ import {
 import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import { Construct } from 'constructs'
 import { STREAM_FILTERS } from '../../shared/aws/dynamo/stream-filters.ts'
+import { watchInvocations, watchIteratorAge, watchTasks } from '../alarms.ts'
 import { JOBS_TIMEOUT_S, WAKER_TIMEOUT_S } from '../bounds.ts'
-import { systemCode } from '../bundling/code.ts'
-import {
-  watchAttention,
-  watchInvocations,
-  watchIteratorAge,
-  watchLookLoops,
-  watchStuckTasks,
-} from '../monitoring/alarms.ts'
-import type { Parts } from '../parts.ts'
+import { systemCode } from '../bundling/bundling.ts'
 import { allow } from '../permissions/permissions.ts'
-import type { FarTimers } from '../queues/queues.ts'
-import { concurrencyWithin } from '../queues/source-queue.ts'
+import { concurrencyWithin, EVERY_QUEUE, type FarTimers, type Parts } from '../queues.ts'
 import { MACHINERY_ACCESS, PUBLISHER_ACCESS } from '../task-table.ts'
-import { createFunction, reserving } from './functions.ts'
+import { createFunction } from './functions.ts'
 
 const PLANNER_TIMEOUT_S = 60
 /** The sweeper's rounds begin every minute and must not overlap. */
@@ -63,8 +55,6 @@ export type PlannerProps = {
  * publishes events.
  */
 export class Planner extends Construct {
-  readonly function: LambdaFunction
-
   constructor(
     scope: Construct,
     id: string,
@@ -74,20 +64,20 @@ export class Planner extends Construct {
   ) {
     super(scope, id)
     const { settings, table, messages, timers, events } = parts
-    this.function = createFunction(this, settings, {
+    const fn = createFunction(this, settings, {
       code: systemCode(this, 'planner'),
       description: 'Baton: sends what changed tasks need next',
       timeout: Duration.seconds(PLANNER_TIMEOUT_S),
-      ...(memorySize !== undefined && { memorySize }),
-      ...reserving(reservedConcurrency),
+      memorySize,
+      reservedConcurrency,
     })
-    table.openTo(this.function, PUBLISHER_ACCESS)
-    messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type' })
-    timers.openTo(this.function)
-    events.openTo(this.function)
-    this.readStream(parts, parallelization ?? STREAM_PARALLELIZATION)
-    watchIteratorAge(this, settings, this.function)
-    watchAttention(this, settings)
+    table.openTo(fn, PUBLISHER_ACCESS)
+    messages.openTo(fn, EVERY_QUEUE)
+    timers.openTo(fn)
+    events.openTo(fn)
+    this.readStream(fn, parts, parallelization)
+    watchIteratorAge(this, settings, fn)
+    watchTasks(this, settings, 'NeedsAttention')
   }
 
   /**
@@ -95,12 +85,16 @@ export class Planner extends Construct {
    * failing batch again for 12 hours, so the function itself skips a record that no retry can serve. Lambda reports a batch that it
    * gives up only by its position in the stream. The sweeper repairs from the table itself.
    */
-  private readStream({ messages, table }: Parts, parallelizationFactor: number): void {
+  private readStream(
+    fn: LambdaFunction,
+    { messages, table }: Parts,
+    parallelizationFactor = STREAM_PARALLELIZATION,
+  ): void {
     const failures = messages.deadLetters.queue
-    allow(this.function, { actions: ['sqs:SendMessage'], resources: [failures.queueArn] })
-    table.openStreamTo(this.function)
+    allow(fn, { actions: ['sqs:SendMessage'], resources: [failures.queueArn] })
+    table.openStreamTo(fn)
     new EventSourceMapping(this, 'Mapping', {
-      target: this.function,
+      target: fn,
       eventSourceArn: table.streamArn,
       startingPosition: StartingPosition.TRIM_HORIZON,
       batchSize: STREAM_BATCH_SIZE,
@@ -120,30 +114,26 @@ export class Planner extends Construct {
  * tasks that were due further ahead than an SQS delay reaches (15 minutes).
  */
 export class Waker extends Construct {
-  readonly function: LambdaFunction
-
   constructor(scope: Construct, id: string, parts: Parts, reservedConcurrency?: number) {
     super(scope, id)
     const { settings, table, messages, events } = parts
-    this.function = createFunction(this, settings, {
+    const fn = createFunction(this, settings, {
       code: systemCode(this, 'waker'),
       description: 'Baton: looks at tasks and dispatches them when they are due',
       timeout: Duration.seconds(WAKER_TIMEOUT_S),
       // The waker sends a look that arrives too early again, once per lease of a long run. The message counts these hops.
       allowRecursion: true,
-      ...reserving(reservedConcurrency),
+      reservedConcurrency,
     })
-    table.openTo(this.function, MACHINERY_ACCESS)
-    messages.openTo(this.function, {
-      wakes: true,
-      jobs: true,
-      dispatchesTo: 'every-type',
+    table.openTo(fn, MACHINERY_ACCESS)
+    messages.openTo(fn, {
+      ...EVERY_QUEUE,
       measures: ['types'],
     })
     // The planner sends events that it could not publish to the wake queue.
-    events.openTo(this.function)
-    watchLookLoops(this, settings)
-    messages.wake.feed(this.function, {
+    events.openTo(fn)
+    watchTasks(this, settings, 'LookLoop')
+    messages.wake.feed(fn, {
       maxConcurrency: concurrencyWithin('waker', WAKER_CONCURRENCY_MAX, reservedConcurrency),
     })
   }
@@ -151,48 +141,42 @@ export class Waker extends Construct {
 
 /** The function that repairs, every minute, what lost messages have left behind. It also collects the messages that were given up. */
 export class Sweeper extends Construct {
-  readonly function: LambdaFunction
-
   constructor(scope: Construct, id: string, parts: Parts, reservedConcurrency?: number) {
     super(scope, id)
     const { settings, table, messages, timers } = parts
-    this.function = createFunction(this, settings, {
+    const fn = createFunction(this, settings, {
       code: systemCode(this, 'sweeper'),
       description: 'Baton: repairs what lost messages left behind',
       timeout: Duration.seconds(SWEEPER_TIMEOUT_S),
       failsSilently: true,
-      ...reserving(reservedConcurrency),
+      reservedConcurrency,
     })
     // A failed round is not retried: the next round begins within a minute and would overlap with the retry.
-    this.function.configureAsyncInvoke({
+    fn.configureAsyncInvoke({
       retryAttempts: 0,
       maxEventAge: Duration.seconds(SWEEP_EVENT_AGE_S_MAX),
     })
-    table.openTo(this.function, MACHINERY_ACCESS)
-    messages.openTo(this.function, {
-      wakes: true,
-      jobs: true,
-      dispatchesTo: 'every-type',
+    table.openTo(fn, MACHINERY_ACCESS)
+    messages.openTo(fn, {
+      ...EVERY_QUEUE,
       measures: ['types', 'jobs'],
     })
-    messages.deadLetters.openTo(this.function)
-    timers.openTo(this.function)
-    this.scheduleRounds(timers)
-    watchInvocations(this, settings, this.function)
-    watchStuckTasks(this, settings)
+    messages.deadLetters.openTo(fn)
+    timers.openTo(fn)
+    this.scheduleRounds(fn, timers)
+    watchInvocations(this, settings, fn)
+    watchTasks(this, settings, 'Stuck')
   }
 
-  private scheduleRounds(timers: FarTimers): void {
+  private scheduleRounds(fn: LambdaFunction, timers: FarTimers): void {
     const role = timers.createRole('ScheduleRole', this)
-    role.addToPolicy(
-      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [this.function.functionArn] }),
-    )
+    role.addToPolicy(new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [fn.functionArn] }))
     const schedule = new CfnSchedule(this, 'Schedule', {
       groupName: timers.group.ref,
       scheduleExpression: 'rate(1 minute)',
       flexibleTimeWindow: { mode: 'OFF' },
       target: {
-        arn: this.function.functionArn,
+        arn: fn.functionArn,
         roleArn: role.roleArn,
         retryPolicy: {
           maximumRetryAttempts: SWEEP_RETRIES_MAX,
@@ -207,22 +191,20 @@ export class Sweeper extends Construct {
 
 /** The function for work that may take minutes: resumes, changes of limits and order, purges, large canvases. */
 export class Jobs extends Construct {
-  readonly function: LambdaFunction
-
   constructor(scope: Construct, id: string, parts: Parts, reservedConcurrency?: number) {
     super(scope, id)
     const { settings, table, messages } = parts
-    this.function = createFunction(this, settings, {
+    const fn = createFunction(this, settings, {
       code: systemCode(this, 'jobs'),
       description: 'Baton: works on long jobs: resumes, purges, large canvases',
       timeout: Duration.seconds(JOBS_TIMEOUT_S),
       // A job sends a message to continue itself. A purge of a million tasks takes more than 16 of them.
       allowRecursion: true,
-      ...reserving(reservedConcurrency),
+      reservedConcurrency,
     })
-    table.openTo(this.function, MACHINERY_ACCESS)
-    messages.openTo(this.function, { wakes: true, jobs: true, dispatchesTo: 'every-type' })
-    messages.jobs.feed(this.function, {
+    table.openTo(fn, MACHINERY_ACCESS)
+    messages.openTo(fn, EVERY_QUEUE)
+    messages.jobs.feed(fn, {
       maxConcurrency: concurrencyWithin('jobs', JOBS_CONCURRENCY_MAX, reservedConcurrency),
     })
   }

@@ -1,4 +1,4 @@
-import type { GrantedTypes } from './partitions.ts'
+import type { GrantedTypes } from './table-access.ts'
 
 /** The method and path of a route, or an IAM pattern for several routes. */
 export type AllowedRoute = { readonly method: string; readonly path: string }

@@ -1,34 +1,33 @@
-import {
-  FAIR_ATTRIBUTE,
-  PRIMARY_KEY,
-  TYPES_PARTITION,
-  VERSION_ATTRIBUTE,
-} from '../../shared/aws/dynamo/keys.ts'
-import {
-  ALL_SLOTS,
-  DEFINITIONS,
-  type GrantedTypes,
-  MARKER_CURSORS,
-  MARKERS,
-  OWNERS,
-  permitPartitions,
-  REGISTRY,
-  readyPlaces,
-  runningPlaces,
-  slotPartitions,
-  type TypeReach,
-  taskPartitions,
-  turnPartitions,
-  viewsOf,
-} from './partitions.ts'
-import { allow, type Grantee, type KeyPatterns } from './permissions.ts'
-import type { RolePolicies } from './role-policies.ts'
-
 /**
  * Grants users' code access to the table, limited by the leading keys of partitions. A worker reaches the types that it serves,
  * a publisher those that it publishes and reads. Neither may write the configuration of a type, a canvas or a schedule, and neither may
  * delete a task: the system deletes what a task leaves behind.
+ *
+ * The partitions of the table and of its index `place`, as IAM patterns for `dynamodb:LeadingKeys`. Names of types contain
+ * neither `:`, `#` nor `=`, so the pattern of one type never matches another type.
  */
+
+import {
+  definitionPartition,
+  FAIR_ATTRIBUTE,
+  frontPartition,
+  PRIMARY_KEY,
+  permitsPartition,
+  recordPartition,
+  slotsPartition,
+  TYPES_PARTITION,
+  targetPartition,
+  turnsPartition,
+  VERSION_ATTRIBUTE,
+  WORKERS_PARTITION,
+} from '../../shared/aws/dynamo/keys.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import { limitName } from '../../shared/core/limits/limits.ts'
+import { ownerPartition, readyPlace, runningPlace } from '../../shared/core/place/place-names.ts'
+import { MARKER_CURSOR_PATTERN } from '../../shared/core/record-names.ts'
+import { typeNameRule } from '../../shared/core/rules/type-configuration.ts'
+import type { StepConfiguration } from '../../shared/core/types/task-type.ts'
+import { allow, type Grantee, type KeyPatterns, type RolePolicies } from './permissions.ts'
 
 type IndexName = 'place' | 'view' | 'owner'
 
@@ -81,10 +80,11 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
     ...taskPartitions(taskTypes()),
     ...turnPartitions(placeTypes()),
   ])
-  // Why a task waits follows from slots, permits and workers. A task shows what a canvas hands on to it.
-  onPartitions(grantee, parts, ['GetItem'], () => [ALL_SLOTS, ...taskPartitions(['canvas'])])
+  // Why a task waits follows from slots, permits and workers. A task shows what a canvas hands on to it. The slots and lines of all
+  // limits hold numbers of starts and hashes, and no data of tasks.
+  onPartitions(grantee, parts, ['GetItem'], () => [slotsPartition('*'), ...taskPartitions(['canvas'])])
   onPartitions(grantee, parts, ['BatchGetItem'], () => permitPartitions(placeTypes()))
-  onPartitions(grantee, parts, ['Query'], () => [REGISTRY])
+  onPartitions(grantee, parts, ['Query'], () => [WORKERS_PARTITION])
   onIndexes(grantee, parts, ['place', 'view'], () => [
     ...readyPlaces(placeTypes()),
     ...runningPlaces(taskTypes()),
@@ -92,7 +92,7 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
   ])
   openTypes(grantee, parts)
   if (types !== 'any') return
-  onIndexes(grantee, parts, ['owner'], () => [OWNERS])
+  onIndexes(grantee, parts, ['owner'], () => [ownerPartition('*')])
   denyCanvasWrites(grantee, parts)
 }
 
@@ -110,13 +110,15 @@ function openTypes(grantee: Grantee, parts: Reachable): void {
       },
     },
   })
-  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [DEFINITIONS])
+  // A partition of steps is named by a hash of them, not by a type.
+  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [definitionPartition('*')])
 }
 
+/** Opens the registry of all workers, the markers by which workers find the tasks that name them, and a worker's position in these. */
 function openRegistry(grantee: Grantee, parts: Reachable): void {
-  onPartitions(grantee, parts, ['GetItem', 'PutItem', 'DeleteItem'], () => [REGISTRY])
-  onPartitions(grantee, parts, ['Query', 'BatchGetItem', 'DeleteItem'], () => [MARKERS])
-  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [MARKER_CURSORS])
+  onPartitions(grantee, parts, ['GetItem', 'PutItem', 'DeleteItem'], () => [WORKERS_PARTITION])
+  onPartitions(grantee, parts, ['Query', 'BatchGetItem', 'DeleteItem'], () => [targetPartition('*')])
+  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [recordPartition(MARKER_CURSOR_PATTERN)])
 }
 
 /** Denies writes to canvases and schedules, which the pattern for all types would allow. */
@@ -155,4 +157,109 @@ function onIndexes(
     resources: indexes.map(name => table.indexArn(name)),
     keys: partitions(),
   }))
+}
+
+/** The pattern for every type. */
+const ANY_TYPE = '*'
+
+/** Heads, inputs, results and run records of tasks. */
+function taskPartitions(types: readonly string[]): string[] {
+  return types.map(type => `${type}:*`)
+}
+
+/** The slots and lines of the types' rate limits. */
+function slotPartitions(types: readonly string[]): string[] {
+  return types
+    .flatMap(type => (type === ANY_TYPE ? [ANY_TYPE] : [type, keyedLimits(type)]))
+    .map(slotsPartition)
+}
+
+/** The permits of the types' concurrency limits, one list for each type. One request reads several shards of a limit. */
+function permitPartitions(types: readonly string[]): string[][] {
+  return types.map(type =>
+    type === ANY_TYPE
+      ? [permitsPartition(ANY_TYPE)]
+      : [
+          permitsPartition(type),
+          permitsPartition(keyedLimits(type)),
+          permitsPartition(type, 1).replace(/1$/, '*'),
+        ],
+  )
+}
+
+/** The turns of tenants. A publisher writes no other counts. */
+function turnPartitions(types: readonly string[]): string[] {
+  // A type has one line, or one per priority if it is ordered by priority.
+  return types.flatMap(type => [turnsPartition(`${type}#*`), frontPartition(`${type}#*`)])
+}
+
+/** The places in which tasks of these types wait to be claimed in order. */
+function readyPlaces(types: readonly string[]): string[] {
+  return types.map(type => readyPlace(type, 0).replace(/0$/, '*'))
+}
+
+/** The places in which the running tasks of these types are. */
+function runningPlaces(types: readonly string[]): string[] {
+  return types.map(type => runningPlace(type, 0).replace(/0$/, '*'))
+}
+
+/** The partitions of the index `view`, from which tasks of these types are listed. */
+function viewsOf(types: readonly string[]): string[] {
+  return types.map(type => `${type}#*`)
+}
+
+/** The names of a type's limits per value of a field. */
+function keyedLimits(type: string): string {
+  return limitName(type, 'any', '*')
+}
+
+/** A flow of the system: its type, and the types that do and undo its steps. */
+type Flow = { readonly type: string; readonly stepTypes: readonly string[] }
+
+export type GrantProps = {
+  /** The types that the grant covers. @default all types */
+  readonly types?: readonly string[]
+}
+
+/** The types that a grant names, or `any` for all. */
+export type GrantedTypes = readonly string[] | 'any'
+
+/**
+ * The flows of one system. A flow's tasks are stored under the flow's type, whichever type does their present step. They wait in
+ * the places of the types that do their steps. The app may add flows in any order, so grants are resolved at synthesis.
+ */
+export class TypeReach {
+  private readonly flows: Flow[] = []
+
+  add(type: string, steps: readonly StepConfiguration[] = []): void {
+    const stepTypes = steps.flatMap(step => [step.do.type, ...(step.undo ? [step.undo.type] : [])])
+    this.flows.push({ type, stepTypes })
+  }
+
+  /** Returns these types and the flows whose steps they do. The tasks that these types serve are stored under all of these. */
+  withFlows(types: GrantedTypes): readonly string[] {
+    if (types === 'any') return [ANY_TYPE]
+    const flows = this.flows.filter(({ stepTypes }) => stepTypes.some(type => types.includes(type)))
+    return [...new Set([...types, ...flows.map(({ type }) => type)])]
+  }
+
+  /** Returns these types and the types that do the steps of the flows among them. The tasks wait in the places of these types. */
+  withSteps(types: readonly string[]): readonly string[] {
+    const flows = this.flows.filter(({ type }) => types.includes(type))
+    return [...new Set([...types, ...flows.flatMap(({ stepTypes }) => stepTypes)])]
+  }
+}
+
+/** @throws BatonError `invalid` for an empty list, and for what `typesWithin` refuses. */
+export function grantedTypes(types: readonly string[] | undefined): GrantedTypes {
+  if (types?.length === 0) throw new BatonError('invalid', "'types' is empty; name at least one type")
+  return types === undefined ? 'any' : typesWithin('types', types)
+}
+
+/** @throws BatonError `invalid` for an illegal type name, since `*` in a policy would match every type. */
+export function typesWithin(option: string, types: readonly string[]): readonly string[] {
+  const wrong = types.find(type => typeNameRule.problems(type, '').length > 0)
+  if (wrong !== undefined)
+    throw new BatonError('invalid', `'${option}' names '${wrong}', which is not a valid type name`)
+  return types
 }

@@ -8,11 +8,9 @@ import { refuseConfiguration } from '../../shared/core/rules/type-configuration.
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { defined } from '../../shared/core/values/json.ts'
 import { TASKS_PER_SHARD } from '../bounds.ts'
-import { type Bundle, bundle } from '../bundling/esbuild.ts'
+import { type Bundle, type BundlingProps, bundle, optionsOf } from '../bundling/esbuild.ts'
 import { refuseNative } from '../bundling/native.ts'
-import { type BundlingProps, optionsOf } from '../bundling/options.ts'
-import { nearest } from '../bundling/packages.ts'
-import { writeGenerated } from '../bundling/places.ts'
+import { nearest, writeGenerated } from '../bundling/places.ts'
 
 /** The part of a definition that the deployment needs. */
 export type TaskSpec = {
@@ -30,8 +28,8 @@ export type FoundDefinition = TaskSpec & {
 
 /** The kinds of definition that an entry may export, and their words in messages. */
 const WORDS = {
-  'baton-task': { word: 'task', made: 'defineTask', choice: 'task' },
-  'baton-flow': { word: 'flow', made: 'defineFlow', choice: 'flow' },
+  'baton-task': { word: 'task', made: 'defineTask' },
+  'baton-flow': { word: 'flow', made: 'defineFlow' },
 } as const
 
 type Kind = keyof typeof WORDS
@@ -180,7 +178,7 @@ function onlyNameOf(kind: Kind, exported: ReadonlyMap<string, Exported>, entry: 
   if (another !== undefined) {
     throw new BatonError(
       'invalid',
-      `${entry} exports ${namesOf(ofKind)}; choose one with '${WORDS[kind].choice}'`,
+      `${entry} exports ${namesOf(ofKind)}; choose one with '${WORDS[kind].word}'`,
     )
   }
   return name

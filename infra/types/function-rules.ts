@@ -5,9 +5,9 @@ import type { FieldProblem } from '../../shared/core/errors.ts'
 import { listOf, optionals, strict } from '../../shared/core/rules/compound.ts'
 import { inside, isObject, type Rule, unless } from '../../shared/core/rules/rules.ts'
 import { flag, oneOf, text, whole } from '../../shared/core/rules/scalars.ts'
-import type { BundlingProps } from '../bundling/options.ts'
+import type { BundlingProps } from '../bundling/esbuild.ts'
 import type { FunctionPlacement } from '../functions/functions.ts'
-import type { MappingOptions } from '../queues/source-queue.ts'
+import type { MappingOptions } from '../queues.ts'
 import type { LogLevel } from '../settings.ts'
 
 /** Lambda's smallest `/tmp`. Source: Lambda quotas. */
@@ -148,8 +148,8 @@ export type FunctionProps = FunctionPlacement &
     readonly bundling?: BundlingProps
     /**
      * The other types whose tasks its code publishes or whose results it reads. Flows that the app adds need not be
-     * listed. A flow that is registered over HTTP must be listed if the function's types do its steps. With an empty list, the code
-     * reaches tasks of its own types only.
+     * listed. A flow that is registered over HTTP must be listed if the types of the code do its steps. With an empty list, the
+     * code reaches tasks of its own types only.
      * @default any
      */
     readonly otherTypes?: readonly string[]

@@ -25,10 +25,10 @@ import {
   textsRule,
 } from './function-rules.ts'
 
+type Sizes = { readonly min: number; readonly max: number; readonly step: number }
+
 /** The legal memory sizes for each number of CPU units. 512 MB is legal with 256, too. Source: Fargate task sizes. */
-const FARGATE_MEMORY_MB: Readonly<
-  Record<number, { readonly min: number; readonly max: number; readonly step: number }>
-> = {
+const FARGATE_MEMORY_MB: Readonly<Record<number, Sizes>> = {
   256: { min: 1_024, max: 2_048, step: 1_024 },
   512: { min: 1_024, max: 4_096, step: 1_024 },
   1024: { min: 2_048, max: 8_192, step: 1_024 },
@@ -92,19 +92,8 @@ const SERVICE_RULES: Rules = {
 }
 
 const SERVICE_NAMES = [
-  ...[
-    'entry',
-    'dockerfile',
-    'architecture',
-    'cpu',
-    'memory',
-    'drainSeconds',
-    'logLevel',
-    'otherTypes',
-    'cluster',
-    'vpc',
-    'subnets',
-  ],
+  ...['entry', 'dockerfile', 'architecture', 'cpu', 'memory', 'drainSeconds'],
+  ...['logLevel', 'otherTypes', 'cluster', 'vpc', 'subnets'],
   ...Object.keys(SERVICE_RULES),
 ]
 
@@ -133,7 +122,14 @@ export function refuseTimeouts(
   { type, config: { defaults } }: FoundDefinition,
   timeout: Duration | undefined,
 ): void {
-  refuseFields(`${entry}, task '${type}'`, runTimeoutProblems(defaults.timeoutMs, secondsOf(timeout)))
+  const { timeoutMs } = defaults
+  const timeoutS = secondsOf(timeout)
+  const mostMs = (timeoutS ?? FUNCTION_TIMEOUT_S_MAX - HANDLER_MARGIN_S) * 1_000
+  if (timeoutMs === undefined || timeoutMs <= mostMs) return
+  // A run that outlasts its function would fail at the function's timeout instead of its own.
+  const where = timeoutS === undefined ? 'on Lambda' : 'within the timeout of its function'
+  const message = `must be at most ${mostMs} ${where}, not ${timeoutMs}; serve longer runs with addWorkerService`
+  refuseFields(`${entry}, task '${type}'`, [{ path: 'timeoutMs', message }])
 }
 
 /** @throws BatonError `invalid`, naming the entry and each field, for options that do not exist. */
@@ -158,17 +154,6 @@ function functionTimeoutProblems(timeoutS: number): FieldProblem[] {
   const expected = `a Duration of ${HANDLER_TIMEOUT_S_MIN} s at least and ${FUNCTION_TIMEOUT_S_MAX} s at most, which is Lambda's maximum`
   const isLegal = timeoutS >= HANDLER_TIMEOUT_S_MIN && timeoutS <= FUNCTION_TIMEOUT_S_MAX
   return isLegal ? [] : [{ path: 'timeout', message: `must be ${expected}, not ${timeoutS} s` }]
-}
-
-/** A run that outlasts its function would fail at the function's timeout instead of its own. */
-function runTimeoutProblems(timeoutMs: number | undefined, timeoutS: number | undefined): FieldProblem[] {
-  if (timeoutMs === undefined) return []
-  const mostMs =
-    timeoutS === undefined ? (FUNCTION_TIMEOUT_S_MAX - HANDLER_MARGIN_S) * 1_000 : timeoutS * 1_000
-  if (timeoutMs <= mostMs) return []
-  const where = timeoutS === undefined ? 'on Lambda' : 'within the timeout of its function'
-  const message = `must be at most ${mostMs} ${where}, not ${timeoutMs}; serve longer runs with addWorkerService`
-  return [{ path: 'timeoutMs', message }]
 }
 
 /** @throws BatonError `invalid`, naming file and field, for illegal options of a worker service. */

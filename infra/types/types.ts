@@ -1,6 +1,6 @@
 /**
- * The task types that an app adds to its system. `definition.ts` reads a definition from its file; `handler-function.ts`
- * serves a type with a Lambda function, and a worker queue of this file serves it with workers that run anywhere. A flow needs
+ * The task types that an app adds to its system. `definition.ts` reads a definition from its file; `handlers.ts`
+ * serves types with Lambda functions, and a worker queue of this file serves it with workers that run anywhere. A flow needs
  * neither. `refuse-props.ts` says which options are legal. This file registers all of them.
  */
 
@@ -13,13 +13,12 @@ import { Construct, DependencyGroup } from 'constructs'
 import { WORKER_VISIBILITY_S } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { TypeKind } from '../../shared/core/states.ts'
-import { queueNameOf, type TaskType, type TypeConfiguration } from '../../shared/core/types/task-type.ts'
+import type { TaskType, TypeConfiguration } from '../../shared/core/types/task-type.ts'
+import { queueNameOf } from '../../shared/core/types/task-type.ts'
 import { defined } from '../../shared/core/values/json.ts'
-import { systemCode } from '../bundling/code.ts'
-import type { BundlingProps } from '../bundling/options.ts'
+import { systemCode } from '../bundling/bundling.ts'
 import { createFunction } from '../functions/functions.ts'
-import type { Parts } from '../parts.ts'
-import { SourceQueue } from '../queues/source-queue.ts'
+import { type Parts, SourceQueue } from '../queues.ts'
 import {
   type FoundDefinition,
   readDefinition,
@@ -28,6 +27,7 @@ import {
   type TaskSpec,
   withProps,
 } from './definition.ts'
+import type { FunctionProps } from './function-rules.ts'
 import { refuseUnknown } from './refuse-props.ts'
 
 const REGISTRAR_TIMEOUT_S = 60
@@ -44,7 +44,7 @@ const CONFIGURATION_CHARACTERS_MAX = 100_000
 export class TypeRegistrar extends Construct {
   readonly function: LambdaFunction
   private readonly served = new DependencyGroup()
-  private readonly kinds = new Map<string, TypeKind>()
+  private readonly registered = new Map<string, { readonly kind: TypeKind; readonly by: Construct }>()
 
   constructor(scope: Construct, id: string, { settings, table, messages }: Parts) {
     super(scope, id)
@@ -58,7 +58,11 @@ export class TypeRegistrar extends Construct {
     messages.openTo(this.function, { jobs: true })
   }
 
-  /** Registers a type. A Lambda function serves it unless `server` says otherwise. */
+  /**
+   * Registers a type. A Lambda function serves it unless `server` says otherwise.
+   *
+   * @throws BatonError `invalid` when another construct of the system has registered the type.
+   */
   register(scope: Construct, id: string, spec: TaskSpec, server: Server = {}): CustomResource {
     const registration = this.registration(scope, id, spec, server)
     this.served.add(registration)
@@ -80,7 +84,9 @@ export class TypeRegistrar extends Construct {
     { type, config }: TaskSpec,
     { servedBy, version }: Server,
   ): CustomResource {
-    this.kinds.set(type, config.kind)
+    const twin = this.registered.get(type)?.by
+    if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${type}'`)
+    this.registered.set(type, { kind: config.kind, by: scope })
     return new CustomResource(scope, id, {
       resourceType: 'Custom::BatonType',
       serviceToken: this.function.functionArn,
@@ -102,9 +108,9 @@ export class TypeRegistrar extends Construct {
     const defined = new Map(tasks.map(task => [task.type, task.config.kind]))
     return stepsIn(config).flatMap(({ path, type: step }) => {
       const where = `${relative(process.cwd(), file)}, flow '${type}': ${path}`
-      if (this.kinds.get(step) === 'flow')
+      if (this.registered.get(step)?.kind === 'flow')
         return [`${where} must name a type that is not a flow; '${step}' is a flow`]
-      const isServed = this.kinds.has(step) || !defined.has(step) || defined.get(step) === 'http'
+      const isServed = this.registered.has(step) || !defined.has(step) || defined.get(step) === 'http'
       if (isServed) return []
       const help = 'add it with addHandler, addWorkerQueue or addWorkerService'
       return [`${where} is done by '${step}', which nothing here serves; ${help}`]
@@ -121,15 +127,11 @@ function stepsIn({ steps = [] }: TypeConfiguration): Array<{ readonly path: stri
   ])
 }
 
-export type FlowProps = {
+export type FlowProps = Pick<FunctionProps, 'events' | 'bundling'> & {
   /** The file that exports the flow's definition, relative to the working directory. */
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several flows. */
   readonly flow?: string
-  /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
-  readonly events?: boolean
-  /** How the file is bundled to load it. @default as a handler without options */
-  readonly bundling?: BundlingProps
 }
 
 /**
@@ -161,28 +163,40 @@ function refuseLarge(type: string, length: number): void {
   )
 }
 
-export type WorkerQueueProps = {
+export type WorkerQueueProps = Pick<FunctionProps, 'events' | 'expectedTasksPerSecond' | 'bundling'> & {
   /** The file that exports the task's definition, relative to the working directory. */
   readonly entry: string
   /** The name under which `entry` exports it, when it exports several. */
   readonly task?: string
-  /** Whether events of its tasks are published on the system's event bus. @default as the definition says, else false */
-  readonly events?: boolean
-  /** The tasks a second that the type has at its peak, as for a handler. @default 4 shards, which serve some 500 tasks a second */
-  readonly expectedTasksPerSecond?: number
-  /** How the file is bundled to load it. @default as a handler without options */
-  readonly bundling?: BundlingProps
+}
+
+/** What serves a type from a queue of its own. */
+export abstract class QueuedType extends Construct {
+  abstract readonly type: string
+  protected abstract readonly source: SourceQueue
+
+  get queue(): Queue {
+    return this.source.queue
+  }
+
+  /** The dead-letter queue of the system. All queues share it. */
+  get deadLetterQueue(): Queue {
+    return this.source.deadLetterQueue
+  }
+
+  /** Returns the metric of the messages that wait in the queue. */
+  metricBacklog(): Metric {
+    return this.queue.metricApproximateNumberOfMessagesVisible()
+  }
 }
 
 /**
  * The queue and the registration of a type that your own workers serve, wherever they run. A worker
  * deletes a message once it has claimed the task, so a run may take hours.
  */
-export class WorkerQueue extends Construct {
+export class WorkerQueue extends QueuedType {
   readonly type: string
-  readonly queue: Queue
-  /** The dead-letter queue of the system. All queues share it. */
-  readonly deadLetterQueue: Queue
+  protected readonly source: SourceQueue
 
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, props: WorkerQueueProps) {
     super(scope, id)
@@ -191,19 +205,12 @@ export class WorkerQueue extends Construct {
     refuseHttp(definition)
     parts.table.expect(props.expectedTasksPerSecond)
     this.type = definition.type
-    const source = new SourceQueue(this, 'Tasks', parts.messages.deadLetters, {
+    this.source = new SourceQueue(this, 'Tasks', parts.messages.deadLetters, {
       queueName: queueNameOf(parts.settings.system, this.type),
       visibilityTimeout: Duration.seconds(WORKER_VISIBILITY_S),
     })
-    this.queue = source.queue
-    this.deadLetterQueue = source.deadLetterQueue
     registrar
       .register(this, 'Registration', definition, { servedBy: 'workers' })
       .node.addDependency(this.queue)
-  }
-
-  /** Returns the metric of the messages that wait in the queue. */
-  metricBacklog(): Metric {
-    return this.queue.metricApproximateNumberOfMessagesVisible()
   }
 }

@@ -3,6 +3,7 @@ import { Architecture, type Function as LambdaFunction } from 'aws-cdk-lib/aws-l
 import type { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import { queueNameOf } from '../../shared/core/types/task-type.ts'
+import { defined } from '../../shared/core/values/json.ts'
 import { FUNCTION_TIMEOUT_S_MAX, HANDLER_MARGIN_S, MAPPING_CONCURRENCY_MIN } from '../bounds.ts'
 import {
   describeBundle,
@@ -10,12 +11,10 @@ import {
   type SystemFunction,
   systemCode,
   type UserCode,
-} from '../bundling/code.ts'
-import { cpuOf, createFunction, reserving } from '../functions/functions.ts'
-import type { Parts } from '../parts.ts'
-import { typesWithin } from '../permissions/partitions.ts'
-import { grantTableToWorker } from '../permissions/table-access.ts'
-import { SourceQueue, visibilityFor } from '../queues/source-queue.ts'
+} from '../bundling/bundling.ts'
+import { cpuOf, createFunction } from '../functions/functions.ts'
+import { grantTableToWorker, typesWithin } from '../permissions/table-access.ts'
+import { type Parts, SourceQueue, visibilityFor } from '../queues.ts'
 import { levelOf } from '../settings.ts'
 import type { FoundDefinition } from './definition.ts'
 import type { FunctionProps } from './function-rules.ts'
@@ -34,7 +33,7 @@ const HANDLER_CONCURRENCY_MAX = 50
 /** The definitions that one function serves, all of kind `handler`, or the one of kind `webhook`. */
 export type Served = readonly [FoundDefinition, ...FoundDefinition[]]
 
-export type UserFunctionSpec = {
+type UserFunctionSpec = {
   /** The entry, as the app names it. */
   readonly entry: string
   /** A name for its code that is unique in the project. */
@@ -45,7 +44,7 @@ export type UserFunctionSpec = {
 }
 
 /** A function that runs handlers, and the timeout from which the visibility of its queues follows. */
-export type UserFunction = { readonly fn: LambdaFunction; readonly timeout: Duration }
+type UserFunction = { readonly fn: LambdaFunction; readonly timeout: Duration }
 
 /** Creates the function of one or several types, with the permissions of a worker. `feedFrom` connects it to their queues. */
 export function createUserFunction(
@@ -62,9 +61,9 @@ export function createUserFunction(
     description: descriptionOf(definitions),
     timeout,
     logLevel: levelOf(props.logLevel) ?? parts.settings.handlerLogLevel,
-    ...(props.memorySize !== undefined && { memorySize: props.memorySize }),
-    environment: { ...props.environment, ...versionIn(props) },
-    ...reserving(props.reservedConcurrency),
+    memorySize: props.memorySize,
+    environment: { ...props.environment, ...defined({ [WORKER_VERSION]: props.version }) },
+    reservedConcurrency: props.reservedConcurrency,
     placement: { ...props, architecture },
   })
   if (!shipped) describeBundle(fn.node.defaultChild as CfnResource, code)
@@ -87,7 +86,7 @@ export function feedFrom(
   table.expect(props.expectedTasksPerSecond)
   const mapping = source.feed(fn, {
     maxConcurrency: maxConcurrencyOf(props, share),
-    ...(props.batchSize !== undefined && { batchSize: props.batchSize }),
+    ...defined({ batchSize: props.batchSize }),
   })
   // The type is registered after its mapping is created, and unregistered before the mapping is deleted.
   registrar
@@ -96,7 +95,7 @@ export function feedFrom(
   return source
 }
 
-type Feed = {
+export type Feed = {
   readonly definition: FoundDefinition
   readonly served: UserFunction
   readonly props: FunctionProps & { readonly entry: string }
@@ -126,10 +125,6 @@ function descriptionOf(definitions: Served): string {
   const text = `Baton: runs ${definitions.map(({ type }) => type).join(', ')}`
   if (text.length <= DESCRIPTION_CHARACTERS_MAX) return text
   return `Baton: runs ${definitions[0].type} and ${definitions.length - 1} other types`
-}
-
-function versionIn({ version }: FunctionProps): Record<string, string> {
-  return version === undefined ? {} : { [WORKER_VERSION]: version }
 }
 
 /**

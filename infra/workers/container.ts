@@ -1,13 +1,24 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { Stack } from 'aws-cdk-lib'
+import { Duration, Stack } from 'aws-cdk-lib'
 import { GatewayVpcEndpointAwsService, type IVpc, SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2'
 import { Platform } from 'aws-cdk-lib/aws-ecr-assets'
-import { Cluster, ContainerImage, ContainerInsights, type ICluster } from 'aws-cdk-lib/aws-ecs'
+import {
+  Cluster,
+  ContainerImage,
+  ContainerInsights,
+  type HealthCheck,
+  type ICluster,
+} from 'aws-cdk-lib/aws-ecs'
 import type { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
-import { writeContents } from '../bundling/bundling.ts'
-import { isDevelopment, type UserCode, withoutModules, workerContents } from '../bundling/code.ts'
+import {
+  isDevelopment,
+  type UserCode,
+  withoutModules,
+  workerContents,
+  writeContents,
+} from '../bundling/bundling.ts'
 import { generatedFile, writeGenerated } from '../bundling/places.ts'
 
 /** The main file of a worker in its image. */
@@ -61,6 +72,21 @@ function ownDockerfile(title: string, dockerfile: string): string {
 
 function wrong(title: string, problem: string): BatonError {
   return new BatonError('invalid', `${title}: dockerfile: ${problem}`)
+}
+
+export const LIFE_FILE = '/tmp/baton-alive'
+/** A container without a sign of life for this long is replaced. A worker touches its file every 10 s. */
+const SIGN_OF_LIFE_AGE_S_MAX = 60
+/** How often the health check of a container runs. Source: ECS, HealthCheck (5–300 s). */
+const HEALTH_CHECK_S = 30
+/** The longest time in which a starting container may fail its check. Source: ECS, HealthCheck. */
+const HEALTH_CHECK_START_S = 300
+
+/** A worker whose event loop hangs touches its file no more. ECS then starts another container and stops this one. */
+export const HEALTH_CHECK: HealthCheck = {
+  command: ['CMD-SHELL', `[ $(($(date +%s) - $(stat -c %Y ${LIFE_FILE}))) -lt ${SIGN_OF_LIFE_AGE_S_MAX} ]`],
+  interval: Duration.seconds(HEALTH_CHECK_S),
+  startPeriod: Duration.seconds(HEALTH_CHECK_START_S),
 }
 
 export type Placement = {

@@ -2,7 +2,7 @@ import { Token } from 'aws-cdk-lib'
 import { CfnScalableTarget, CfnScalingPolicy } from 'aws-cdk-lib/aws-applicationautoscaling'
 import type { FargateService } from 'aws-cdk-lib/aws-ecs'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
-import { Construct } from 'constructs'
+import type { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 
 /** A metric expression reads at most 10 metrics, and one of them counts the running containers. Source: CloudWatch quotas. */
@@ -11,7 +11,7 @@ const SCALED_QUEUES_MAX = 9
 const SCALE_OUT_COOLDOWN_S = 60
 const SCALE_IN_COOLDOWN_S = 300
 
-export type ScalingSpec = {
+type ScalingSpec = {
   /** The fewest containers. */
   readonly minTasks: number
   /** The most containers. */
@@ -24,35 +24,31 @@ export type ScalingSpec = {
  * Keeps the visible messages per running container near `backlogPerTask`. There is no scale-in protection: a container would have
  * to request it around every run. A container that is stopped drains and releases its remaining runs without a penalty.
  */
-export class WorkerScaling extends Construct {
-  constructor(
-    scope: Construct,
-    id: string,
-    service: FargateService,
-    queues: readonly IQueue[],
-    { minTasks, maxTasks, backlogPerTask }: ScalingSpec,
-  ) {
-    super(scope, id)
-    refuseImpossible(minTasks, maxTasks, queues)
-    const target = new CfnScalableTarget(this, 'Target', {
-      serviceNamespace: 'ecs',
-      scalableDimension: 'ecs:service:DesiredCount',
-      resourceId: `service/${service.cluster.clusterName}/${service.serviceName}`,
-      minCapacity: minTasks,
-      maxCapacity: maxTasks,
-    })
-    new CfnScalingPolicy(this, 'Backlog', {
-      policyName: 'backlog-per-container',
-      policyType: 'TargetTrackingScaling',
-      scalingTargetId: target.ref,
-      targetTrackingScalingPolicyConfiguration: {
-        targetValue: backlogPerTask,
-        scaleOutCooldown: SCALE_OUT_COOLDOWN_S,
-        scaleInCooldown: SCALE_IN_COOLDOWN_S,
-        customizedMetricSpecification: { metrics: backlogPerContainer(service, queues) },
-      },
-    })
-  }
+export function scaleByBacklog(
+  scope: Construct,
+  service: FargateService,
+  queues: readonly IQueue[],
+  { minTasks, maxTasks, backlogPerTask }: ScalingSpec,
+): void {
+  refuseImpossible(minTasks, maxTasks, queues)
+  const target = new CfnScalableTarget(scope, 'Target', {
+    serviceNamespace: 'ecs',
+    scalableDimension: 'ecs:service:DesiredCount',
+    resourceId: `service/${service.cluster.clusterName}/${service.serviceName}`,
+    minCapacity: minTasks,
+    maxCapacity: maxTasks,
+  })
+  new CfnScalingPolicy(scope, 'Backlog', {
+    policyName: 'backlog-per-container',
+    policyType: 'TargetTrackingScaling',
+    scalingTargetId: target.ref,
+    targetTrackingScalingPolicyConfiguration: {
+      targetValue: backlogPerTask,
+      scaleOutCooldown: SCALE_OUT_COOLDOWN_S,
+      scaleInCooldown: SCALE_IN_COOLDOWN_S,
+      customizedMetricSpecification: { metrics: backlogPerContainer(service, queues) },
+    },
+  })
 }
 
 /** `minTasks` is at least 1, because target tracking multiplies the present count and so never leaves zero. */

@@ -12,7 +12,6 @@ import {
   CpuArchitecture,
   FargateService,
   FargateTaskDefinition,
-  type HealthCheck,
   type ICluster,
   LinuxParameters,
   LogDrivers,
@@ -25,90 +24,77 @@ import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { BatonError } from '../../shared/core/errors.ts'
 import { defined } from '../../shared/core/values/json.ts'
-import {
-  HEALTH_CHECK_S,
-  HEALTH_CHECK_START_S,
-  SERVICE_CONTAINERS_MAX,
-  SERVICE_CONTAINERS_MIN,
-  SIGN_OF_LIFE_AGE_S_MAX,
-  STOP_TIMEOUT_S_MAX,
-  WORKER_CONCURRENCY,
-  WORKER_CPU_UNITS,
-  WORKER_DRAIN_S,
-  WORKER_MEMORY_MB,
-  WORKER_STOP_MARGIN_S,
-} from '../bounds.ts'
-import type { UserCode } from '../bundling/code.ts'
-import type { BundlingProps } from '../bundling/options.ts'
+import { watchWorkers } from '../alarms.ts'
+import type { UserCode } from '../bundling/bundling.ts'
 import { cpuOf, environmentOf } from '../functions/functions.ts'
-import { watchWorkers } from '../monitoring/alarms.ts'
-import type { Parts } from '../parts.ts'
-import { typesWithin } from '../permissions/partitions.ts'
 import { allow, type Grantee } from '../permissions/permissions.ts'
-import { grantTableToWorker, type Serving } from '../permissions/table-access.ts'
-import { type LogLevel, levelOf } from '../settings.ts'
+import { grantTableToWorker, type Serving, typesWithin } from '../permissions/table-access.ts'
+import type { Parts } from '../queues.ts'
+import { levelOf } from '../settings.ts'
 import { type FoundDefinition, readDefinitions, readFlows } from '../types/definition.ts'
+import type { FunctionProps } from '../types/function-rules.ts'
 import { refuseReserved, refuseServiceProps, WORKER_VERSION } from '../types/refuse-props.ts'
 import { FlowRegistration, type TypeRegistrar, WorkerQueue } from '../types/types.ts'
-import { clusterFor, isPublic, type Placement, workerImage } from './container.ts'
-import { WorkerScaling } from './scaling.ts'
+import { clusterFor, HEALTH_CHECK, isPublic, LIFE_FILE, type Placement, workerImage } from './container.ts'
+import { scaleByBacklog } from './scaling.ts'
 
-export type WorkerServiceProps = Placement & {
-  /**
-   * The file that exports the definitions of one or several tasks, relative to the working directory. The service also registers
-   * the flows that the file exports. It serves their steps if the file exports the steps' tasks, too.
-   */
-  readonly entry: string
-  /**
-   * A Dockerfile of your own, for native tools, relative to the working directory. Its build context is a folder with the bundle
-   * `index.mjs` and `bundling.nodeModules`: let it `COPY . ./` and start `node index.mjs` on Node 24.
-   * @default one that starts the bundle on Node 24 and installs nothing
-   */
-  readonly dockerfile?: string
-  /** How its code is bundled. @default everything is bundled by esbuild into one minified file */
-  readonly bundling?: BundlingProps
-  /**
-   * The processor, `Architecture.ARM_64` or `Architecture.X86_64`. Native packages in `bundling.nodeModules` are copied in their
-   * build for it.
-   * @default Architecture.ARM_64
-   */
-  readonly architecture?: Architecture
-  /** CPU units of a container: 256, 512, 1,024, … 16,384; 1,024 are one vCPU. @default 256 */
-  readonly cpu?: number
-  /** Megabytes of a container; `cpu` decides which sizes are legal. @default 512 */
-  readonly memory?: number
-  /** Concurrent runs of one container, of all its types together. @default 10 */
-  readonly concurrency?: number
-  /** The fewest containers, 1 or more. @default 1 */
-  readonly minTasks?: number
-  /** The most containers. @default 10 */
-  readonly maxTasks?: number
-  /** The tasks a second that each of its types has at its peak, as for a handler. @default 4 shards, which serve some 500 tasks a second */
-  readonly expectedTasksPerSecond?: number
-  /** Above this many waiting tasks per container, the service starts another container. @default `concurrency` */
-  readonly backlogPerTask?: number
-  /** Whether ECS replaces a container whose worker hangs. The image needs `sh`, `stat` and `date` for it. @default true */
-  readonly healthCheck?: boolean
-  /** The runs of a stopping container have this many seconds to finish, 0–110. Then they are released. @default 110 */
-  readonly drainSeconds?: number
-  /** The least level of log lines. At `INFO` there is one line per run. @default the system's `logLevel`, else 'INFO' */
-  readonly logLevel?: LogLevel
-  /** Dotted numbers. Tasks with a higher `minWorkerVersion` wait for workers of such a version. @default none */
-  readonly version?: string
-  readonly environment?: Readonly<Record<string, string>>
-  /**
-   * The other types whose tasks its code publishes or whose results it reads. Flows that the app adds need not be
-   * listed. A flow that is registered over HTTP must be listed if the service's types do its steps. With an empty list, the code
-   * reaches tasks of its own types only.
-   * @default any
-   */
-  readonly otherTypes?: readonly string[]
-  /**
-   * Whether events of tasks of its types and flows are published on the system's event bus.
-   * @default as each definition says, else false
-   */
-  readonly events?: boolean
-}
+/** Fargate's smallest CPU. Source: Fargate task sizes. */
+const WORKER_CPU_UNITS = 256
+/** The smallest memory for that CPU. Source: Fargate task sizes. */
+const WORKER_MEMORY_MB = 512
+const WORKER_CONCURRENCY = 10
+/** The default of `minTasks`, the fewest containers of a service. */
+const SERVICE_CONTAINERS_MIN = 1
+/** The default of `maxTasks`, the most containers of a service. */
+const SERVICE_CONTAINERS_MAX = 10
+/** The longest time between SIGTERM and SIGKILL. Source: ECS on Fargate, stopTimeout. */
+const STOP_TIMEOUT_S_MAX = 120
+/** After draining, a worker has this long to release its runs and to end. */
+const WORKER_STOP_MARGIN_S = 10
+const WORKER_DRAIN_S = STOP_TIMEOUT_S_MAX - WORKER_STOP_MARGIN_S
+
+/** The options of the code, which are those of a handler. */
+type CodeProps = Pick<
+  FunctionProps,
+  'bundling' | 'environment' | 'events' | 'expectedTasksPerSecond' | 'logLevel' | 'otherTypes' | 'version'
+>
+
+export type WorkerServiceProps = Placement &
+  CodeProps & {
+    /**
+     * The file that exports the definitions of one or several tasks, relative to the working directory. The service also registers
+     * the flows that the file exports. It serves their steps if the file exports the steps' tasks, too.
+     */
+    readonly entry: string
+    /**
+     * A Dockerfile of your own, for native tools, relative to the working directory. Its build context is a folder with the bundle
+     * `index.mjs` and `bundling.nodeModules`: let it `COPY . ./` and start `node index.mjs` on Node 24.
+     * @default one that starts the bundle on Node 24 and installs nothing
+     */
+    readonly dockerfile?: string
+    /**
+     * The processor, `Architecture.ARM_64` or `Architecture.X86_64`. Native packages in `bundling.nodeModules` are copied in their
+     * build for it.
+     * @default Architecture.ARM_64
+     */
+    readonly architecture?: Architecture
+    /** CPU units of a container: 256, 512, 1,024, … 16,384; 1,024 are one vCPU. @default 256 */
+    readonly cpu?: number
+    /** Megabytes of a container; `cpu` decides which sizes are legal. @default 512 */
+    readonly memory?: number
+    /** Concurrent runs of one container, of all its types together. @default 10 */
+    readonly concurrency?: number
+    /** The fewest containers, 1 or more. @default 1 */
+    readonly minTasks?: number
+    /** The most containers. @default 10 */
+    readonly maxTasks?: number
+    /** Above this many waiting tasks per container, the service starts another container. @default `concurrency` */
+    readonly backlogPerTask?: number
+    /** Whether ECS replaces a container whose worker hangs. The image needs `sh`, `stat` and `date` for it. @default true */
+    readonly healthCheck?: boolean
+    /** The runs of a stopping container have this many seconds to finish, 0–110. Then they are released. @default 110 */
+    readonly drainSeconds?: number
+  }
 
 /**
  * Serves one or many task types from containers on Fargate. The number of containers follows the waiting tasks. Runs may take
@@ -121,31 +107,25 @@ export class WorkerService extends Construct {
   /** The role of the containers. Grant it what the handlers need. */
   readonly taskRole: IRole
 
-  constructor(
-    scope: Construct,
-    id: string,
-    parts: Parts,
-    registrar: TypeRegistrar,
-    given: WorkerServiceProps,
-  ) {
+  constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar, of: WorkerServiceProps) {
     super(scope, id)
-    const props = withDefaults(given)
-    refuseServiceProps(given.entry, props)
-    const { entry } = props
-    const shared = defined({ events: props.events, bundling: props.bundling })
-    const definitions = readDefinitions(entry, props.bundling)
+    const props = withDefaults(of)
+    refuseServiceProps(of.entry, props)
+    const { entry, events, bundling, expectedTasksPerSecond } = props
+    const shared = { entry, ...defined({ events, bundling }) }
+    const definitions = readDefinitions(entry, bundling)
     const types = new Construct(this, 'Types')
     this.queues = definitions.map(
       ({ exportName }) =>
         new WorkerQueue(types, exportName, parts, registrar, {
-          ...{ entry, task: exportName, ...shared },
-          ...defined({ expectedTasksPerSecond: props.expectedTasksPerSecond }),
+          ...{ ...shared, task: exportName },
+          ...defined({ expectedTasksPerSecond }),
         }),
     )
     const flows = new Construct(this, 'Flows')
-    this.flows = readFlows(entry, props.bundling).map(
+    this.flows = readFlows(entry, bundling).map(
       ({ exportName }) =>
-        new FlowRegistration(flows, exportName, parts, registrar, { entry, flow: exportName, ...shared }),
+        new FlowRegistration(flows, exportName, parts, registrar, { ...shared, flow: exportName }),
     )
     const queues = this.queues.map(({ queue }) => queue)
     const code = workerCode(Names.uniqueId(this), definitions, props)
@@ -153,7 +133,7 @@ export class WorkerService extends Construct {
     const definition = this.defineContainer(image, parts, queues, props)
     this.taskRole = definition.taskRole
     this.service = this.runOn(clusterFor(this, scope, props), definition, props)
-    new WorkerScaling(this, 'Scaling', this.service, queues, props)
+    scaleByBacklog(new Construct(this, 'Scaling'), this.service, queues, props)
     watchWorkers(this, parts.settings, this.service, props.minTasks)
   }
 
@@ -178,12 +158,14 @@ export class WorkerService extends Construct {
       // As the first process of a container, Node would not reap the orphans of a handler's child processes.
       linuxParameters: new LinuxParameters(this, 'Linux', { initProcessEnabled: true }),
       environment: {
-        ...workerEnvironment(parts.settings, levelOf(props.logLevel) ?? parts.settings.handlerLogLevel),
+        ...environmentOf(parts.settings, levelOf(props.logLevel) ?? parts.settings.handlerLogLevel),
+        // Unlike a function's, a variable of a container must have a value.
+        BATON_TYPE_METRICS: parts.settings.typeMetrics.text(''),
         AWS_REGION: Stack.of(this).region,
         BATON_CONCURRENCY: String(props.concurrency),
         BATON_DRAIN_MS: String(props.drainSeconds * 1_000),
         ...(props.healthCheck && { BATON_LIFE_FILE: LIFE_FILE }),
-        ...(props.version !== undefined && { [WORKER_VERSION]: props.version }),
+        ...defined({ [WORKER_VERSION]: props.version }),
         ...props.environment,
       },
     })
@@ -218,17 +200,6 @@ export class WorkerService extends Construct {
   }
 }
 
-const LIFE_FILE = '/tmp/baton-alive'
-
-/**
- * A worker whose event loop hangs touches its file no more. ECS then starts another container and stops this one.
- */
-const HEALTH_CHECK: HealthCheck = {
-  command: ['CMD-SHELL', `[ $(($(date +%s) - $(stat -c %Y ${LIFE_FILE}))) -lt ${SIGN_OF_LIFE_AGE_S_MAX} ]`],
-  interval: Duration.seconds(HEALTH_CHECK_S),
-  startPeriod: Duration.seconds(HEALTH_CHECK_START_S),
-}
-
 const PROCESSORS = { arm64: CpuArchitecture.ARM64, x64: CpuArchitecture.X86_64 } as const
 
 function workerCode(
@@ -261,11 +232,6 @@ function withDefaults(given: WorkerServiceProps) {
   }
 }
 
-/** The environment of a container. Unlike a function's, a variable of a container must have a value. */
-function workerEnvironment(settings: Parts['settings'], logLevel: LogLevel): Record<string, string> {
-  return { ...environmentOf(settings, logLevel), BATON_TYPE_METRICS: settings.typeMetrics.text('') }
-}
-
 /** Grants what a Lambda handler may do, and lets the workers receive messages, because they poll their queues themselves. */
 function openSystemTo(grantee: Grantee, parts: Parts, queues: readonly Queue[], serving: Serving): void {
   const { table, messages } = parts
@@ -287,10 +253,9 @@ function granteeOf(definition: FargateTaskDefinition, container: ContainerDefini
 }
 
 function refuseDrain(drainSeconds: number): void {
-  const most = STOP_TIMEOUT_S_MAX - WORKER_STOP_MARGIN_S
-  if (drainSeconds >= 0 && drainSeconds <= most) return
+  if (drainSeconds >= 0 && drainSeconds <= WORKER_DRAIN_S) return
   throw new BatonError(
     'invalid',
-    `drainSeconds is ${drainSeconds}; give 0–${most}, since Fargate kills a container after ${STOP_TIMEOUT_S_MAX} s`,
+    `drainSeconds is ${drainSeconds}; give 0–${WORKER_DRAIN_S}, since Fargate kills a container after ${STOP_TIMEOUT_S_MAX} s`,
   )
 }

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
-import { HANDLER_CONDITION } from '../../infra/bundling/options.ts'
+import { HANDLER_CONDITION } from '../../infra/bundling/esbuild.ts'
 import { buildBundles } from './bundles.ts'
 import { compile, prune } from './compile.ts'
 import { buildDashboard } from './dashboard.ts'
@@ -20,8 +20,9 @@ const NODE = '>=20.19'
  * - `compile.ts`: what users import is compiled file by file, with its types, and keeps the layout of the repository. A file that
  *   nothing reaches is removed again, and a package that imports what it does not declare is refused;
  * - `bundles.ts`: what runs as a function, in a container, as a worker or in a browser is one file with its libraries inside;
- * - `dashboard.ts`: the pages of the dashboard, as a browser loads them;
- * - `manifest.ts`: package.json.
+ * - `dashboard.ts`: the pages of the dashboard, as a browser loads them.
+ *
+ * This file adds licences and package.json.
  */
 const { tarballs } = parseArgs({ options: { tarballs: { type: 'string' } } }).values
 

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { decode, encode, type SourceMapMappings, type SourceMapSegment } from '@jridgewell/sourcemap-codec'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
-import { BUNDLE_OPTIONS, FILES_BESIDE, SYSTEM_OPTIONS } from '../../infra/bundling/options.ts'
+import { BUNDLE_OPTIONS, FILES_BESIDE, SYSTEM_OPTIONS } from '../../infra/bundling/esbuild.ts'
 import { type Bundle, folderOf, type Package, ROOT } from './packages.ts'
 
 export type Bundled = {

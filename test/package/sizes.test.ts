@@ -4,7 +4,7 @@ import { join, relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { type BuildOptions, build, type Metafile } from 'esbuild'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { runnableOptionsOf, SYSTEM_OPTIONS } from '../../infra/bundling/options.ts'
+import { runnableOptionsOf, SYSTEM_OPTIONS } from '../../infra/bundling/esbuild.ts'
 import { IN_BROWSERS, IN_HANDLERS } from '../../scripts/build/bundles.ts'
 
 const KB = 1_000

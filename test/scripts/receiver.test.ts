@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { startReceiver } from '../../scripts/demonstration/receiver.ts'
+import { startReceiver } from '../../scripts/demonstration/http-worker.ts'
 
 test('the receiver of the demonstration takes nothing, and outlives nonsense, from a page that does not know its path', async () => {
   const receiver = await startReceiver()

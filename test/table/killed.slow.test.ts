@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { ScanCommand, type ScanCommandOutput } from '@aws-sdk/lib-dynamodb'
 import { build } from 'esbuild'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { BUNDLE_OPTIONS } from '../../infra/bundling/options.ts'
+import { BUNDLE_OPTIONS } from '../../infra/bundling/esbuild.ts'
 import { aTableWorld, ORDERS, type TableWorld } from '../support/worlds/a-table-world.ts'
 
 /**

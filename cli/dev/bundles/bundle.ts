@@ -3,8 +3,7 @@ import { existsSync, mkdirSync, realpathSync, rmSync, symlinkSync, writeFileSync
 import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BuildContext, BuildOptions, Metafile, OutputFile, Plugin } from 'esbuild'
-import type { BundleSpec } from '../../../infra/bundling/bundle-spec.ts'
-import { findEsbuild, inputFiles, refusalText } from '../../../infra/bundling/esbuild-parts.ts'
+import { type BundleSpec, findEsbuild, inputFiles, refusalText } from '../../../infra/bundling/esbuild.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { Project } from '../synthesis/project.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { BUNDLE_METADATA, type BundleSpec } from '../../../infra/bundling/bundle-spec.ts'
+import { BUNDLE_METADATA, type BundleSpec } from '../../../infra/bundling/esbuild.ts'
 import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
 
 /** A type that the stack registers. */

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
-import type { BundleSpec } from '../../../infra/bundling/bundle-spec.ts'
+import type { BundleSpec } from '../../../infra/bundling/esbuild.ts'
 import type { DeployedType, System } from '../synthesis/systems.ts'
 
 /** What a developer needs to know of a system that has just started: its address, its types, and how a worker joins it. */

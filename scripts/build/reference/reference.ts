@@ -2,9 +2,17 @@ import { createHash } from 'node:crypto'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROOT } from '../packages.ts'
-import { exchangesOf, resolved } from './exchanges.ts'
-import { escaped, prose } from './html.ts'
-import { componentSection, fieldTable, linkTo, type Part, typeText } from './schema-html.ts'
+import {
+  componentSection,
+  escaped,
+  exchangesOf,
+  fieldTable,
+  linkTo,
+  type Part,
+  prose,
+  resolved,
+  typeText,
+} from './html.ts'
 
 /**
  * Writes the reference of the HTTP API: one page without scripts, made from the OpenAPI document. The local system serves it at `/docs`.

@@ -1,8 +1,7 @@
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { bundle } from '../../../infra/bundling/esbuild.ts'
-import { BUNDLE_OPTIONS } from '../../../infra/bundling/options.ts'
+import { BUNDLE_OPTIONS, bundle } from '../../../infra/bundling/esbuild.ts'
 import { readDefinition } from '../../../infra/types/definition.ts'
 import { aDefinition, aProject, elf, link } from './a-project.ts'
 

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { Cpu } from '../../../infra/bundling/native.ts'
 import { copyModule, planModules } from '../../../infra/bundling/node-modules.ts'
-import { lockedIntegrity } from '../../../infra/bundling/packages.ts'
+import { lockedIntegrity } from '../../../infra/bundling/places.ts'
 import { aProject, type Content, elf, installed, link, MACH_O } from './a-project.ts'
 
 const plan = (from: string, ...names: string[]) =>

@@ -6,7 +6,7 @@ import { Annotations, Match } from 'aws-cdk-lib/assertions'
 import { Construct } from 'constructs'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Placement } from '../../../infra/placement/placement.ts'
+import { Placement } from '../../../infra/placement.ts'
 import { anApp } from '../synthesised.ts'
 
 /** Where the handlers of a system stand: the construct id of the stack of each. */

@@ -14,7 +14,7 @@ import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, expect, test } from 'vitest'
 import { type Bundles, createBundles, type Rebuilt } from '../../../../cli/dev/bundles/bundles.ts'
-import type { BundleSpec } from '../../../../infra/bundling/bundle-spec.ts'
+import type { BundleSpec } from '../../../../infra/bundling/esbuild.ts'
 
 const opened: Bundles[] = []
 afterEach(async () => {

@@ -1,3 +1,9 @@
+/**
+ * The metrics and alarms that operators see. This file names the metrics that functions write, and makes each alarm beside the
+ * construct that it watches. `infra/settings.ts` says which metrics are kept for single types, and `dashboard.ts` draws a whole
+ * system on one page.
+ */
+
 import { Duration } from 'aws-cdk-lib'
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
 import {
@@ -15,16 +21,45 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
-import { EVERY_TYPE } from '../../shared/core/bounds.ts'
-import { BatonError } from '../../shared/core/errors.ts'
-import { refuseFields, typeNameRule } from '../../shared/core/rules/type-configuration.ts'
-import { ALARM_PERIOD_MINUTES } from '../bounds.ts'
-import type { Settings } from '../settings.ts'
-import { taskMetric } from './monitoring.ts'
+import { INDEXES } from '../shared/aws/dynamo/keys.ts'
+import { EVERY_TYPE } from '../shared/core/bounds.ts'
+import { BatonError } from '../shared/core/errors.ts'
+import { refuseFields, typeNameRule } from '../shared/core/rules/type-configuration.ts'
+import type { MetricName } from '../shared/ports/machine.ts'
+import type { Settings } from './settings.ts'
 
 const ITERATOR_AGE_MS_MAX = 60_000
+const ALARM_PERIOD_MINUTES = 5
 
 const PERIOD = Duration.minutes(ALARM_PERIOD_MINUTES)
+
+const STATISTICS: Record<MetricName, string> = {
+  Lateness: 'p99',
+  RunTime: 'p50',
+  ClaimConflict: 'Sum',
+  LeaseLost: 'Sum',
+  LookLoop: 'Sum',
+  UnscheduledMinute: 'Sum',
+  SweeperRepaired: 'Sum',
+  Stuck: 'Maximum',
+  NeedsAttention: 'Sum',
+  Published: 'Sum',
+  Succeeded: 'Sum',
+  Failed: 'Sum',
+  Retried: 'Sum',
+  TaskFault: 'Sum',
+}
+
+/** A metric of the tasks of `type`. `Lateness` and `RunTime` are in milliseconds; the other metrics are counts. */
+export function taskMetric(system: string, name: MetricName, type: string): Metric {
+  return new Metric({
+    namespace: 'Baton',
+    metricName: name,
+    dimensionsMap: { service: system, type },
+    statistic: STATISTICS[name],
+    period: PERIOD,
+  })
+}
 
 /**
  * Adds an alarm on messages that arrive in the dead-letter queue. It counts what the sweeper receives there: the queue is empty again
@@ -60,32 +95,25 @@ export function watchFunction(
   })
 }
 
-/** Adds an alarm on a flow that has stopped half undone, or on owed callbacks that no type can take. An operator must decide. */
-export function watchAttention(scope: Construct, settings: Settings): void {
-  addAlarm(scope, 'NeedsAttentionAlarm', settings, {
-    isEssential: true,
-    metric: taskMetric(settings.system, 'NeedsAttention', EVERY_TYPE),
-    description:
-      'An undo has failed for good, or a callback cannot be published; the log of the planner names the task, and its needsAttention says what to do',
-  })
-}
+/** Each alarm on a metric of all tasks: when it is raised, in words. */
+const TASK_ALARMS = {
+  /** A flow has stopped half undone, or no type can take an owed callback. An operator must decide. */
+  NeedsAttention:
+    'An undo has failed for good, or a callback cannot be published; the log of the planner names the task, and its needsAttention says what to do',
+  /** A worker could run these tasks, and no worker runs them. */
+  Stuck:
+    'Tasks have shown no sign of life for 15 minutes, though nothing delays them; the sweeper logs their ids',
+  /** A chain of 100,000 looks at a task, or a dispatch that functions have sent on twelve times. */
+  LookLoop:
+    'A chain of looks was too long, or a dispatch was sent on too often; the log of the waker or of the handler names the task',
+} as const satisfies Partial<Record<MetricName, string>>
 
-/** Adds an alarm on tasks that a worker could run and that no worker runs. */
-export function watchStuckTasks(scope: Construct, settings: Settings): void {
-  addAlarm(scope, 'StuckAlarm', settings, {
-    isEssential: true,
-    metric: taskMetric(settings.system, 'Stuck', EVERY_TYPE),
-    description:
-      'Tasks have shown no sign of life for 15 minutes, though nothing delays them; the sweeper logs their ids',
-  })
-}
-
-/** Adds an alarm on a chain of 100,000 looks at a task, and on a dispatch that functions have sent on twelve times. */
-export function watchLookLoops(scope: Construct, settings: Settings): void {
-  addAlarm(scope, 'LookLoopAlarm', settings, {
-    metric: taskMetric(settings.system, 'LookLoop', EVERY_TYPE),
-    description:
-      'A chain of looks was too long, or a dispatch was sent on too often; the log of the waker or of the handler names the task',
+/** Adds the alarm on a metric of all tasks. */
+export function watchTasks(scope: Construct, settings: Settings, name: keyof typeof TASK_ALARMS): void {
+  addAlarm(scope, `${name}Alarm`, settings, {
+    isEssential: name !== 'LookLoop',
+    metric: taskMetric(settings.system, name, EVERY_TYPE),
+    description: TASK_ALARMS[name],
   })
 }
 
@@ -142,12 +170,7 @@ export function watchServerErrors(scope: Construct, settings: Settings, api: Htt
  * Adds an essential alarm on throttled updates. Claims and ends of runs are updates, and a hot index throttles them, too. One metric
  * counts them whatever throttles them. With all alarms there is also one for the table and one for each index, which say where.
  */
-export function watchThrottling(
-  scope: Construct,
-  settings: Settings,
-  table: TableV2,
-  indexes: readonly string[],
-): void {
+export function watchThrottling(scope: Construct, settings: Settings, table: TableV2): void {
   addAlarm(scope, 'UpdateThrottleAlarm', settings, {
     metric: table.metric('ThrottledRequests', {
       dimensionsMap: { TableName: table.tableName, Operation: 'UpdateItem' },
@@ -158,7 +181,7 @@ export function watchThrottling(
     description:
       'Updates of tasks are throttled: a type has more tasks than its shards or the table serve; see docs/scale.md',
   })
-  for (const index of [undefined, ...indexes]) {
+  for (const index of [undefined, ...Object.values(INDEXES).map(({ name }) => name)]) {
     addAlarm(scope, `${index ?? 'table'}-throttle-alarm`, settings, {
       metric: throttledEvents(table, index),
       description: `Requests to ${index ? `the index ${index}` : 'the table'} are throttled; look for a hot key`,
@@ -194,7 +217,7 @@ export function watchFailures(scope: Construct, settings: Settings, props: Failu
   const { type = EVERY_TYPE, failures, perMinutes, topic } = props
   refuseUnlessWhole('failures', failures, FAILURES_MAX)
   refuseUnlessWhole('perMinutes', perMinutes, MINUTES_PER_DAY)
-  refuseOtherType(type)
+  if (type !== EVERY_TYPE) refuseFields('alarmOnFailures', typeNameRule.problems(type, 'type'))
   settings.typeMetrics.ask('Failed', type)
   const name = type === EVERY_TYPE ? 'All' : type
   const alarm = new Alarm(scope, `FailureAlarm-${name}-${failures}-${perMinutes}`, {
@@ -219,11 +242,6 @@ function refuseUnlessWhole(name: string, value: number, most: number): void {
     'invalid',
     `${name} is ${value}; give a whole number of 1–${most.toLocaleString('en')}`,
   )
-}
-
-function refuseOtherType(type: string): void {
-  if (type === EVERY_TYPE) return
-  refuseFields('alarmOnFailures', typeNameRule.problems(type, 'type'))
 }
 
 type Condition = {

@@ -1,3 +1,16 @@
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { isDeepStrictEqual } from 'node:util'
+import { Annotations, NestedStack, Stack } from 'aws-cdk-lib'
+import { OUTDIR_ENV } from 'aws-cdk-lib/cx-api'
+import { Construct } from 'constructs'
+import { BatonError } from '../shared/core/errors.ts'
+import { HANDLER_RESOURCES } from './bounds.ts'
+import { isDevelopment } from './bundling/bundling.ts'
+import { writeGenerated } from './bundling/places.ts'
+import type { AlarmLevel } from './settings.ts'
+
 /**
  * The stack of each handler. CloudFormation allows 500 resources in a stack, and a handler takes 8 to 10 of them. So the first 30
  * handlers stand in the system's own stack, and each further handler in one of 20 nested stacks, which a hash of its construct
@@ -6,30 +19,11 @@
  *
  * A deployed handler must keep its stack. Its queue has a fixed name, so CloudFormation cannot create the queue in another stack
  * before it deletes the first one, and the deployment fails. But which handlers are the first 30 changes when the app removes,
- * inserts or reorders handlers. So places are recorded in `cdk.context.json` (`record.ts`), beside the results of CDK's look-ups,
+ * inserts or reorders handlers. So places are recorded in `cdk.context.json`, beside the results of CDK's look-ups,
  * and a recorded place always holds. Recording begins with the 20th handler, before the first nested one: a smaller app needs no
  * file. Recorded handlers count as long as the record names them, so a new handler never takes the room of a removed one. `baton dev`
  * follows the record, and does not write it.
  */
-
-import { createHash } from 'node:crypto'
-import { isDeepStrictEqual } from 'node:util'
-import { Annotations, NestedStack, Stack } from 'aws-cdk-lib'
-import { Construct } from 'constructs'
-import { HANDLER_RESOURCES } from '../bounds.ts'
-import { isDevelopment } from '../bundling/code.ts'
-import type { AlarmLevel } from '../settings.ts'
-import {
-  CONTEXT_FILE,
-  OWN_STACK,
-  type PlaceRecord,
-  type Places,
-  readRecord,
-  type Stand,
-  saveRecord,
-  standOf,
-  textOf,
-} from './record.ts'
 
 /**
  * How many handlers stand in the system's own stack, by its level of alarms. A handler takes 8 resources, and 10 with `all`; the
@@ -57,6 +51,8 @@ export class Placement extends Construct {
   private readonly alarms: AlarmLevel
   private readonly record: PlaceRecord
   private readonly stands = new Map<string, Stand>()
+  /** The key of a system that has another system of the app at the same path of another stack. */
+  private readonly wholePath: string
 
   /** `inOwnStack` is the scope of the handlers that stand in the system's own stack. */
   constructor(system: Construct, id: string, inOwnStack: Construct, alarms: AlarmLevel) {
@@ -65,6 +61,7 @@ export class Placement extends Construct {
     this.inOwnStack = inOwnStack
     this.alarms = alarms
     this.record = readRecord(system)
+    this.wholePath = `/${system.node.path}`
     this.node.addValidation({ validate: () => (this.isForeign() ? [this.refusal()] : this.keepPlaces()) })
   }
 
@@ -83,7 +80,7 @@ export class Placement extends Construct {
   }
 
   private entryOf(record: PlaceRecord): Places {
-    return record[this.wholePath()] ?? record[this.pathInStack()] ?? {}
+    return record[this.wholePath] ?? record[this.pathInStack()] ?? {}
   }
 
   private placeOfNew(id: string, types: number): string {
@@ -133,11 +130,6 @@ export class Placement extends Construct {
     return this.system.node.path.slice(path === '' ? 0 : path.length + 1)
   }
 
-  /** The key of a system that has another system of the app at the same path of another stack. */
-  private wholePath(): string {
-    return `/${this.system.node.path}`
-  }
-
   private isWorthRecording(): boolean {
     const stands = [...this.stands.values()]
     const resources = stands.reduce((sum, { types }) => sum + this.resourcesOf(types), 0)
@@ -156,7 +148,7 @@ export class Placement extends Construct {
   /** Returns the record with the places of this system. */
   private recordedIn(record: PlaceRecord): PlaceRecord {
     if (this.stands.size === 0 || this.isForeign()) return record
-    const [whole, inStack] = [this.wholePath(), this.pathInStack()]
+    const [whole, inStack] = [this.wholePath, this.pathInStack()]
     const shared = record[inStack]
     if (record[whole] === undefined && shared === undefined && !this.isWorthRecording()) return record
     const isOwn = record[whole] !== undefined || (shared !== undefined && !this.fits(shared))
@@ -187,10 +179,7 @@ export class Placement extends Construct {
   }
 
   private refusal(): string {
-    return (
-      `${CONTEXT_FILE} records the handlers of another system at '${this.pathInStack()}'. ` +
-      `Add the entry '${this.wholePath()}': {} beside it, so that ${this.system.node.path} has places of its own`
-    )
+    return `${CONTEXT_FILE} records the handlers of another system at '${this.pathInStack()}'. Add the entry '${this.wholePath}': {} beside it, so that ${this.system.node.path} has places of its own`
   }
 }
 
@@ -204,4 +193,107 @@ function nestedPlacesOf(id: string): string[] {
 function topStackOf(construct: Construct): Stack {
   const stack = Stack.of(construct)
   return stack.nestedStackParent ? topStackOf(stack.nestedStackParent) : stack
+}
+
+/** The record of places counts the types of a function in steps of this many, so that a new type seldom changes the record. */
+const RECORDED_TYPES_STEP = 5
+
+/** The file in which CDK keeps what it has looked up. Projects commit it. */
+const CONTEXT_FILE = 'cdk.context.json'
+/** The member of the file that holds the record. */
+const PLACES_KEY = 'baton-tasks:places'
+
+/** The place of a handler in the system's own stack. Other places are construct ids of nested stacks. */
+const OWN_STACK = 'own'
+
+/**
+ * The places of a system's handlers, by their construct ids. The place of a function of several types also says how many types it
+ * counts as: `Handlers7:15`.
+ */
+type Places = Readonly<Record<string, string>>
+
+/** Where a handler stands, and how many types it counts as. */
+type Stand = { readonly place: string; readonly types: number }
+
+/** Reads a recorded place. */
+function standOf(text: string): Stand {
+  const [place = '', types = '1'] = text.split(':')
+  return { place, types: Number(types) }
+}
+
+/** A place as it is recorded. A function of several types counts as up to four more, so that it can grow without a new record. */
+function textOf({ place, types }: Stand): string {
+  const counted = Math.ceil(types / RECORDED_TYPES_STEP) * RECORDED_TYPES_STEP
+  return types === 1 ? place : `${place}:${counted}`
+}
+
+/** The places of each system, by its path in its stack, or by its whole path after a slash. */
+type PlaceRecord = Readonly<Record<string, Places>>
+
+/**
+ * Reads the record from the app's context and from the file, which the context lacks when no tool has started the synthesis.
+ *
+ * @throws BatonError `invalid` when the file is no JSON, or the record has a member that is no place.
+ */
+function readRecord(scope: Construct): PlaceRecord {
+  const inFile = placesIn(readFile()[PLACES_KEY])
+  const inContext = placesIn(scope.node.tryGetContext(PLACES_KEY))
+  const keys = [...new Set([...Object.keys(inFile), ...Object.keys(inContext)])]
+  return Object.fromEntries(keys.map(key => [key, { ...inFile[key], ...inContext[key] }]))
+}
+
+/**
+ * Writes the record to the file, if a tool has started the synthesis: a unit test of a stack must not change the project's
+ * files. Returns what the developer has to do.
+ */
+function saveRecord(record: PlaceRecord): string {
+  if (process.env[OUTDIR_ENV] === undefined) {
+    return `${CONTEXT_FILE} does not record the places of all handlers yet; synthesise with cdk, and commit the file`
+  }
+  try {
+    const text = JSON.stringify({ ...readFile(), [PLACES_KEY]: sorted(record) }, null, 2)
+    writeGenerated(resolve(CONTEXT_FILE), `${text}\n`)
+    return `the places of its handlers are now recorded in ${CONTEXT_FILE}; commit this file, or a later deployment may move handlers to other stacks and fail`
+  } catch (cause) {
+    return `the places of its handlers cannot be recorded in ${CONTEXT_FILE} (${cause}); synthesise where the file can be written, and commit it, or a later deployment may move handlers to other stacks and fail`
+  }
+}
+
+function readFile(): Record<string, unknown> {
+  const file = resolve(CONTEXT_FILE)
+  if (!existsSync(file)) return {}
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
+  } catch (cause) {
+    throw new BatonError('invalid', `${file} cannot be read: ${cause}`, { cause })
+  }
+}
+
+function placesIn(value: unknown = {}): PlaceRecord {
+  const legal = `'own' or 'Handlers' and a number, with ':' and a number of types for several`
+  for (const [system, places] of entriesOf(value, ''))
+    for (const [handler, place] of entriesOf(places, `.'${system}'`))
+      if (!isPlace(place)) throw refusal(`.'${system}'.'${handler}'`, legal, place)
+  return value as PlaceRecord
+}
+
+function entriesOf(value: unknown, path: string): Array<[string, unknown]> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return Object.entries(value)
+  throw refusal(path, 'an object', value)
+}
+
+function isPlace(place: unknown): boolean {
+  return typeof place === 'string' && /^(?:own|Handlers[1-9]\d{0,3})(?::[1-9]\d?)?$/.test(place)
+}
+
+function refusal(path: string, legal: string, value: unknown): BatonError {
+  const where = `'${PLACES_KEY}'${path} of ${CONTEXT_FILE}, or of the app's context,`
+  return new BatonError('invalid', `${where} must be ${legal}, not ${JSON.stringify(value)}`)
+}
+
+/** Sorts the members by name, so that two branches that add handlers seldom change the same lines. */
+function sorted(record: PlaceRecord): PlaceRecord {
+  const byName = <Value>(members: Readonly<Record<string, Value>>) =>
+    Object.fromEntries(Object.entries(members).sort(([one], [other]) => (one < other ? -1 : 1)))
+  return byName(Object.fromEntries(Object.entries(record).map(([key, places]) => [key, byName(places)])))
 }

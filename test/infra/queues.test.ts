@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { queueNameOf } from '../../../shared/core/types/task-type.ts'
-import { named, type Resource, synthesise, targetOf } from '../synthesised.ts'
+import { queueNameOf } from '../../shared/core/types/task-type.ts'
+import { named, type Resource, synthesise, targetOf } from './synthesised.ts'
 
 const { ofType, json } = synthesise()
 const DAY_S = 86_400
