@@ -7,8 +7,16 @@ import { typeOfLimit } from '../../core/task/wait.ts'
 import { servingType } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/defined.ts'
 import { nextOwnRetryAt } from '../../core/worker/own-retries.ts'
-import type { Explained, SentenceFacts, WhyLimit } from './explained.ts'
-import { countText, errorText, namesText, spanText, timeText } from './words.ts'
+import {
+  countText,
+  type Explained,
+  errorText,
+  namesText,
+  type SentenceFacts,
+  spanText,
+  timeText,
+  type WhyLimit,
+} from './words.ts'
 
 /** The sentences about tasks that wait for a time, for an operator, for a limit, or behind other tasks. */
 
