@@ -46,8 +46,9 @@ export type Service = (request: ServiceRequest) => Promise<Answer>
  * Makes a service of the given operations on a system. The HTTP API, the testing kit and the table client call it, so they accept, refuse
  * and answer alike.
  *
- * A request goes through these files: this one finds its operation, and checks query and body against the operation's rules. The operation (`operations/`) builds a use case's request (`requests/`), calls the use case and shows its result or its refusal
- * (`present/`). `fit-answer.ts` keeps the answer below the size that Lambda delivers. `operation.ts` says what an operation is.
+ * A request goes through these files: this one finds its operation, and checks query and body against the operation's rules. The operation
+ * (`operations/`) builds a use case's request (`requests/`), calls the use case and shows its result or its refusal (`present/`).
+ * `fit-answer.ts` keeps the answer below the size that Lambda delivers. `operation.ts` says what an operation is.
  */
 export function createService<On extends System>(
   system: On,
