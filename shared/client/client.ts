@@ -2,9 +2,9 @@
  * The typed client of the HTTP API. This file makes the client and holds the calls that need several requests.
  *
  * - `operations.ts`: the calls that are one request and one answer;
- * - `publish.ts`, `publish-many.ts`: publishing, with the check of inputs (`refuse-input.ts`) and keys of the client's own (`new-key.ts`);
- * - `send.ts`: sends a request within its time (`time-limit.ts`), again where that is safe (`repetition.ts`), and turns every failure
- *   into a `ProblemError` (`problem-error.ts`);
+ * - `publish.ts`, `publish-many.ts`: publishing, with the check of inputs and keys of the client's own;
+ * - `send.ts`: sends a request within its time, again where that is safe (`repetition.ts`), and turns every failure into a
+ *   `ProblemError` (`problem-error.ts`);
  * - `wait-for-result.ts`, `events.ts`, `paced-claims.ts`: waiting for an end, following events, delaying claims.
  */
 
@@ -23,11 +23,17 @@ import type { Canvas, ResultOf } from '../define/canvases.ts'
 import type { AnyDefinition, NameOf, OutputOf } from '../define/definitions.ts'
 import type { EventsOptions } from './events.ts'
 import { createOperations, type Operations } from './operations.ts'
-import { pauseFor } from './pause-for.ts'
 import { clientProblem, ProblemError } from './problem-error.ts'
-import { type ClientArguments, isRepeatable, type Published, publishAny, withKey } from './publish.ts'
+import {
+  type ClientArguments,
+  isRepeatable,
+  type Published,
+  publishAny,
+  refuseInput,
+  withKey,
+} from './publish.ts'
 import type { Many, PublishManyOptions, TaskOf } from './publish-many.ts'
-import { refuseInput } from './refuse-input.ts'
+import { pauseFor } from './repetition.ts'
 import { type CallOptions, type ClientSettings, createTransport, unsendable } from './send.ts'
 import { type ResultOptions, waitForResult } from './wait-for-result.ts'
 
