@@ -1,5 +1,5 @@
 import { requiredVariable } from '../shared/aws/environment.ts'
-import { claimOperations } from '../shared/service/operations/claims.ts'
+import { claimOperations } from '../shared/service/operations/runs.ts'
 import { composeDiagnosticSystem } from './compose/compose-dead-letters.ts'
 import { createApi } from './http/create-api.ts'
 import { serveHttp } from './serve-http.ts'

@@ -2,9 +2,9 @@ import { writeFile } from 'node:fs/promises'
 import { requiredVariable, systemClock, versionOfEnvironment } from '../shared/aws/environment.ts'
 import type { TaskDefinition } from '../shared/define/definitions.ts'
 import { flushSpans } from '../shared/runtime/kernel/spans.ts'
+import { endWithTheLog } from '../shared/worker/console-log.ts'
 import { createWorker } from '../shared/worker/create-worker.ts'
 import type { Worker } from '../shared/worker/engine.ts'
-import { endWithTheLog } from '../shared/worker/log-end.ts'
 import { flushMetrics, log, metrics } from './compose/compose.ts'
 
 /** A worker shows that its event loop runs by touching a file this often. The health check of its container reads the file's age. */

@@ -4,46 +4,8 @@
  */
 
 import * as z from 'zod'
-import type { ApiCanvas, CanvasAnswer, CanvasBody } from './api/canvases.ts'
-import type { PatchBody, RetryTaskBody } from './api/changes.ts'
-import type {
-  ApiDeadLetter,
-  DeadLettersQuery,
-  ReplayAnswer,
-  ReplayBody,
-} from './api/diagnosis/dead-letters.ts'
-import type { ApiFailureGroup, FailuresQuery } from './api/diagnosis/failures.ts'
-import type { HealthAnswer } from './api/diagnosis/health.ts'
-import type {
-  ActivityPage,
-  ActivityQuery,
-  AllCountsQuery,
-  CountsQuery,
-  LimitUsage,
-  LimitUsageQuery,
-  TypeCounts,
-} from './api/diagnosis/load.ts'
-import type { WhyAnswer, WhyQuery } from './api/diagnosis/why.ts'
 import * as rules from './api/index.ts'
-import type { Problem } from './api/problems.ts'
-import type { PublishAnswer, PublishBody, PublishResult } from './api/publish.ts'
-import type {
-  ClaimsAnswer,
-  ClaimsBody,
-  FailBody,
-  FinishMember,
-  HeartbeatAnswer,
-  HeartbeatBody,
-  ReleaseBody,
-  RunName,
-  RunResult,
-  SucceedBody,
-} from './api/runs.ts'
 import type { Page, PageQuery } from './api/scalars.ts'
-import type { ApiSchedule, ScheduleBody, TriggerAnswer } from './api/schedules.ts'
-import type { ApiTask, ListQuery, TaskAnswer } from './api/tasks.ts'
-import type { ApiType, Counts, PausedType, PurgeAnswer, PurgeBody, TypeBody } from './api/types.ts'
-import type { ApiWorker } from './api/workers.ts'
 import { COMPONENT, type Rule } from './core/rules/rules.ts'
 import type { Json } from './core/values/json.ts'
 
@@ -84,72 +46,73 @@ function withoutComponents(schema: unknown): unknown {
   )
 }
 
-export const canvasBody: z.ZodType<CanvasBody> = schemaOf(rules.canvasBody)
-export const canvasPublished: z.ZodType<CanvasAnswer> = schemaOf(rules.canvasPublished)
-export const canvasAnswer: z.ZodType<ApiCanvas> = schemaOf(rules.canvasAnswer)
-export const patchBody: z.ZodType<PatchBody> = schemaOf(rules.patchBody)
-export const retryBody: z.ZodType<RetryTaskBody> = schemaOf(rules.retryBody)
-export const deadLettersQuery: z.ZodType<DeadLettersQuery> = schemaOf(rules.deadLettersQuery)
-export const deadLettersPage: z.ZodType<Page<ApiDeadLetter>> = schemaOf(rules.deadLettersPage)
-export const replayBody: z.ZodType<ReplayBody> = schemaOf(rules.replayBody)
-export const replayAnswer: z.ZodType<ReplayAnswer> = schemaOf(rules.replayAnswer)
-export const failuresQuery: z.ZodType<FailuresQuery> = schemaOf(rules.failuresQuery)
-export const failuresPage: z.ZodType<Page<ApiFailureGroup>> = schemaOf(rules.failuresPage)
-export const healthAnswer: z.ZodType<HealthAnswer> = schemaOf(rules.healthAnswer)
-export const countsQuery: z.ZodType<CountsQuery> = schemaOf(rules.countsQuery)
-export const allCountsQuery: z.ZodType<AllCountsQuery> = schemaOf(rules.allCountsQuery)
-export const allCountsPage: z.ZodType<Page<TypeCounts>> = schemaOf(rules.allCountsPage)
-export const activityQuery: z.ZodType<ActivityQuery> = schemaOf(rules.activityQuery)
-export const activityPage: z.ZodType<ActivityPage> = schemaOf(rules.activityPage)
-export const limitUsageQuery: z.ZodType<LimitUsageQuery> = schemaOf(rules.limitUsageQuery)
-export const limitUsage: z.ZodType<LimitUsage> = schemaOf(rules.limitUsage)
-export const whyQuery: z.ZodType<WhyQuery> = schemaOf(rules.whyQuery)
-export const whyAnswer: z.ZodType<WhyAnswer> = schemaOf(rules.whyAnswer)
+export const canvasBody: z.ZodType<rules.CanvasBody> = schemaOf(rules.canvasBody)
+export const canvasPublished: z.ZodType<rules.CanvasAnswer> = schemaOf(rules.canvasPublished)
+export const canvasAnswer: z.ZodType<rules.ApiCanvas> = schemaOf(rules.canvasAnswer)
+export const patchBody: z.ZodType<rules.PatchBody> = schemaOf(rules.patchBody)
+export const retryBody: z.ZodType<rules.RetryTaskBody> = schemaOf(rules.retryBody)
+export const deadLettersQuery: z.ZodType<rules.DeadLettersQuery> = schemaOf(rules.deadLettersQuery)
+export const deadLettersPage: z.ZodType<Page<rules.ApiDeadLetter>> = schemaOf(rules.deadLettersPage)
+export const replayBody: z.ZodType<rules.ReplayBody> = schemaOf(rules.replayBody)
+export const replayAnswer: z.ZodType<rules.ReplayAnswer> = schemaOf(rules.replayAnswer)
+export const failuresQuery: z.ZodType<rules.FailuresQuery> = schemaOf(rules.failuresQuery)
+export const failuresPage: z.ZodType<Page<rules.ApiFailureGroup>> = schemaOf(rules.failuresPage)
+export const healthAnswer: z.ZodType<rules.HealthAnswer> = schemaOf(rules.healthAnswer)
+export const countsQuery: z.ZodType<rules.CountsQuery> = schemaOf(rules.countsQuery)
+export const allCountsQuery: z.ZodType<rules.AllCountsQuery> = schemaOf(rules.allCountsQuery)
+export const allCountsPage: z.ZodType<Page<rules.TypeCounts>> = schemaOf(rules.allCountsPage)
+export const activityQuery: z.ZodType<rules.ActivityQuery> = schemaOf(rules.activityQuery)
+export const activityPage: z.ZodType<rules.ActivityPage> = schemaOf(rules.activityPage)
+export const limitUsageQuery: z.ZodType<rules.LimitUsageQuery> = schemaOf(rules.limitUsageQuery)
+export const limitUsage: z.ZodType<rules.LimitUsage> = schemaOf(rules.limitUsage)
+export const whyQuery: z.ZodType<rules.WhyQuery> = schemaOf(rules.whyQuery)
+export const whyAnswer: z.ZodType<rules.WhyAnswer> = schemaOf(rules.whyAnswer)
 export const eventsQuery: z.ZodType<unknown> = schemaOf(rules.eventsQuery)
-export const optionsInForce: z.ZodType<ApiTask['options']> = schemaOf(rules.optionsInForce)
-export const taskError: z.ZodType<NonNullable<ApiTask['error']>> = schemaOf(rules.taskError)
-export const problemAnswer: z.ZodType<Problem> = schemaOf(rules.problemAnswer)
-export const publishBody: z.ZodType<PublishBody> = schemaOf(rules.publishBody)
-export const publishAnswer: z.ZodType<PublishAnswer> = schemaOf(rules.publishAnswer)
-export const publishManyAnswer: z.ZodType<{ readonly results: readonly PublishResult[] }> = schemaOf(
+export const optionsInForce: z.ZodType<rules.ApiTask['options']> = schemaOf(rules.optionsInForce)
+export const taskError: z.ZodType<NonNullable<rules.ApiTask['error']>> = schemaOf(rules.taskError)
+export const problemAnswer: z.ZodType<rules.Problem> = schemaOf(rules.problemAnswer)
+export const publishBody: z.ZodType<rules.PublishBody> = schemaOf(rules.publishBody)
+export const publishAnswer: z.ZodType<rules.PublishAnswer> = schemaOf(rules.publishAnswer)
+export const publishManyAnswer: z.ZodType<{ readonly results: readonly rules.PublishResult[] }> = schemaOf(
   rules.publishManyAnswer,
 )
-export const claimsBody: z.ZodType<ClaimsBody> = schemaOf(rules.claimsBody)
-export const claimsAnswer: z.ZodType<ClaimsAnswer> = schemaOf(rules.claimsAnswer)
-export const heartbeatBody: z.ZodType<HeartbeatBody> = schemaOf(rules.heartbeatBody)
-export const succeedBody: z.ZodType<SucceedBody> = schemaOf(rules.succeedBody)
-export const failBody: z.ZodType<FailBody> = schemaOf(rules.failBody)
-export const releaseBody: z.ZodType<ReleaseBody> = schemaOf(rules.releaseBody)
-export const heartbeatAnswer: z.ZodType<HeartbeatAnswer> = schemaOf(rules.heartbeatAnswer)
-export const heartbeatsAnswer: z.ZodType<{ readonly results: readonly RunResult[] }> = schemaOf(
+export const claimsBody: z.ZodType<rules.ClaimsBody> = schemaOf(rules.claimsBody)
+export const claimsAnswer: z.ZodType<rules.ClaimsAnswer> = schemaOf(rules.claimsAnswer)
+export const heartbeatBody: z.ZodType<rules.HeartbeatBody> = schemaOf(rules.heartbeatBody)
+export const succeedBody: z.ZodType<rules.SucceedBody> = schemaOf(rules.succeedBody)
+export const failBody: z.ZodType<rules.FailBody> = schemaOf(rules.failBody)
+export const releaseBody: z.ZodType<rules.ReleaseBody> = schemaOf(rules.releaseBody)
+export const heartbeatAnswer: z.ZodType<rules.HeartbeatAnswer> = schemaOf(rules.heartbeatAnswer)
+export const heartbeatsAnswer: z.ZodType<{ readonly results: readonly rules.RunResult[] }> = schemaOf(
   rules.heartbeatsAnswer,
 )
-export const finishesAnswer: z.ZodType<{ readonly results: readonly RunResult[] }> = schemaOf(
+export const finishesAnswer: z.ZodType<{ readonly results: readonly rules.RunResult[] }> = schemaOf(
   rules.finishesAnswer,
 )
-export const scheduleBody: z.ZodType<ScheduleBody> = schemaOf(rules.scheduleBody)
-export const scheduleAnswer: z.ZodType<ApiSchedule> = schemaOf(rules.scheduleAnswer)
-export const schedulePage: z.ZodType<Page<ApiSchedule>> = schemaOf(rules.schedulePage)
-export const triggerAnswer: z.ZodType<TriggerAnswer> = schemaOf(rules.triggerAnswer)
-export const listQuery: z.ZodType<ListQuery> = schemaOf(rules.listQuery)
+export const scheduleBody: z.ZodType<rules.ScheduleBody> = schemaOf(rules.scheduleBody)
+export const scheduleAnswer: z.ZodType<rules.ApiSchedule> = schemaOf(rules.scheduleAnswer)
+export const schedulePage: z.ZodType<Page<rules.ApiSchedule>> = schemaOf(rules.schedulePage)
+export const triggerAnswer: z.ZodType<rules.TriggerAnswer> = schemaOf(rules.triggerAnswer)
+export const listQuery: z.ZodType<rules.ListQuery> = schemaOf(rules.listQuery)
 export const previousQuery: z.ZodType<PageQuery> = schemaOf(rules.previousQuery)
-export const task: z.ZodType<ApiTask> = schemaOf(rules.task)
-export const taskAnswer: z.ZodType<TaskAnswer> = schemaOf(rules.taskAnswer)
-export const taskPage: z.ZodType<Page<ApiTask>> = schemaOf(rules.taskPage)
+export const task: z.ZodType<rules.ApiTask> = schemaOf(rules.task)
+export const taskAnswer: z.ZodType<rules.TaskAnswer> = schemaOf(rules.taskAnswer)
+export const taskPage: z.ZodType<Page<rules.ApiTask>> = schemaOf(rules.taskPage)
 export const previousPage: z.ZodType<Page<Json>> = schemaOf(rules.previousPage)
-export const typeBody: z.ZodType<TypeBody> = schemaOf(rules.typeBody)
-export const typeAnswer: z.ZodType<ApiType> = schemaOf(rules.typeAnswer)
-export const typePage: z.ZodType<Page<ApiType>> = schemaOf(rules.typePage)
-export const pausedAnswer: z.ZodType<PausedType> = schemaOf(rules.pausedAnswer)
-export const countsAnswer: z.ZodType<Counts> = schemaOf(rules.countsAnswer)
-export const purgeBody: z.ZodType<PurgeBody> = schemaOf(rules.purgeBody)
-export const purgeAnswer: z.ZodType<PurgeAnswer> = schemaOf(rules.purgeAnswer)
-export const workerPage: z.ZodType<Page<ApiWorker>> = schemaOf(rules.workerPage)
-export const publishManyBody: z.ZodType<{ readonly tasks: readonly PublishBody[] }> = schemaOf(
+export const typeBody: z.ZodType<rules.TypeBody> = schemaOf(rules.typeBody)
+export const typeAnswer: z.ZodType<rules.ApiType> = schemaOf(rules.typeAnswer)
+export const typePage: z.ZodType<Page<rules.ApiType>> = schemaOf(rules.typePage)
+export const pausedAnswer: z.ZodType<rules.PausedType> = schemaOf(rules.pausedAnswer)
+export const countsAnswer: z.ZodType<rules.Counts> = schemaOf(rules.countsAnswer)
+export const purgeBody: z.ZodType<rules.PurgeBody> = schemaOf(rules.purgeBody)
+export const purgeAnswer: z.ZodType<rules.PurgeAnswer> = schemaOf(rules.purgeAnswer)
+export const workerPage: z.ZodType<Page<rules.ApiWorker>> = schemaOf(rules.workerPage)
+export const publishManyBody: z.ZodType<{ readonly tasks: readonly rules.PublishBody[] }> = schemaOf(
   rules.documentedPublishManyBody,
 )
-export const heartbeatManyBody: z.ZodType<{ readonly runs: ReadonlyArray<RunName & HeartbeatBody> }> =
-  schemaOf(rules.documentedHeartbeatsBody)
-export const finishManyBody: z.ZodType<{ readonly runs: readonly FinishMember[] }> = schemaOf(
+export const heartbeatManyBody: z.ZodType<{
+  readonly runs: ReadonlyArray<rules.RunName & rules.HeartbeatBody>
+}> = schemaOf(rules.documentedHeartbeatsBody)
+export const finishManyBody: z.ZodType<{ readonly runs: readonly rules.FinishMember[] }> = schemaOf(
   rules.documentedFinishBody,
 )

@@ -77,7 +77,7 @@ describe('clock, chance and environment', () => {
       'shared/testing/run-task/recorder.ts',
       'shared/worker/isolation/',
     ],
-    ...['console-log', 'create-worker', 'definitions-in', 'log-end'].map(name => `shared/worker/${name}.ts`),
+    ...['console-log', 'create-worker', 'definitions-in'].map(name => `shared/worker/${name}.ts`),
   ]
 
   test('are arguments everywhere in shared/ but at its edges', () => {

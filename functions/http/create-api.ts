@@ -2,11 +2,11 @@ import { readFile } from 'node:fs/promises'
 import type { Context } from 'hono'
 // Baton finds its operations itself. This preset leaves out the routers that it does not use.
 import { Hono } from 'hono/tiny'
+import { PRINCIPAL_CHARACTERS_MAX } from '../../shared/core/bounds.ts'
 import type { ClaimPace } from '../../shared/runtime/claim/wait-for-work.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 import type { Answer, Operation } from '../../shared/service/operation.ts'
 import { createService } from '../../shared/service/service.ts'
-import { principalOf, type RequestContext } from './operator.ts'
 import { readBody } from './read-body.ts'
 
 /** `requestContext` comes from API Gateway. Its request id also stands in the access log. */
@@ -103,4 +103,23 @@ function readDescription(): Promise<unknown> {
     description = undefined
   })
   return description
+}
+
+/** The parts of API Gateway's request context that Baton reads. The kind of authorizer decides which member names the caller. */
+export type RequestContext = {
+  readonly requestId?: string
+  readonly authorizer?: {
+    readonly iam?: { readonly userArn?: string }
+    readonly jwt?: { readonly claims?: { readonly sub?: unknown } }
+  }
+}
+
+/** The principal of callers of an API without an authorizer, such as the local one. */
+const ANONYMOUS = 'anonymous'
+
+/** The principal of a request: the ARN of an IAM principal, the subject of a token, or `anonymous`. */
+function principalOf({ authorizer }: RequestContext = {}): string {
+  const sub = authorizer?.jwt?.claims?.sub
+  const named = authorizer?.iam?.userArn ?? (typeof sub === 'string' ? sub : undefined)
+  return (named ?? ANONYMOUS).slice(0, PRINCIPAL_CHARACTERS_MAX).toWellFormed()
 }

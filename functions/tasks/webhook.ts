@@ -1,4 +1,6 @@
 import { createHmac } from 'node:crypto'
+import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
+import { requiredVariable, systemClock } from '../../shared/aws/environment.ts'
 import type { WebhookSettings } from '../../shared/core/types/task-type.ts'
 import {
   NO_USER_IN_WEBHOOK,
@@ -9,11 +11,10 @@ import {
 } from '../../shared/core/types/webhook.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import type { TaskContext, TaskDefinition } from '../../shared/define/definitions.ts'
+import { createTimedCache } from '../../shared/runtime/kernel/timed-cache.ts'
 import { Fatal } from '../../shared/signals.ts'
-import { failureMessageOf, isSuccess, textOf } from '../guarded-fetch/answer.ts'
 import { type ResolveName, systemResolver } from '../guarded-fetch/checked-addresses.ts'
-import { guardedFetch } from '../guarded-fetch/guarded-fetch.ts'
-import { signingSecret } from './signing-secret.ts'
+import { failureMessageOf, guardedFetch, isSuccess, textOf } from '../guarded-fetch/guarded-fetch.ts'
 
 const DEFAULT_TIMEOUT_MS = 10_000
 /** How many bytes of a receiver's answer are read. Most answers are shorter, so most receivers can send their whole answer. */
@@ -22,7 +23,7 @@ const ANSWER_BYTES_MAX = 65_536
 const RESULT_BODY_CHARACTERS_MAX = 1_000
 
 /** The status and the beginning of the body that a receiver answered. */
-export type WebhookAnswer = { readonly status: number; readonly body: string }
+type WebhookAnswer = { readonly status: number; readonly body: string }
 
 /**
  * Calls a receiver: POSTs `{id, type, key, input, attempt}`. A 2xx status within the time limit is a success. Redirects are
@@ -108,4 +109,22 @@ async function signatureOf(body: string, secretName: string): Promise<string> {
     .update(`${seconds}.${body}`)
     .digest('hex')
   return `t=${seconds},v1=${digest}`
+}
+
+/** How long a secret is cached. The new value of a rotated secret is used after at most this time. */
+const CACHE_LIFETIME_MS = 300_000
+
+const client = new SecretsManagerClient({})
+const secretCache = createTimedCache<string>(CACHE_LIFETIME_MS)
+
+/** Reads the secret that signs a type's calls. Secrets Manager stores it as `<system>/webhook/<name>`. */
+async function signingSecret(name: string): Promise<string> {
+  const id = `${requiredVariable('BATON_SYSTEM')}/webhook/${name}`
+  return (await secretCache.get(systemClock, name, () => readSecret(id))).value
+}
+
+async function readSecret(id: string): Promise<string> {
+  const { SecretString } = await client.send(new GetSecretValueCommand({ SecretId: id }))
+  if (!SecretString) throw new Error(`the secret ${id} has no text; store its value as text`)
+  return SecretString
 }

@@ -2,9 +2,15 @@ import * as z from 'zod'
 import { NO_USER_IN_URL, namesUser } from '../../shared/core/types/webhook.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { Fatal } from '../../shared/signals.ts'
-import { failureMessageOf, type GuardedAnswer, isSuccess, shownUrl, textOf } from '../guarded-fetch/answer.ts'
 import { type Policy, systemResolver } from '../guarded-fetch/checked-addresses.ts'
-import { guardedFetch } from '../guarded-fetch/guarded-fetch.ts'
+import {
+  failureMessageOf,
+  type GuardedAnswer,
+  guardedFetch,
+  isSuccess,
+  shownUrl,
+  textOf,
+} from '../guarded-fetch/guarded-fetch.ts'
 
 const TEXT_BYTES_MAX = 10_000_000
 const FETCH_TIMEOUT_MS = 15_000

@@ -9,7 +9,7 @@ import { collectDeadLetters } from '../../shared/runtime/operate/dead-letters.ts
 import { createActivityMeter } from '../../shared/runtime/statistics/activity.ts'
 import { countFailures } from '../../shared/runtime/statistics/failures.ts'
 import type { Operation, Parts } from '../../shared/service/operation.ts'
-import { iso } from '../../shared/service/present/iso.ts'
+import { iso } from '../../shared/service/present/tasks.ts'
 import { sendToService } from '../../shared/service/send-to-service.ts'
 import { createService } from '../../shared/service/service.ts'
 import { createMemoryStores } from '../../shared/testing/stores/memory-stores.ts'

@@ -2,32 +2,30 @@
  * The typed client of the HTTP API. This file makes the client and holds the calls that need several requests.
  *
  * - `operations.ts`: the calls that are one request and one answer;
- * - `publish.ts`, `publish-many.ts`: publishing, with the check of inputs (`refuse-input.ts`) and keys of the client's own (`new-key.ts`);
- * - `send.ts`: sends a request within its time (`time-limit.ts`), again where that is safe (`repetition.ts`), and turns every failure
- *   into a `ProblemError` (`problem-error.ts`);
+ * - `publish.ts`, `publish-many.ts`: publishing, with the check of inputs and keys of the client's own;
+ * - `send.ts`: sends a request within its time, again where that is safe (`repetition.ts`), and turns every failure into a
+ *   `ProblemError` (`problem-error.ts`);
  * - `wait-for-result.ts`, `events.ts`, `paced-claims.ts`: waiting for an end, following events, delaying claims.
  */
 
-import type { ApiCanvas } from '../api/canvases.ts'
-import type { ApiDeadLetter, DeadLettersQuery } from '../api/diagnosis/dead-letters.ts'
-import type { ApiFailureGroup, FailuresQuery } from '../api/diagnosis/failures.ts'
-import type { ApiEvent } from '../api/events.ts'
-import type { PublishBody, PublishResult } from '../api/publish.ts'
+import type * as api from '../api/index.ts'
 import type { Page, PageQuery } from '../api/scalars.ts'
-import type { ApiSchedule } from '../api/schedules.ts'
-import type { ApiTask, ListFilter } from '../api/tasks.ts'
-import type { ApiType } from '../api/types.ts'
-import type { ApiWorker } from '../api/workers.ts'
 import type { Json } from '../core/values/json.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
 import type { AnyDefinition, NameOf, OutputOf } from '../define/definitions.ts'
 import type { EventsOptions } from './events.ts'
 import { createOperations, type Operations } from './operations.ts'
-import { pauseFor } from './pause-for.ts'
 import { clientProblem, ProblemError } from './problem-error.ts'
-import { type ClientArguments, isRepeatable, type Published, publishAny, withKey } from './publish.ts'
+import {
+  type ClientArguments,
+  isRepeatable,
+  type Published,
+  publishAny,
+  refuseInput,
+  withKey,
+} from './publish.ts'
 import type { Many, PublishManyOptions, TaskOf } from './publish-many.ts'
-import { refuseInput } from './refuse-input.ts'
+import { pauseFor } from './repetition.ts'
 import { type CallOptions, type ClientSettings, createTransport, unsendable } from './send.ts'
 import { type ResultOptions, waitForResult } from './wait-for-result.ts'
 
@@ -52,7 +50,7 @@ export type Client = Operations & {
    * names the fields.
    */
   publish<What extends AnyDefinition | Canvas | string = never>(
-    what: What | NameOf<What> | PublishBody,
+    what: What | NameOf<What> | api.PublishBody,
     ...given: [...ClientArguments<What>, call?: CallOptions]
   ): Promise<Published<What>>
   /**
@@ -63,27 +61,27 @@ export type Client = Operations & {
    *
    * @throws ProblemError when the API refuses whole requests, for example because of the caller (403).
    */
-  publishMany(bodies: Many<PublishBody>, options?: PublishManyOptions): Promise<PublishResult[]>
+  publishMany(bodies: Many<api.PublishBody>, options?: PublishManyOptions): Promise<api.PublishResult[]>
   /** Publishes many tasks of one definition. The inputs are checked by its schema. */
   publishMany<Definition extends AnyDefinition>(
     definition: Definition,
     tasks: Many<TaskOf<Definition>>,
     options?: PublishManyOptions,
-  ): Promise<PublishResult[]>
+  ): Promise<api.PublishResult[]>
   /** Yields all tasks that match a filter. It reads the next page when the caller has taken all tasks of the present one. */
-  list(filter: ListFilter, call?: CallOptions): Items<ApiTask>
+  list(filter: api.ListFilter, call?: CallOptions): Items<api.ApiTask>
   /** Yields all failures, grouped by type and error, those with the most failures first. */
-  allFailures(query?: FailuresQuery, call?: CallOptions): Items<ApiFailureGroup>
+  allFailures(query?: api.FailuresQuery, call?: CallOptions): Items<api.ApiFailureGroup>
   /** Yields all dead letters: by queue, and within a queue the newest first. */
-  deadLetters(query?: DeadLettersQuery, call?: CallOptions): Items<ApiDeadLetter>
+  deadLetters(query?: api.DeadLettersQuery, call?: CallOptions): Items<api.ApiDeadLetter>
   /** Yields all task types, in the order of their names. */
-  allTypes(call?: CallOptions): Items<ApiType>
+  allTypes(call?: CallOptions): Items<api.ApiType>
   /** Yields all schedules, ordered by their next tick. */
-  allSchedules(call?: CallOptions): Items<ApiSchedule>
+  allSchedules(call?: CallOptions): Items<api.ApiSchedule>
   /** Yields all live workers. */
-  allWorkers(call?: CallOptions): Items<ApiWorker>
+  allWorkers(call?: CallOptions): Items<api.ApiWorker>
   /** Yields all tasks of a canvas, in the order of its body. */
-  canvasItems(id: string, call?: CallOptions): Items<ApiCanvas['items'][number]>
+  canvasItems(id: string, call?: CallOptions): Items<api.ApiCanvas['items'][number]>
   /** Yields all results that earlier tasks of a canvas handed on to this task. */
   allPrevious(id: string, call?: CallOptions): Items<Json>
   /**
@@ -93,7 +91,7 @@ export type Client = Operations & {
    * @throws ProblemError when the first connection fails, and with status 501 for a deployed system, whose events go to
    * EventBridge.
    */
-  events(options?: EventsOptions): AsyncGenerator<ApiEvent, void, undefined>
+  events(options?: EventsOptions): AsyncGenerator<api.ApiEvent, void, undefined>
   /**
    * Waits for a task's end and returns its result, as JSON gives it back: typed by its definition, or `unknown` for a name. The type of
    * a definition is enough: `result<typeof resize>('resize', id)`. The task is named by its id or its key:
@@ -139,13 +137,13 @@ export function createClient(settings: ClientSettings = {}): Client {
   const canvasEnd = (id: string) => (read: CallOptions) => operations.canvas(id, { limit: 1 }, read)
   return {
     ...operations,
-    publish: (what: AnyDefinition | string | Canvas | PublishBody, ...given: unknown[]) =>
+    publish: (what: AnyDefinition | string | Canvas | api.PublishBody, ...given: unknown[]) =>
       publishAny(send, operations, what, given) as Promise<never>,
     // A browser loads the code of these two only when it calls them.
-    publishMany: async (what: AnyDefinition | Many<PublishBody>, ...given: readonly unknown[]) => {
+    publishMany: async (what: AnyDefinition | Many<api.PublishBody>, ...given: readonly unknown[]) => {
       const { publishMany } = await import('./publish-many.ts')
       return 'kind' in what
-        ? publishMany(tools, given[0] as Many<PublishBody>, what, Object(given[1]))
+        ? publishMany(tools, given[0] as Many<api.PublishBody>, what, Object(given[1]))
         : publishMany(tools, what, undefined, Object(given[0]))
     },
     events: async function* (options = {}) {

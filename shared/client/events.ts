@@ -1,8 +1,8 @@
 import { targetOf } from '../api/endpoints.ts'
 import type { ApiEvent } from '../api/events.ts'
 import type { EventType } from '../core/states.ts'
-import type { pauseFor } from './pause-for.ts'
 import type { clientProblem, ProblemError } from './problem-error.ts'
+import type { pauseFor } from './repetition.ts'
 import type { Open } from './send.ts'
 
 export type EventsOptions = {

@@ -1,41 +1,6 @@
-import type { ApiCanvas } from '../api/canvases.ts'
-import type { PatchBody, RetryTaskBody } from '../api/changes.ts'
-import type {
-  ApiDeadLetter,
-  DeadLettersQuery,
-  ReplayAnswer,
-  ReplayBody,
-} from '../api/diagnosis/dead-letters.ts'
-import type { ApiFailureGroup, FailuresQuery } from '../api/diagnosis/failures.ts'
-import type { HealthAnswer } from '../api/diagnosis/health.ts'
-import type {
-  ActivityPage,
-  ActivityQuery,
-  AllCountsQuery,
-  CountsQuery,
-  LimitUsage,
-  LimitUsageQuery,
-  TypeCounts,
-} from '../api/diagnosis/load.ts'
-import type { WhyAnswer, WhyQuery } from '../api/diagnosis/why.ts'
 import { type OperationName, targetOf } from '../api/endpoints.ts'
-import type {
-  ClaimsAnswer,
-  ClaimsBody,
-  FailBody,
-  FinishMember,
-  HeartbeatAnswer,
-  HeartbeatBody,
-  ReleaseBody,
-  RunName,
-  RunResult,
-  SucceedBody,
-} from '../api/runs.ts'
+import type * as api from '../api/index.ts'
 import type { ExpectedRevision, Page, PageQuery } from '../api/scalars.ts'
-import type { ApiSchedule, ScheduleBody, TriggerAnswer } from '../api/schedules.ts'
-import type { ApiTask, ListFilter, TaskAnswer } from '../api/tasks.ts'
-import type { ApiType, Counts, PausedType, PurgeAnswer, PurgeBody, TypeBody } from '../api/types.ts'
-import type { ApiWorker } from '../api/workers.ts'
 import type { Json } from '../core/values/json.ts'
 import { pacedClaims } from './paced-claims.ts'
 import type { Ask, CallOptions, Send } from './send.ts'
@@ -50,100 +15,105 @@ type ChangeOptions = CallOptions & ExpectedRevision
  */
 export type Operations = {
   /** Reads a task with its runs, input and result. `id` is `type:key`. */
-  get(id: string, call?: CallOptions): Promise<ApiTask>
+  get(id: string, call?: CallOptions): Promise<api.ApiTask>
   /**
    * Says in one sentence why a task waits, runs or has ended, and what to do. The sentence for a member of a canvas that is not published
    * yet needs `query.canvasId`.
    */
-  why(id: string, query?: WhyQuery, call?: CallOptions): Promise<WhyAnswer>
+  why(id: string, query?: api.WhyQuery, call?: CallOptions): Promise<api.WhyAnswer>
   /** Reads one page of a list of tasks. `list` reads all pages. */
-  listPage(filter: ListFilter, call?: CallOptions): Promise<Page<ApiTask>>
+  listPage(filter: api.ListFilter, call?: CallOptions): Promise<Page<api.ApiTask>>
   /** Reads one page of the results that earlier tasks of a canvas handed on to this task. */
   previous(id: string, page?: PageQuery, call?: CallOptions): Promise<Page<Json>>
   /** Changes an open task. Throws with status 409 when the task has ended. */
-  patch(id: string, changes: PatchBody, call?: CallOptions): Promise<ApiTask>
+  patch(id: string, changes: api.PatchBody, call?: CallOptions): Promise<api.ApiTask>
   /** Removes a task: it never runs again, and a running handler is aborted. */
   remove(id: string, change?: ChangeOptions): Promise<void>
   /** Stops an open task and keeps its record. */
-  cancel(id: string, change?: ChangeOptions): Promise<ApiTask>
+  cancel(id: string, change?: ChangeOptions): Promise<api.ApiTask>
   /** Starts an ended task over, resumes a failed flow, or publishes owed callbacks, as `how.action` says. */
-  retry(id: string, how?: RetryTaskBody, call?: CallOptions): Promise<ApiTask>
+  retry(id: string, how?: api.RetryTaskBody, call?: CallOptions): Promise<api.ApiTask>
   /** Reads a canvas with one page of its tasks. */
-  canvas(id: string, page?: PageQuery, call?: CallOptions): Promise<ApiCanvas>
+  canvas(id: string, page?: PageQuery, call?: CallOptions): Promise<api.ApiCanvas>
   /** Cancels a canvas and its open tasks. */
-  cancelCanvas(id: string, call?: CallOptions): Promise<ApiCanvas>
+  cancelCanvas(id: string, call?: CallOptions): Promise<api.ApiCanvas>
   /** Reads one page of schedules, ordered by their next tick; paused schedules come last. Each shows only the type of its task. */
-  schedules(page?: PageQuery, call?: CallOptions): Promise<Page<ApiSchedule>>
+  schedules(page?: PageQuery, call?: CallOptions): Promise<Page<api.ApiSchedule>>
   /** Reads one schedule with its last and next tick. */
-  schedule(name: string, call?: CallOptions): Promise<ApiSchedule>
+  schedule(name: string, call?: CallOptions): Promise<api.ApiSchedule>
   /** Creates a schedule or replaces it. A paused schedule stays paused. */
-  putSchedule(name: string, schedule: ScheduleBody, call?: CallOptions): Promise<ApiSchedule>
+  putSchedule(name: string, schedule: api.ScheduleBody, call?: CallOptions): Promise<api.ApiSchedule>
   /** Removes a schedule. Tasks that it has published stay. */
   removeSchedule(name: string, change?: ChangeOptions): Promise<void>
   /** Pauses a schedule. */
-  pauseSchedule(name: string, change?: ChangeOptions): Promise<ApiSchedule>
+  pauseSchedule(name: string, change?: ChangeOptions): Promise<api.ApiSchedule>
   /** Ends the pause of a schedule. */
-  resumeSchedule(name: string, change?: ChangeOptions): Promise<ApiSchedule>
+  resumeSchedule(name: string, change?: ChangeOptions): Promise<api.ApiSchedule>
   /** Publishes the schedule's task now, in addition to its ticks. */
-  triggerSchedule(name: string, call?: CallOptions): Promise<TriggerAnswer>
+  triggerSchedule(name: string, call?: CallOptions): Promise<api.TriggerAnswer>
   /** Reads one page of failures, grouped by type and error, those with the most failures first. `allFailures` reads all pages. */
-  failures(query?: FailuresQuery, call?: CallOptions): Promise<Page<ApiFailureGroup>>
+  failures(query?: api.FailuresQuery, call?: CallOptions): Promise<Page<api.ApiFailureGroup>>
   /** Reads one page of dead letters: by queue, and within a queue the newest first. `deadLetters` reads all pages. */
-  deadLettersPage(query?: DeadLettersQuery, call?: CallOptions): Promise<Page<ApiDeadLetter>>
+  deadLettersPage(query?: api.DeadLettersQuery, call?: CallOptions): Promise<Page<api.ApiDeadLetter>>
   /**
    * Sends dead letters again: up to 100 by their ids, or the next 100 of a queue. Each has a result of its own. A `nextCursor` in the
    * answer asks for the rest of the queue.
    */
-  replayDeadLetters(which: ReplayBody, call?: CallOptions): Promise<ReplayAnswer>
+  replayDeadLetters(which: api.ReplayBody, call?: CallOptions): Promise<api.ReplayAnswer>
   /** Counts a type's tasks by status. */
-  counts(type: string, call?: CallOptions & CountsQuery): Promise<Counts>
+  counts(type: string, call?: CallOptions & api.CountsQuery): Promise<api.Counts>
   /** Reads one page of types with the numbers of their tasks by status, each counted up to `atMost`. */
-  countsPage(query?: AllCountsQuery, call?: CallOptions): Promise<Page<TypeCounts>>
+  countsPage(query?: api.AllCountsQuery, call?: CallOptions): Promise<Page<api.TypeCounts>>
   /** Reads one page of types with what their tasks did, minute by minute. */
-  activity(query?: ActivityQuery, call?: CallOptions): Promise<ActivityPage>
+  activity(query?: api.ActivityQuery, call?: CallOptions): Promise<api.ActivityPage>
   /** Reads how much of a type's limits is used. A limit with a key is shown for one value of its key. */
-  limits(type: string, query?: LimitUsageQuery, call?: CallOptions): Promise<LimitUsage>
+  limits(type: string, query?: api.LimitUsageQuery, call?: CallOptions): Promise<api.LimitUsage>
   /** Reads one page of task types, in the order of their names. */
-  types(page?: PageQuery, call?: CallOptions): Promise<Page<ApiType>>
+  types(page?: PageQuery, call?: CallOptions): Promise<Page<api.ApiType>>
   /** Reads the configuration of a task type. */
-  type(type: string, call?: CallOptions): Promise<ApiType>
+  type(type: string, call?: CallOptions): Promise<api.ApiType>
   /** Creates a task type or replaces its configuration. */
-  putType(type: string, configuration: TypeBody, call?: CallOptions): Promise<ApiType>
+  putType(type: string, configuration: api.TypeBody, call?: CallOptions): Promise<api.ApiType>
   /** Pauses a type. When it returns, no task of the type can start any more; running tasks go on. */
-  pause(type: string, change?: ChangeOptions): Promise<PausedType>
+  pause(type: string, change?: ChangeOptions): Promise<api.PausedType>
   /** Ends the pause of a type. */
-  resume(type: string, change?: ChangeOptions): Promise<PausedType>
+  resume(type: string, change?: ChangeOptions): Promise<api.PausedType>
   /** Starts a background job that removes the type's tasks with the given statuses; see `PurgeBody`. */
-  purge(type: string, which: PurgeBody, call?: CallOptions): Promise<PurgeAnswer>
+  purge(type: string, which: api.PurgeBody, call?: CallOptions): Promise<api.PurgeAnswer>
   /** Whether the API answers. Locally, 503 names the parts that are down. */
-  health(call?: CallOptions): Promise<HealthAnswer>
+  health(call?: CallOptions): Promise<api.HealthAnswer>
   /** Reads the description of the API, OpenAPI 3.1. */
   openapi(call?: CallOptions): Promise<Readonly<Record<string, Json>>>
   /** Reads one page of live workers, in the order of their ids. Lambda workers are shown as one entry per type. */
-  workers(page?: PageQuery, call?: CallOptions): Promise<Page<ApiWorker>>
+  workers(page?: PageQuery, call?: CallOptions): Promise<Page<api.ApiWorker>>
   /**
    * Claims tasks for a worker and returns them running, with their input. After an empty answer the client delays the next claim
    * of the same worker for as long as the API asks.
    */
-  claim(request: ClaimsBody, call?: CallOptions): Promise<ClaimsAnswer>
+  claim(request: api.ClaimsBody, call?: CallOptions): Promise<api.ClaimsAnswer>
   /** Renews a run's lease. Throws with status 409 when the run is over. */
-  heartbeat(id: string, runId: string, body: HeartbeatBody, call?: CallOptions): Promise<HeartbeatAnswer>
+  heartbeat(
+    id: string,
+    runId: string,
+    body: api.HeartbeatBody,
+    call?: CallOptions,
+  ): Promise<api.HeartbeatAnswer>
   /** Reports that a run succeeded. The same report may be repeated. */
-  succeed(id: string, runId: string, body: SucceedBody, call?: CallOptions): Promise<ApiTask>
+  succeed(id: string, runId: string, body: api.SucceedBody, call?: CallOptions): Promise<api.ApiTask>
   /** Reports that a run failed. The task is retried while it has retries left. */
-  fail(id: string, runId: string, body: FailBody, call?: CallOptions): Promise<ApiTask>
+  fail(id: string, runId: string, body: api.FailBody, call?: CallOptions): Promise<api.ApiTask>
   /** Gives the task back. This costs no retry. */
-  release(id: string, runId: string, body: ReleaseBody, call?: CallOptions): Promise<ApiTask>
+  release(id: string, runId: string, body: api.ReleaseBody, call?: CallOptions): Promise<api.ApiTask>
   /** Renews the leases of up to 100 runs. Each result has a status of its own, in the order of the runs. */
   heartbeatMany(
-    runs: ReadonlyArray<RunName & HeartbeatBody>,
+    runs: ReadonlyArray<api.RunName & api.HeartbeatBody>,
     call?: CallOptions,
-  ): Promise<Array<RunResult & Partial<HeartbeatAnswer>>>
+  ): Promise<Array<api.RunResult & Partial<api.HeartbeatAnswer>>>
   /** Reports the ends of up to 100 runs. Each result has a status of its own, in the order of the runs. */
   finishMany(
-    runs: readonly FinishMember[],
+    runs: readonly api.FinishMember[],
     call?: CallOptions,
-  ): Promise<Array<RunResult & Partial<TaskAnswer>>>
+  ): Promise<Array<api.RunResult & Partial<api.TaskAnswer>>>
 }
 
 export function createOperations(send: Send): Operations {
@@ -180,7 +150,7 @@ type TaskOperation = 'get' | 'why' | 'previous' | 'listPage' | 'patch' | 'remove
 type WorkerOperation = 'claim' | 'heartbeat' | 'succeed' | 'fail' | 'release' | 'heartbeatMany' | 'finishMany'
 
 function taskOperations(send: Send): Pick<Operations, TaskOperation> {
-  const taskIn = async (answer: Promise<TaskAnswer>) => (await answer).task
+  const taskIn = async (answer: Promise<api.TaskAnswer>) => (await answer).task
   return {
     get: (id, call) => send(targetOf('get', id), reading({}, call)),
     why: (id, query, call) => send(targetOf('why', id), reading(query, call)),
@@ -230,7 +200,7 @@ function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOpe
 function workerOperations(send: Send): Pick<Operations, WorkerOperation> {
   const report = (body: object, call?: CallOptions) => ({ body, call, ...REPEATABLE })
   const end = async (name: OperationName, [id, runId, body, call]: Parameters<Operations['succeed']>) =>
-    (await send<TaskAnswer>(targetOf(name, id, runId), report(body, call))).task
+    (await send<api.TaskAnswer>(targetOf(name, id, runId), report(body, call))).task
   return {
     claim: pacedClaims((body, call) =>
       send(targetOf('claim'), { ...report(body, call), isPacedByCaller: true }),
@@ -246,5 +216,5 @@ function workerOperations(send: Send): Pick<Operations, WorkerOperation> {
   }
 }
 
-type HeartbeatResults = { readonly results: Array<RunResult & Partial<HeartbeatAnswer>> }
-type FinishResults = { readonly results: Array<RunResult & Partial<TaskAnswer>> }
+type HeartbeatResults = { readonly results: Array<api.RunResult & Partial<api.HeartbeatAnswer>> }
+type FinishResults = { readonly results: Array<api.RunResult & Partial<api.TaskAnswer>> }

@@ -1,9 +1,7 @@
 import type { ClaimsAnswer, ClaimsBody } from '../api/runs.ts'
-import { newKey } from './new-key.ts'
-import { pauseFor } from './pause-for.ts'
 import { ProblemError } from './problem-error.ts'
+import { aborted, newKey, pauseFor } from './repetition.ts'
 import type { CallOptions } from './send.ts'
-import { aborted } from './time-limit.ts'
 
 /** The pause after a refusal (429) that does not name one. */
 const DEFAULT_RETRY_MS = 2_000

@@ -4,8 +4,7 @@ import { BATCH_BYTES_MAX, BATCH_ESCAPED_BYTES_MAX, BATCH_TASKS_MAX } from '../co
 import type { AnyDefinition, InputOf } from '../define/definitions.ts'
 import { isOutage, isProblem } from './outage.ts'
 import type { ProblemError } from './problem-error.ts'
-import type { isRepeatable, PublishOptions, withKey } from './publish.ts'
-import type { refuseInput } from './refuse-input.ts'
+import type { isRepeatable, PublishOptions, refuseInput, withKey } from './publish.ts'
 import type { CallOptions, Send, unsendable } from './send.ts'
 
 /** Many of something: a list, or what yields them one after the other, such as the lines of a file. */

@@ -4,10 +4,10 @@ import type { PublishAnswer, PublishBody } from '../api/publish.ts'
 import type { ApiTask } from '../api/tasks.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
 import type { AnyDefinition, OutputOf, PublishArguments } from '../define/definitions.ts'
-import { bodyOf, isCanvas } from '../define/publishable.ts'
-import { newKey } from './new-key.ts'
+import { bodyOf, inputProblems, isCanvas, textOf } from '../define/publishable.ts'
 import type { Operations } from './operations.ts'
-import { refuseInput } from './refuse-input.ts'
+import { clientProblem } from './problem-error.ts'
+import { newKey } from './repetition.ts'
 import type { CallOptions, Send } from './send.ts'
 import { type ResultOptions, waitForResult } from './wait-for-result.ts'
 
@@ -131,4 +131,17 @@ export function withKey(body: PublishBody): PublishBody {
  */
 export function isRepeatable({ key, ifExists, debounce, throttle }: PublishBody): boolean {
   return key !== undefined && ifExists !== 'reject' && ifExists !== 'restart' && !debounce && !throttle
+}
+
+/**
+ * Checks an input by the definition's schema. The input itself is sent, not what the schema makes of it: the handler's process parses it
+ * again, and a schema that transforms would not accept its own result.
+ *
+ * @throws ProblemError `invalid`, as the API refuses: `problem.errors` names each wrong field.
+ */
+export async function refuseInput({ type, input: schema }: AnyDefinition, input: unknown): Promise<void> {
+  const errors = await inputProblems(schema, input)
+  if (!errors) return
+  const detail = `the input does not fit ${type}: ${textOf(errors)}`
+  throw clientProblem('invalid', { title: 'The request is not valid', status: 400, detail, errors })
 }

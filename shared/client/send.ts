@@ -1,8 +1,6 @@
 import type { Problem } from '../api/problems.ts'
-import { pauseFor } from './pause-for.ts'
 import { clientProblem, ProblemError } from './problem-error.ts'
-import { pauseAfter, type Repetition } from './repetition.ts'
-import { startTimeLimit, type TimeLimit } from './time-limit.ts'
+import { pauseAfter, pauseFor, type Repetition, startTimeLimit, type TimeLimit } from './repetition.ts'
 
 type HeaderSource = Readonly<Record<string, string>>
 

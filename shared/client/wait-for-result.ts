@@ -1,9 +1,8 @@
 import type { TaskError } from '../core/task-error/task-error.ts'
 import type { Json } from '../core/values/json.ts'
-import { pauseFor } from './pause-for.ts'
 import { clientProblem } from './problem-error.ts'
+import { aborted, pauseFor } from './repetition.ts'
 import type { CallOptions } from './send.ts'
-import { aborted } from './time-limit.ts'
 
 export type ResultOptions = {
   /** How long to wait for the end, in milliseconds. @default 30,000 */

@@ -1,7 +1,6 @@
 import { BatonError } from '../core/errors.ts'
 import type { AnyDefinition, OutputOf } from './definitions.ts'
-import type { Signature, WithResult } from './signature.ts'
-import type { Known, Wrong } from './wrong.ts'
+import type { Known, Signature, WithResult, Wrong } from './signature.ts'
 
 /** Members that run one after the other. Each hands its result on to the next. */
 interface Chain<Result = unknown> extends WithResult<Result> {

@@ -6,7 +6,7 @@ import type { Json } from '../core/values/json.ts'
 
 /**
  * Port: what a run needs of the world. Two keepers implement it. `runtime/run/keep-in-table.ts` keeps a run in the table itself, for
- * functions and for workers of queues. `worker/http/keep-over-http.ts` keeps it by requests to the API.
+ * functions and for workers of queues. `worker/http/http-worker.ts` keeps it by requests to the API.
  */
 
 /** A run that its worker holds. `Claim` is what the claim of its task returned, as hooks see it. */

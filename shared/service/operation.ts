@@ -1,6 +1,7 @@
 import { ENDPOINTS, type Endpoint, type OperationName } from '../api/endpoints.ts'
 import type { ApiProblemCode } from '../api/problem-codes.ts'
 import type { Problem } from '../api/problems.ts'
+import type { Page, PageQuery } from '../api/scalars.ts'
 import type { FieldProblem } from '../core/errors.ts'
 import type { Rule, ValueOf } from '../core/rules/rules.ts'
 import { jsonProblem } from '../core/values/json.ts'
@@ -8,6 +9,7 @@ import type { ClaimPace } from '../runtime/claim/wait-for-work.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import type { StatusReaders } from '../runtime/read/describe-task.ts'
 import type { HttpWorkers } from '../runtime/worker/announce-http-workers.ts'
+import { invalid } from './present/problems.ts'
 
 /** The system and the caches that every operation works with. */
 export type Parts<On = System> = StatusReaders & {
@@ -131,6 +133,11 @@ export function answerProblem(problem: Problem, headers: Readonly<Record<string,
   }
 }
 
+/** The answer to a request with one wrong field. */
+export function answerInvalid(path: string, message: string): Answer {
+  return answerProblem(invalid([{ path, message }]))
+}
+
 export type Checked<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
@@ -148,4 +155,33 @@ export function check<Of extends Rule>(rule: Of, value: unknown, at = ''): Check
 export function checkRule<Of extends Rule>(rule: Of, value: unknown, at = ''): Checked<ValueOf<Of>> {
   const problems = rule.problems(value, at)
   return problems.length > 0 ? { ok: false, problems } : { ok: true, value: value as ValueOf<Of> }
+}
+
+/** How many items a page has, unless its query says so. */
+export const PAGE_ITEMS_DEFAULT = 20
+
+/**
+ * Cuts one page out of a list that is short enough to be read as a whole. The cursor is the last name of the page before. Undefined
+ * for a cursor that is none.
+ */
+export function pageByName<Item>(
+  all: readonly Item[],
+  { limit = PAGE_ITEMS_DEFAULT, cursor }: PageQuery,
+  nameOf: (item: Item) => string,
+  isName: (text: string) => boolean,
+): Page<Item> | undefined {
+  const after = cursor === undefined ? '' : Buffer.from(cursor, 'base64url').toString()
+  if (cursor !== undefined && !isName(after)) return undefined
+  const rest = all.filter(item => nameOf(item) > after).sort((a, b) => (nameOf(a) < nameOf(b) ? -1 : 1))
+  const items = rest.slice(0, limit)
+  const last = rest.length > limit ? items.at(-1) : undefined
+  return {
+    items,
+    ...(last !== undefined && { nextCursor: Buffer.from(nameOf(last)).toString('base64url') }),
+  }
+}
+
+/** Refuses a cursor of which `pageByName` makes no page. */
+export function refuseCursor(): Answer {
+  return answerInvalid('cursor', 'is not a cursor: pass nextCursor unchanged')
 }

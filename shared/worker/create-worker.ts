@@ -4,8 +4,8 @@
  *
  * Read in this order:
  * - `engine.ts`: the life of a worker, from its start to the end of its last run, with its capacity (`capacity.ts`) and the user's
- *   hooks (`hooks.ts`)
- * - `queue/`: the source of tasks that fetches dispatches from queues; `runtime/dispatch/dispatch.ts` claims and runs their tasks
+ *   hooks
+ * - `queue-worker.ts`: the source of tasks that fetches dispatches from queues; `runtime/dispatch/dispatch.ts` claims and runs their tasks
  * - `http/`: the source that claims tasks over HTTP
  * - `isolation/`: runs each handler in a process of its own
  */
@@ -28,10 +28,9 @@ import { createConsoleLog } from './console-log.ts'
 import type { Worker, WorkerSettings } from './engine.ts'
 import { type HttpWorkerSettings, runHttpWorker } from './http/http-worker.ts'
 import { createIsolation, type IsolationSettings } from './isolation/isolate.ts'
-import { runQueueWorker } from './queue/queue-worker.ts'
+import { runQueueWorker } from './queue-worker.ts'
 
-export type { Worker } from './engine.ts'
-export type { EndedHookedRun, Failure, HookedRun } from './hooks.ts'
+export type { EndedHookedRun, Failure, HookedRun, Worker } from './engine.ts'
 
 /** What a worker needs of its process. */
 type ProcessOptions = {

@@ -39,14 +39,11 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'bench/takeover.ts': 'a row of the benchmark, a file each',
   'cli/program/init.ts': 'a command, a file each',
   'functions/console-lines.ts': 'what a handler prints, with its task',
-  'functions/http/operator.ts': 'the principal that a request comes from',
-  'functions/http/parse-exactly.ts': 'JSON whose whole numbers keep all their digits',
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',
-  'functions/tasks/signing-secret.ts': 'the secret that signs webhooks',
   'shared/client/paced-claims.ts': 'claims that wait as long as the server asks',
-  'shared/client/repetition.ts': 'which requests may be sent again, and when',
+  'shared/core/place/claim-order.ts': 'the order in which tasks of a ready place are claimed',
   'shared/testing/create-test-system.ts': 'the choice between a system in memory and one behind a URL',
-  'shared/worker/console-log.ts': 'the log of a worker without one of its own',
+  'web/operate/searched-part.ts': 'the part of an error by which its tasks are found',
 }
 
 describe('a folder', () => {

@@ -4,7 +4,7 @@ import { defineTask } from '../../shared/define/define-task.ts'
 import type { TaskContext, TaskDefinition } from '../../shared/define/definitions.ts'
 import { readTask } from '../../shared/runtime/kernel/read-heads.ts'
 import type { Worker, WorkerSettings } from '../../shared/worker/engine.ts'
-import { runQueueWorker } from '../../shared/worker/queue/queue-worker.ts'
+import { runQueueWorker } from '../../shared/worker/queue-worker.ts'
 import { createMemoryInbox, type MemoryInbox } from '../support/ports/inbox.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../support/worlds/memory-system.ts'
 

@@ -12,8 +12,7 @@ import type { RunEnd, RunLost } from '../../shared/ports/runs.ts'
 import { momentOf } from '../../shared/runtime/kernel/moment.ts'
 import { runClaimed } from '../../shared/runtime/run/run.ts'
 import { createHeldRuns, type HeldRun, type HeldRuns } from '../../shared/worker/http/held-runs.ts'
-import { runHttpWorker } from '../../shared/worker/http/http-worker.ts'
-import { keepOverHttp } from '../../shared/worker/http/keep-over-http.ts'
+import { keepOverHttp, runHttpWorker } from '../../shared/worker/http/http-worker.ts'
 import { createManualClock, type ManualClock } from '../support/ports/clock.ts'
 
 type Beat = Parameters<Client['heartbeatMany']>[0][number]

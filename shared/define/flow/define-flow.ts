@@ -1,12 +1,18 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { TypeConfiguration, TypeLimits } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/json.ts'
+import { refuseTypeName } from '../define-task.ts'
 import type { Flow } from '../definitions.ts'
 import { distinctTasks } from '../distinct-tasks.ts'
 import { type SignatureOptions, signatureOf } from '../signature.ts'
-import { refuseTypeName } from '../type-name.ts'
-import { configuredSteps, type FlowStep, tasksOf } from './flow-steps.ts'
-import type { CheckedSteps, FlowOutput, ParamsOf } from './flow-types.ts'
+import {
+  type CheckedSteps,
+  configuredSteps,
+  type FlowOutput,
+  type FlowStep,
+  type ParamsOf,
+  tasksOf,
+} from './flow-steps.ts'
 import { refuseFlow } from './refuse-flow.ts'
 
 type FlowSettings<Schema> = {

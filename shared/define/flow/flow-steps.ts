@@ -1,6 +1,7 @@
 import type { Retry } from '../../core/options/options.ts'
 import type { StepActionConfiguration, StepConfiguration } from '../../core/types/task-type.ts'
-import type { AnyTask } from '../definitions.ts'
+import type { AnyTask, InputOf, OutputOf } from '../definitions.ts'
+import type { Known, Wrong } from '../signature.ts'
 
 /** Settings of one step that replace those of its task's type. A setting that is left out is taken from the type. */
 export type ActionSettings = {
@@ -72,3 +73,112 @@ export function taskOf(action: StepAction | undefined): StepTask | undefined {
 export function isAction(action: StepAction | undefined): action is Exclude<StepAction, StepTask> {
   return typeof action === 'object' && action !== null && 'task' in action
 }
+
+/**
+ * The type that the steps must have, so that each task accepts its input. That input is the step's own `input`, or else
+ * the flow's parameters: the flow's input and the results of earlier steps. The compiler cannot check a list of unknown
+ * length, nor types given by name.
+ */
+export type CheckedSteps<Steps extends readonly unknown[], Params> = number extends Steps['length']
+  ? unknown
+  : ByIndex<AllChecked<Steps, Params>>
+
+/** The members of a tuple without its methods: an intersection of two tuples would need methods that agree. */
+type ByIndex<Steps extends readonly unknown[]> = {
+  readonly [Index in Exclude<keyof Steps, keyof (readonly unknown[])>]: Steps[Index]
+}
+
+type AllChecked<
+  Steps extends readonly unknown[],
+  Params,
+  Checked extends readonly unknown[] = readonly [],
+> = Steps extends readonly [infer Step extends FlowStep, ...infer Others]
+  ? AllChecked<
+      Others,
+      Params & { readonly [Name in Step['name']]: StepResult<Step> },
+      readonly [...Checked, CheckedStep<Step, Params>]
+    >
+  : Checked
+
+/** The type of a flow's result, which is the result of its last step. */
+export type FlowOutput<Steps extends readonly FlowStep[]> = Steps extends readonly [
+  ...unknown[],
+  infer Last extends FlowStep,
+]
+  ? OutputOf<TaskOf<Last['do']>>
+  : OutputOf<TaskOf<Steps[number]['do']>>
+
+/** The type of a flow's parameters. Without a schema they are not checked. */
+// biome-ignore lint/suspicious/noExplicitAny: any input will do
+export type ParamsOf<FlowInput> = object extends FlowInput ? any : FlowInput
+
+type CheckedStep<Step extends FlowStep, Params> = Known<Step, keyof FlowStep> & {
+  readonly do: CheckedAction<Step['do'], Params, GivenInput<Step>>
+} & ('undo' extends keyof Step
+    ? { readonly undo: CheckedAction<Step['undo' & keyof Step], UndoParams<Step, Params>, Missing> }
+    : unknown) &
+  (Step extends { readonly input: infer Input }
+    ? { readonly input: CheckedInput<Input, TaskOf<Step['do']>> }
+    : unknown)
+
+/** The parameters of an undo. The result of its own step is optional, because a failed step is undone as well. */
+type UndoParams<Step extends FlowStep, Params> = Params & {
+  readonly [Name in Step['name']]?: StepResult<Step>
+}
+
+/** Stands for an input that a step does not give. */
+type Missing = { readonly kind: 'no input is given' }
+
+type GivenInput<Of> = Of extends { readonly input: infer Input } ? Input : Missing
+
+/** The type that an action must have in addition to its own. `Beside` is the input that its step gives beside it. */
+type CheckedAction<Action, Params, Beside> = Action extends { readonly task: infer Task }
+  ? Known<Action, 'task' | 'input' | 'timeoutMs' | 'deadlineMs' | 'retry'> & {
+      readonly task: CheckedTask<
+        Task,
+        Params,
+        GivenInput<Action> extends Missing ? Beside : GivenInput<Action>
+      >
+    } & (Action extends { readonly input: infer Input }
+        ? { readonly input: CheckedInput<Input, Task> }
+        : unknown)
+  : CheckedTask<Action, Params, Beside>
+
+type CheckedTask<Task, Params, Input> = Task extends AnyTask
+  ? CheckedParams<Task, Params, NeededParams<Task>, 'params'> &
+      (Input extends Missing ? CheckedParams<Task, Params, InputOf<Task>, 'input'> : unknown)
+  : unknown
+
+type NeededParams<Task extends AnyTask> = InputOf<{ readonly input?: Task['params'] }>
+
+/** Unless the flow's parameters are what the task needs, the problem with the names of the members that are wrong. */
+type CheckedParams<Task extends AnyTask, Params, Needed, As extends 'input' | 'params'> = [Params] extends [
+  Needed,
+]
+  ? unknown
+  : Wrong<
+      As extends 'input'
+        ? `give the step an 'input': '${Task['type']}' does not accept the flow's parameters`
+        : `the flow does not have the 'params' of '${Task['type']}'`,
+      {
+        [Name in keyof Needed & string]: [Pick<Params, Name & keyof Params>] extends [Pick<Needed, Name>]
+          ? never
+          : Name
+      }[keyof Needed & string]
+    >
+
+/** An input that is given must be what the task takes. */
+type CheckedInput<_Input, Task> = Task extends AnyTask ? DeepReadonly<InputOf<Task>> : unknown
+
+type TaskOf<Action> = Action extends { readonly task: infer Task } ? Task : Action
+
+type StepResult<Step extends FlowStep> = Readable<OutputOf<TaskOf<Step['do']>>>
+
+/** A result without a type may be read as any type. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+type Readable<Result> = unknown extends Result ? any : Result
+
+/** The compiler infers literals in a flow's declaration as read-only, so an input's type must be read-only as well. */
+type DeepReadonly<Value> = unknown extends Value
+  ? unknown
+  : { readonly [Name in keyof Value]: DeepReadonly<Value[Name]> }

@@ -1,20 +1,28 @@
-import { canvasAnswer, canvasBody, canvasPublished } from '../../api/canvases.ts'
-import { pathOf } from '../../api/endpoints.ts'
+import * as api from '../../api/index.ts'
 import { emptyBody, type PageQuery, pageQuery } from '../../api/scalars.ts'
-import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
+import { ANSWER_BYTES_MAX, KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
 import { CANVAS_TYPE } from '../../core/task/head-fields.ts'
 import { splitTaskId } from '../../core/task/task.ts'
 import { isName } from '../../core/values/text.ts'
 import { cancelCanvas } from '../../runtime/canvas/cancel-members.ts'
 import { readCanvas } from '../../runtime/canvas/describe-canvas.ts'
 import { memberIds, publishCanvas } from '../../runtime/canvas/publish-canvas.ts'
-import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
-import { iso } from '../present/iso.ts'
+import { readPreviousPage } from '../../runtime/canvas/read-previous.ts'
+import { readTask } from '../../runtime/kernel/read-heads.ts'
+import {
+  type Answer,
+  answerInvalid,
+  answerProblem,
+  type Call,
+  operation,
+  PAGE_ITEMS_DEFAULT,
+} from '../operation.ts'
 import { invalid, problem } from '../present/problems.ts'
-import { unknownTypes } from '../present/refusal-problems.ts'
+import { noSuchTask, unknownTypes } from '../present/refusal-problems.ts'
+import { iso } from '../present/tasks.ts'
 import { canvasRequestOf } from '../requests/canvas-requests.ts'
+import { isTaskId } from '../requests/publish-requests.ts'
 
-const DEFAULT_LIMIT = 20
 export const canvasOperations = [
   operation({
     name: 'publishCanvas',
@@ -22,13 +30,13 @@ export const canvasOperations = [
     summary: 'Publish a chain, a group or a chord of tasks',
     description:
       'A canvas has one of the fields `chain`, `group` and `chord`, and its members may be canvases again. A chain runs its members one after the other and hands each result on. A group runs its members side by side. A chord runs `then` after its group, with all results. With a `key` the call may be repeated.',
-    body: canvasBody,
+    body: api.canvasBody,
     answers: {
-      200: { description: 'A canvas with this key exists.', schema: canvasPublished },
-      201: { description: 'The canvas was created.', schema: canvasPublished, location: 'the canvas' },
+      200: { description: 'A canvas with this key exists.', schema: api.canvasPublished },
+      201: { description: 'The canvas was created.', schema: api.canvasPublished, location: 'the canvas' },
       202: {
         description: 'The canvas was stored. It has more than 1,000 tasks, which are being published.',
-        schema: canvasPublished,
+        schema: api.canvasPublished,
         location: 'the canvas',
       },
     },
@@ -41,7 +49,7 @@ export const canvasOperations = [
     tag: 'Canvases',
     summary: 'Get a canvas',
     description: 'Shows the canvas, its result, and a page of its tasks in the order of its body.',
-    answers: { 200: { description: 'The canvas.', schema: canvasAnswer } },
+    answers: { 200: { description: 'The canvas.', schema: api.canvasAnswer } },
     problems: ['not-found'],
     query: pageQuery,
     handle: handleGet,
@@ -52,7 +60,7 @@ export const canvasOperations = [
     summary: 'Cancel a canvas and its tasks',
     description:
       'The tasks that have not ended are cancelled, and no further ones are published. The call may be repeated. A canvas that has ended in another way is refused with 409.',
-    answers: { 200: { description: 'The cancelled canvas.', schema: canvasAnswer } },
+    answers: { 200: { description: 'The cancelled canvas.', schema: api.canvasAnswer } },
     problems: ['not-found', 'conflict'],
     body: emptyBody,
     isBodyOptional: true,
@@ -72,7 +80,7 @@ async function handlePublish(call: Call<unknown, unknown>): Promise<Answer> {
   const taskIds = memberIds(canvas)
   const body = { id: canvas.id, created, ...(taskIds && { taskIds }) }
   if (!created) return { status: 200, body }
-  const headers = { location: pathOf('getCanvas', canvas.id) }
+  const headers = { location: api.pathOf('getCanvas', canvas.id) }
   return { status: taskIds ? 201 : 202, body, headers }
 }
 
@@ -94,7 +102,7 @@ async function handleCancel(call: Call<unknown, unknown>): Promise<Answer> {
 async function answerCanvas(
   { system }: Call<unknown, unknown>,
   id: string,
-  { limit = DEFAULT_LIMIT, cursor }: PageQuery,
+  { limit = PAGE_ITEMS_DEFAULT, cursor }: PageQuery,
 ): Promise<Answer> {
   const query = { limit, ...(cursor !== undefined && { cursor }) }
   const read = isCanvasId(id)
@@ -102,7 +110,7 @@ async function answerCanvas(
     : ({ ok: false, reason: 'unknown' } as const)
   if (!read.ok && read.reason === 'strange-cursor') {
     const message = 'is not a cursor of this canvas: leave it out to begin at the start'
-    return answerProblem(invalid([{ path: 'cursor', message }]))
+    return answerInvalid('cursor', message)
   }
   if (!read.ok) return answerProblem(noSuchCanvas(id))
   const { head, ...shown } = read.canvas
@@ -122,3 +130,44 @@ function isCanvasId(id: string): boolean {
   const parts = splitTaskId(id)
   return parts?.type === CANVAS_TYPE && isName(parts.key, KEY_CHARACTERS_MAX)
 }
+
+/** The rest of an answer takes less than 1 KB. */
+const ITEMS_BYTES_MAX = ANSWER_BYTES_MAX - 1_024
+
+export const previousOperations = [
+  operation({
+    name: 'previous',
+    tag: 'Tasks',
+    summary: 'List what a canvas handed on to a task',
+    description:
+      'Reads the list of results that the earlier tasks of a canvas handed on, in their order. A task shows the list in `previous`; when it is too long for that, the task has `previousPaged`, and only this call reads it. A task that was handed no list is refused with 409.',
+    answers: { 200: { description: 'One page of results.', schema: api.previousPage } },
+    problems: ['not-found', 'conflict'],
+    query: api.previousQuery,
+    handle: handlePrevious,
+  }),
+]
+
+async function handlePrevious(call: Call<PageQuery, unknown>): Promise<Answer> {
+  const { system, query, params } = call
+  const id = params.id ?? ''
+  const task = isTaskId(id) ? await readTask(system, id) : undefined
+  if (!task || task.state === 'removed') return answerProblem(noSuchTask(id))
+  const from = Number(query.cursor ?? 0)
+  const page = await readPreviousPage(system, task, {
+    from,
+    limit: query.limit ?? PAGE_ITEMS_DEFAULT,
+    maxBytes: ITEMS_BYTES_MAX,
+  })
+  if (page.ok) {
+    const { items, next } = page
+    return { status: 200, body: { items, ...(next !== undefined && { nextCursor: String(next) }) } }
+  }
+  return answerProblem(problem('conflict', `${id} ${WHY_NO_PAGE[page.reason]}`))
+}
+
+const WHY_NO_PAGE = {
+  'not-a-list': 'was handed no list of a canvas; GET of the task shows what it was handed',
+  'too-long': 'was handed a list with a member that is too long for an answer; read the results of its tasks',
+  gone: 'was handed a list, but one of its results is no longer stored',
+} as const

@@ -1,35 +1,20 @@
-import {
-  type ActivityQuery,
-  type AllCountsQuery,
-  type ApiMinute,
-  type ApiTypeActivity,
-  activityPage,
-  activityQuery,
-  allCountsPage,
-  allCountsQuery,
-  type LimitUsage,
-  type LimitUsageQuery,
-  limitUsage as limitUsageAnswer,
-  limitUsageQuery,
-} from '../../api/diagnosis/load.ts'
+import * as api from '../../api/index.ts'
 import {
   ACTIVITY_KINDS,
   type ActivityCount,
   activityAddedUp,
   latenessAt,
 } from '../../core/events/activity.ts'
-import { isTypeName } from '../../core/rules/type-configuration.ts'
+import { isTypeName, isTypeName } from '../../core/rules/type-configuration.ts'
 import { sideBySide } from '../../runtime/kernel/side-by-side.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readLimitUsage, type TypeLimitUsage } from '../../runtime/limits/limit-usage.ts'
 import { countTasks } from '../../runtime/list/count-tasks.ts'
 import { firstMinute, readActivity, type TypeActivity } from '../../runtime/statistics/activity.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
-import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
-import { pageByName } from '../page-by-name.ts'
-import { iso } from '../present/iso.ts'
-import { invalid } from '../present/problems.ts'
+import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
 import { unknownType, unknownTypes } from '../present/refusal-problems.ts'
+import { iso } from '../present/tasks.ts'
 
 const MINUTES_DEFAULT = 60
 /** Where a count of each type stops. The counts of one type go on to the end, unless the caller bounds them. */
@@ -45,8 +30,8 @@ export const loadOperations = [
     summary: 'Count the tasks of all types',
     description: 'Counts the tasks of each type by their status. Counts may lag 2 seconds behind.',
     cost: 'Some 10 read units for each thousand tasks; with `atMost=1000` at most some 80 units for each type.',
-    answers: { 200: { description: 'One page of types with their counts.', schema: allCountsPage } },
-    query: allCountsQuery,
+    answers: { 200: { description: 'One page of types with their counts.', schema: api.allCountsPage } },
+    query: api.allCountsQuery,
     handle: handleCounts,
   }),
   operation({
@@ -56,9 +41,9 @@ export const loadOperations = [
     description:
       'Shows the permits that are held with their holders, and the time of the next free slot. A limit with a key is shown for one value of the key: `rateValue` and `concurrencyValue`, or `value` for both.',
     cost: '1 read unit for the type, 1 per 4 KB of slots, 1 for every 8 permits of `max`, and 4 more.',
-    answers: { 200: { description: 'The limits and their usage.', schema: limitUsageAnswer } },
+    answers: { 200: { description: 'The limits and their usage.', schema: api.limitUsage } },
     problems: ['unknown-type'],
-    query: limitUsageQuery,
+    query: api.limitUsageQuery,
     handle: handleLimits,
   }),
 ]
@@ -72,43 +57,41 @@ export const activityOperations = [
     description:
       'Shows how many tasks were published, started and ended in each of the last minutes, and how late runs started. The counts lag by some seconds, and may be a little off.',
     cost: '1 read unit per 4 KB of types, and for each type half a unit per 4 KB of minutes.',
-    answers: { 200: { description: 'One page of types with their activity.', schema: activityPage } },
+    answers: { 200: { description: 'One page of types with their activity.', schema: api.activityPage } },
     problems: ['unknown-type'],
-    query: activityQuery,
+    query: api.activityQuery,
     handle: handleActivity,
   }),
 ]
 
-async function handleCounts({ system, query }: Call<AllCountsQuery, unknown>): Promise<Answer> {
+async function handleCounts({ system, query }: Call<api.AllCountsQuery, unknown>): Promise<Answer> {
   const page = pageByName(await system.types.list(), query, ({ type }) => type, isTypeName)
-  if (!page.ok) return answerProblem(invalid(page.problems))
-  const { ok: _ok, items: types, ...rest } = page
-  const items = await sideBySide(types, TYPES_AT_ONCE_MAX, async type => ({
+  if (!page) return refuseCursor()
+  const items = await sideBySide(page.items, TYPES_AT_ONCE_MAX, async type => ({
     type: type.type,
     counts: await countTasks(system, type, query.atMost ?? COUNTED_DEFAULT),
   }))
-  return { status: 200, body: { items, ...rest } }
+  return { status: 200, body: { ...page, items } }
 }
 
 async function handleActivity({
   system,
   query,
-}: Call<ActivityQuery, unknown, DiagnosticSystem>): Promise<Answer> {
+}: Call<api.ActivityQuery, unknown, DiagnosticSystem>): Promise<Answer> {
   const { type = [], minutes = MINUTES_DEFAULT } = query
   const existing = await registeredNames(system)
   const unknown = type.filter(name => !existing.includes(name)).map(name => ({ type: name, path: 'type' }))
   if (unknown.length > 0) return answerProblem(unknownTypes(unknown, existing))
   const wanted = type.length > 0 ? [...new Set(type)] : existing
   const page = pageByName(wanted, query, name => name, isTypeName)
-  if (!page.ok) return answerProblem(invalid(page.problems))
-  const { ok: _ok, items: names, ...rest } = page
+  if (!page) return refuseCursor()
   const now = system.clock.now()
   const from = firstMinute(now, minutes)
-  const items = (await readActivity(system, names, from)).map(presentActivity)
-  return { status: 200, body: { from: iso(from), to: iso(now), items, ...rest } }
+  const items = (await readActivity(system, page.items, from)).map(presentActivity)
+  return { status: 200, body: { from: iso(from), to: iso(now), ...page, items } }
 }
 
-async function handleLimits({ system, params, query }: Call<LimitUsageQuery, unknown>): Promise<Answer> {
+async function handleLimits({ system, params, query }: Call<api.LimitUsageQuery, unknown>): Promise<Answer> {
   const { type = '' } = params
   const known = isTypeName(type) ? await system.types.get(type) : undefined
   if (!known) return answerProblem(unknownType(type, await registeredNames(system), 'type'))
@@ -118,23 +101,23 @@ async function handleLimits({ system, params, query }: Call<LimitUsageQuery, unk
 }
 
 /** The activity of a type as the API shows it. */
-function presentActivity({ type, minutes }: TypeActivity): ApiTypeActivity {
+function presentActivity({ type, minutes }: TypeActivity): api.ApiTypeActivity {
   const [whole] = activityAddedUp(minutes.map(one => ({ ...one, minute: 0 })))
   return { type, minutes: minutes.map(presentMinute), ...presentLateness(whole?.lateness ?? {}) }
 }
 
-function presentMinute({ minute, counts, lateness }: ActivityCount): ApiMinute {
+function presentMinute({ minute, counts, lateness }: ActivityCount): api.ApiMinute {
   const numbers = ACTIVITY_KINDS.map(kind => [kind, counts[kind] ?? 0])
   return { at: iso(minute), ...Object.fromEntries(numbers), ...presentLateness(lateness) }
 }
 
-function presentLateness(lateness: ActivityCount['lateness']): Pick<ApiMinute, 'lateness'> {
+function presentLateness(lateness: ActivityCount['lateness']): Pick<api.ApiMinute, 'lateness'> {
   const [p50Ms, p95Ms] = [latenessAt(lateness, 0.5), latenessAt(lateness, 0.95)]
   return p50Ms === undefined || p95Ms === undefined ? {} : { lateness: { p50Ms, p95Ms } }
 }
 
 /** The usage of a type's limits as the API shows it. */
-function presentLimitUsage(type: string, { rate, concurrency }: TypeLimitUsage): LimitUsage {
+function presentLimitUsage(type: string, { rate, concurrency }: TypeLimitUsage): api.LimitUsage {
   return {
     type,
     ...(rate && { rate: presentRate(rate) }),

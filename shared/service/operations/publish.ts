@@ -1,15 +1,8 @@
-import { pathOf } from '../../api/endpoints.ts'
-import {
-  documentedPublishManyBody,
-  type PublishResult,
-  publishAnswer,
-  publishBody,
-  publishManyAnswer,
-  publishManyBody,
-} from '../../api/publish.ts'
+import * as api from '../../api/index.ts'
+import { isObject } from '../../core/rules/rules.ts'
 import { type PublishOutcome, publish, publishMany } from '../../runtime/publish/publish.ts'
 import { describeHead } from '../../runtime/read/read.ts'
-import { type Answer, answerProblem, type Call, checkRule, operation } from '../operation.ts'
+import { type Answer, answerInvalid, answerProblem, type Call, checkRule, operation } from '../operation.ts'
 import { invalid } from '../present/problems.ts'
 import { publishProblem } from '../present/refusal-problems.ts'
 import { presentTask } from '../present/tasks.ts'
@@ -25,14 +18,14 @@ export const publishOperations = [
     description:
       'Stores the task. A worker runs it when it is due. With a `key` the call may be repeated: a second publish of the key creates nothing, and `ifExists` says what else it does. A call without a key that is repeated creates a second task.',
     cost: '2 write units (3 for a type of kind `http`) and 1 read unit. An input of more than 200 bytes costs 1 further write unit per KB.',
-    body: publishBody,
+    body: api.publishBody,
     answers: {
-      200: { description: 'A task with this key exists. `task` shows it.', schema: publishAnswer },
-      201: { description: 'The task was created.', schema: publishAnswer, location: 'the task' },
+      200: { description: 'A task with this key exists. `task` shows it.', schema: api.publishAnswer },
+      201: { description: 'The task was created.', schema: api.publishAnswer, location: 'the task' },
     },
     problems: ['unknown-type', 'conflict'],
     checksBody: true,
-    handle: call => (isMany(call.body) ? refuseMany() : handleOne(call)),
+    handle: handleOne,
   }),
   operation({
     name: 'publishMany',
@@ -41,23 +34,20 @@ export const publishOperations = [
     description:
       'Each task has its own result, in the order of the request. A task that is refused harms no other: its result has the `status` and the `problem` that a single publish would have answered.',
     cost: 'The sum of its publishes.',
-    body: documentedPublishManyBody,
-    answers: { 200: { description: 'The results, in the order of the tasks.', schema: publishManyAnswer } },
+    body: api.documentedPublishManyBody,
+    answers: {
+      200: { description: 'The results, in the order of the tasks.', schema: api.publishManyAnswer },
+    },
     checksBody: true,
     handle: handleMany,
   }),
 ]
 
-function isMany(body: unknown): boolean {
-  return typeof body === 'object' && body !== null && Object.hasOwn(body, 'tasks')
-}
-
-async function refuseMany(): Promise<Answer> {
-  const message = 'is not a field of one task: publish many tasks with POST /v1/tasks/batch'
-  return answerProblem(invalid([{ path: 'tasks', message }]))
-}
-
 async function handleOne(call: PublishCall): Promise<Answer> {
+  if (isObject(call.body) && Object.hasOwn(call.body, 'tasks')) {
+    const message = 'is not a field of one task: publish many tasks with POST /v1/tasks/batch'
+    return answerInvalid('tasks', message)
+  }
   const request = requestOf(call, call.body, '')
   if (!request.ok) return answerProblem(request.problem)
   const outcome = await publish(call.system, request.request)
@@ -68,12 +58,12 @@ async function handleOne(call: PublishCall): Promise<Answer> {
   // A new task was stored with this input. An existing task may have another one.
   const body = { id: task.id, created, task: created && input !== undefined ? { ...shown, input } : shown }
   return created
-    ? { status: 201, body, headers: { location: pathOf('get', task.id) } }
+    ? { status: 201, body, headers: { location: api.pathOf('get', task.id) } }
     : { status: 200, body }
 }
 
 async function handleMany(call: PublishCall): Promise<Answer> {
-  const body = checkRule(publishManyBody, call.body)
+  const body = checkRule(api.publishManyBody, call.body)
   if (!body.ok) return answerProblem(invalid(body.problems))
   const members = body.value.tasks.map((member, index) => requestOf(call, member, `tasks.${index}`))
   const valid = members.flatMap((member, index) => (member.ok ? [{ index, request: member.request }] : []))
@@ -83,7 +73,7 @@ async function handleMany(call: PublishCall): Promise<Answer> {
   )
   const byIndex = new Map(valid.map(({ index }, nth) => [index, outcomes[nth]]))
   const results = await Promise.all(
-    members.map(async (member, index): Promise<PublishResult> => {
+    members.map(async (member, index): Promise<api.PublishResult> => {
       if (!member.ok) return { status: member.problem.status, problem: member.problem }
       const outcome = byIndex.get(index)
       if (!outcome) throw new Error(`no outcome for tasks.${index}`)
@@ -93,7 +83,7 @@ async function handleMany(call: PublishCall): Promise<Answer> {
   return { status: 200, body: { results } }
 }
 
-async function resultOf(call: PublishCall, outcome: PublishOutcome, at: string): Promise<PublishResult> {
+async function resultOf(call: PublishCall, outcome: PublishOutcome, at: string): Promise<api.PublishResult> {
   if (!outcome.ok) {
     if (outcome.reason === 'error')
       call.system.log.warn('a member of a batch failed', { error: outcome.error })

@@ -1,4 +1,4 @@
-import { pathOf } from '../../api/endpoints.ts'
+import * as api from '../../api/index.ts'
 import {
   type ExpectedRevision,
   emptyBody,
@@ -6,14 +6,6 @@ import {
   type PageQuery,
   pageQuery,
 } from '../../api/scalars.ts'
-import {
-  type ApiSchedule,
-  type ScheduleBody,
-  scheduleAnswer,
-  scheduleBody,
-  schedulePage,
-  triggerAnswer,
-} from '../../api/schedules.ts'
 import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
 import { editsOf } from '../../core/change/change.ts'
 import { SCHEDULE_TYPE, type Timing } from '../../core/task/head-fields.ts'
@@ -32,15 +24,20 @@ import {
   type ScheduleDescription,
 } from '../../runtime/schedule/read-schedules.ts'
 import { putSchedule } from '../../runtime/schedule/schedule.ts'
-import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
-import { iso, isoOf } from '../present/iso.ts'
+import {
+  type Answer,
+  answerInvalid,
+  answerProblem,
+  type Call,
+  operation,
+  PAGE_ITEMS_DEFAULT,
+} from '../operation.ts'
 import { invalid, problem } from '../present/problems.ts'
 import { publishProblem, staleProblem, unknownTypes } from '../present/refusal-problems.ts'
-import { presentOperations } from '../present/tasks.ts'
-import { scheduleRequestOf } from '../requests/schedule-requests.ts'
+import { iso, isoOf, presentOperations } from '../present/tasks.ts'
+import { scheduleRequestOf } from '../requests/publish-requests.ts'
 
-const DEFAULT_LIMIT = 20
-const THE_SCHEDULE = { 200: { description: 'The schedule.', schema: scheduleAnswer } }
+const THE_SCHEDULE = { 200: { description: 'The schedule.', schema: api.scheduleAnswer } }
 
 export const scheduleOperations = [
   operation({
@@ -49,7 +46,7 @@ export const scheduleOperations = [
     summary: 'List schedules',
     description:
       'Lists schedules by their next tick, paused ones last. Each shows only the type of its task.',
-    answers: { 200: { description: 'One page of schedules.', schema: schedulePage } },
+    answers: { 200: { description: 'One page of schedules.', schema: api.schedulePage } },
     query: pageQuery,
     handle: handleList,
   }),
@@ -69,12 +66,15 @@ export const scheduleOperations = [
     description:
       'Sets the whole schedule. A paused schedule stays paused. A body that equals the stored schedule changes nothing.',
     answers: {
-      200: { description: 'The schedule was replaced, or is the same as before.', schema: scheduleAnswer },
-      201: { description: 'The schedule was created.', schema: scheduleAnswer, location: 'the schedule' },
+      200: {
+        description: 'The schedule was replaced, or is the same as before.',
+        schema: api.scheduleAnswer,
+      },
+      201: { description: 'The schedule was created.', schema: api.scheduleAnswer, location: 'the schedule' },
     },
     problems: ['unknown-type', 'stale-revision'],
     recordedAs: 'put',
-    body: scheduleBody,
+    body: api.scheduleBody,
     handle: handlePut,
   }),
   operation({
@@ -119,7 +119,7 @@ export const scheduleOperations = [
     summary: 'Publish the task of a schedule now',
     description: 'The task comes in addition to those of the ticks. Each call publishes a task of its own.',
     answers: {
-      202: { description: 'The task was published.', schema: triggerAnswer, location: 'the task' },
+      202: { description: 'The task was published.', schema: api.triggerAnswer, location: 'the task' },
     },
     problems: ['not-found', 'unknown-type', 'conflict'],
     recordedAs: 'trigger',
@@ -131,12 +131,12 @@ export const scheduleOperations = [
 
 async function handleList({
   system,
-  query: { limit = DEFAULT_LIMIT, cursor },
+  query: { limit = PAGE_ITEMS_DEFAULT, cursor },
 }: Call<PageQuery, unknown>): Promise<Answer> {
   const page = await listSchedules(system, { limit, ...(cursor !== undefined && { cursor }) })
   if (!page.ok) {
     const message = 'is not a cursor of this list: leave it out to begin at the start'
-    return answerProblem(invalid([{ path: 'cursor', message }]))
+    return answerInvalid('cursor', message)
   }
   const { schedules, nextCursor } = page
   const items = schedules.map(presentSchedule)
@@ -159,7 +159,7 @@ async function answerSchedule(
   return found ? { status: 200, body: presentSchedule(found), ...more } : answerUnknown(call)
 }
 
-async function handlePut(call: OneCall<ScheduleBody>): Promise<Answer> {
+async function handlePut(call: OneCall<api.ScheduleBody>): Promise<Answer> {
   const { system, params, body } = call
   const { name = '' } = params
   const read = scheduleRequestOf(name, body, system.clock.now())
@@ -172,7 +172,7 @@ async function handlePut(call: OneCall<ScheduleBody>): Promise<Answer> {
   if (!outcome.ok) return answerProblem(invalid(outcome.problems))
   const { id } = outcome.task
   if (!outcome.created) return answerSchedule(call, id)
-  const headers = { location: pathOf('getSchedule', name) }
+  const headers = { location: api.pathOf('getSchedule', name) }
   return answerSchedule(call, id, { status: 201, headers })
 }
 
@@ -201,7 +201,11 @@ async function handleTrigger(call: OneCall<unknown>): Promise<Answer> {
   const outcome = id === undefined ? UNKNOWN : await triggerSchedule(call.system, id)
   if (outcome.ok) {
     const { id: publishedId } = outcome.task
-    return { status: 202, body: { taskId: publishedId }, headers: { location: pathOf('get', publishedId) } }
+    return {
+      status: 202,
+      body: { taskId: publishedId },
+      headers: { location: api.pathOf('get', publishedId) },
+    }
   }
   if (outcome.reason === 'unknown') return answerUnknown(call)
   return answerProblem(publishProblem(outcome.outcome, call.requestId, 'task'))
@@ -217,7 +221,7 @@ function idIn({ params: { name = '' } }: OneCall<unknown>): string | undefined {
 }
 
 /** A described schedule as the API shows it. */
-function presentSchedule({ head, task, nextRunAt }: ScheduleDescription): ApiSchedule {
+function presentSchedule({ head, task, nextRunAt }: ScheduleDescription): api.ApiSchedule {
   const { schedule, error, finishedAt } = head
   return {
     name: head.key,
@@ -239,7 +243,7 @@ function presentSchedule({ head, task, nextRunAt }: ScheduleDescription): ApiSch
   }
 }
 
-function presentTiming(timing: Timing): Pick<ApiSchedule, 'cron' | 'timezone' | 'everyMs' | 'at'> {
+function presentTiming(timing: Timing): Pick<api.ApiSchedule, 'cron' | 'timezone' | 'everyMs' | 'at'> {
   switch (timing.kind) {
     case 'cron':
       return { cron: timing.cron, timezone: timing.timezone }

@@ -1,8 +1,5 @@
-import { patchBody, type RetryTaskBody, retryBody } from '../../api/changes.ts'
-import { pathOf } from '../../api/endpoints.ts'
-import type { Problem } from '../../api/problems.ts'
+import * as api from '../../api/index.ts'
 import { type ExpectedRevision, expectedRevision, type Page } from '../../api/scalars.ts'
-import { type ApiTask, type ListQuery, listQuery, task, taskAnswer, taskPage } from '../../api/tasks.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { defined } from '../../core/values/json.ts'
@@ -23,12 +20,20 @@ import { patchTask } from '../../runtime/operate/patch-task.ts'
 import type { StatusReaders } from '../../runtime/read/describe-task.ts'
 import { describeHead, readTask } from '../../runtime/read/read.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
-import { type Answer, answerProblem, type Call, operation, type Parts, recording } from '../operation.ts'
+import {
+  type Answer,
+  answerInvalid,
+  answerProblem,
+  type Call,
+  operation,
+  PAGE_ITEMS_DEFAULT,
+  type Parts,
+  recording,
+} from '../operation.ts'
 import { invalid, problem } from '../present/problems.ts'
 import { noSuchTask, operationProblem, unknownTypes } from '../present/refusal-problems.ts'
 import { PRESENT_TASK, presentTask } from '../present/tasks.ts'
-import { fieldProblems, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
-import { isTaskId } from '../requests/task-ids.ts'
+import { fieldProblems, isTaskId, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
 
 export const readOperations = [
   operation({
@@ -38,9 +43,9 @@ export const readOperations = [
     description:
       'Lists the tasks of types, of a user or of a canvas: one of `type`, `userId` and `canvasId` is required. Items leave out input and result. A list may lag 2 seconds behind. Filters are applied to pages, so a page may have fewer tasks than `limit` and still have a `nextCursor`. A list that would have to sort too many tasks is refused with 400, and the refusal names an order that works.',
     cost: 'Half a read unit for each task that the page examines (at most 1,000 in an order that an index keeps, at most some 5,000 otherwise), and half a unit for each partition and for some 50 entries in it.',
-    answers: { 200: { description: 'One page of tasks.', schema: taskPage } },
+    answers: { 200: { description: 'One page of tasks.', schema: api.taskPage } },
     problems: ['not-found', 'unknown-type'],
-    query: listQuery,
+    query: api.listQuery,
     handle: handleList,
   }),
   operation({
@@ -49,7 +54,7 @@ export const readOperations = [
     summary: 'Get a task',
     description: 'Shows the task with its input, its result, its errors and its runs.',
     cost: '1 read unit for a plain task. An input, a result or runs that are stored in items of their own cost 1 read unit per 4 KB.',
-    answers: { 200: { description: 'The task.', schema: task } },
+    answers: { 200: { description: 'The task.', schema: api.task } },
     problems: ['not-found'],
     handle: handleGet,
   }),
@@ -66,7 +71,7 @@ export const taskOperations = [
     answers: PRESENT_TASK,
     problems: ['not-found', 'conflict', 'stale-revision'],
     recordedAs: 'patch',
-    body: patchBody,
+    body: api.patchBody,
     handle: handlePatch,
   }),
   operation({
@@ -86,7 +91,7 @@ export const taskOperations = [
     summary: 'Cancel a task',
     description:
       'Stops the task and keeps its record. The handler of a run under way is aborted. A flow undoes the steps that were done, unless its type says otherwise. The call may be repeated. A task that has ended in another way is refused with 409.',
-    answers: { 200: { description: 'The cancelled task.', schema: taskAnswer } },
+    answers: { 200: { description: 'The cancelled task.', schema: api.taskAnswer } },
     problems: ['not-found', 'conflict', 'stale-revision'],
     recordedAs: 'cancel',
     body: expectedRevision,
@@ -99,15 +104,15 @@ export const taskOperations = [
     summary: 'Retry a task',
     description:
       'Starts a finished task over, resumes a failed flow, or publishes the callbacks that a task owes: `action` says which. The task has its whole budget of retries again. A task for which the action is not possible is refused with 409.',
-    answers: { 200: { description: 'The task as it is now.', schema: taskAnswer, location: 'the task' } },
+    answers: { 200: { description: 'The task as it is now.', schema: api.taskAnswer, location: 'the task' } },
     problems: ['not-found', 'conflict', 'stale-revision'],
-    body: retryBody,
+    body: api.retryBody,
     isBodyOptional: true,
     handle: handleRetry,
   }),
 ]
 
-async function handleList(call: Call<ListQuery, unknown>): Promise<Answer> {
+async function handleList(call: Call<api.ListQuery, unknown>): Promise<Answer> {
   const listed = await listPage(call.system, call, call.query)
   return listed.ok ? { status: 200, body: listed.page } : answerProblem(listed.problem)
 }
@@ -146,13 +151,13 @@ async function handleCancel(call: OneCall<ExpectedRevision>): Promise<Answer> {
   return answerOperated(call, id, await cancelTask(call.system, id, call.body))
 }
 
-async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
+async function handleRetry(call: OneCall<api.RetryTaskBody>): Promise<Answer> {
   const { system, params, body, principal } = call
   const id = params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
   const { action = 'restart', clean } = body
   if (action !== 'restart' && clean) {
-    return answerProblem(invalid([{ path: 'clean', message: 'is for action "restart" only' }]))
+    return answerInvalid('clean', 'is for action "restart" only')
   }
   const outcome = await applyRetry(
     recording(system, principal, action === 'restart' ? 'retry' : action),
@@ -160,13 +165,13 @@ async function handleRetry(call: OneCall<RetryTaskBody>): Promise<Answer> {
     body,
   )
   const answer = await answerOperated(call, id, outcome)
-  return outcome.ok ? { ...answer, headers: { location: pathOf('get', id) } } : answer
+  return outcome.ok ? { ...answer, headers: { location: api.pathOf('get', id) } } : answer
 }
 
 function applyRetry(
   system: System,
   id: string,
-  { action = 'restart', clean, ...expected }: RetryTaskBody,
+  { action = 'restart', clean, ...expected }: api.RetryTaskBody,
 ): Promise<OperateOutcome<Exclude<AnyRefusal['reason'], 'unknown'>>> {
   if (action === 'restart') return restartTask(system, id, clean, expected)
   return action === 'retry-callbacks'
@@ -185,15 +190,13 @@ async function answerOperated(
   return { status: 200, body: { task: presentTask(await describeHead(parts.system, parts, outcome.task)) } }
 }
 
-const DEFAULT_LIMIT = 20
-
 type Listed =
-  | { readonly ok: true; readonly page: Page<ApiTask> }
-  | { readonly ok: false; readonly problem: Problem }
+  | { readonly ok: true; readonly page: Page<api.ApiTask> }
+  | { readonly ok: false; readonly problem: api.Problem }
 
 /** Reads one page of a list as the API shows it, without inputs and results. The fields of `filter` are legal one by one. */
-async function listPage(system: System, readers: StatusReaders, filter: ListQuery): Promise<Listed> {
-  const { userId, canvasId, status = [], limit = DEFAULT_LIMIT, cursor } = filter
+async function listPage(system: System, readers: StatusReaders, filter: api.ListQuery): Promise<Listed> {
+  const { userId, canvasId, status = [], limit = PAGE_ITEMS_DEFAULT, cursor } = filter
   const problems = listProblems(filter)
   if (problems.length > 0) return { ok: false, problem: invalid(problems) }
   const names = [...new Set(filter.type)].sort()
@@ -212,7 +215,7 @@ async function listPage(system: System, readers: StatusReaders, filter: ListQuer
   return presentPage(system, readers, answer)
 }
 
-function listProblems({ type = [], userId, canvasId, since, until }: ListQuery): FieldProblem[] {
+function listProblems({ type = [], userId, canvasId, since, until }: api.ListQuery): FieldProblem[] {
   const isAnywhere = type.length === 0 && userId === undefined && canvasId === undefined
   const isEmpty = since !== undefined && until !== undefined && Date.parse(since) >= Date.parse(until)
   return [
@@ -221,7 +224,7 @@ function listProblems({ type = [], userId, canvasId, since, until }: ListQuery):
   ]
 }
 
-function narrowing({ since, until, tag, error }: ListQuery): ListFilter {
+function narrowing({ since, until, tag, error }: api.ListQuery): ListFilter {
   const timeIn = (text: string | undefined) => (text === undefined ? undefined : Date.parse(text))
   return defined({ since: timeIn(since), until: timeIn(until), tags: tag, error })
 }
@@ -235,10 +238,17 @@ function defaultOrder(userId: string | undefined, statuses: readonly Status[]): 
 async function pageOfCanvas(
   system: System,
   readers: StatusReaders,
-  filter: ListQuery & { readonly canvasId: string },
+  filter: api.ListQuery & { readonly canvasId: string },
   types: readonly string[],
 ): Promise<Listed> {
-  const { canvasId, status: statuses = [], order = 'created', limit = DEFAULT_LIMIT, userId, cursor } = filter
+  const {
+    canvasId,
+    status: statuses = [],
+    order = 'created',
+    limit = PAGE_ITEMS_DEFAULT,
+    userId,
+    cursor,
+  } = filter
   const asked = { canvasId, types, statuses, order, limit, ...defined({ userId, cursor }) }
   const answer = await listMembers(system, { ...asked, ...narrowing(filter) })
   if (answer) return presentPage(system, readers, answer)

@@ -1,20 +1,5 @@
-import { type CountsQuery, countsQuery } from '../../api/diagnosis/load.ts'
-import { pathOf } from '../../api/endpoints.ts'
-import type { Problem } from '../../api/problems.ts'
+import * as api from '../../api/index.ts'
 import { type ExpectedRevision, expectedRevision, type PageQuery, pageQuery } from '../../api/scalars.ts'
-import {
-  type ApiType,
-  countsAnswer,
-  type PausedType,
-  type PurgeBody,
-  pausedAnswer,
-  purgeAnswer,
-  purgeBody,
-  type TypeBody,
-  typeAnswer,
-  typeBody,
-  typePage,
-} from '../../api/types.ts'
 import { editsOf } from '../../core/change/change.ts'
 import { configurationProblems, isTypeName, typeNameProblems } from '../../core/rules/type-configuration.ts'
 import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../../core/types/task-type.ts'
@@ -24,12 +9,10 @@ import { PURGES_MAX, startPurge } from '../../runtime/jobs/sweep-purges.ts'
 import { countTasks } from '../../runtime/list/count-tasks.ts'
 import { pauseType, resumeType } from '../../runtime/types/pause-type.ts'
 import { type PutTypeOutcome, putType, registeredNames } from '../../runtime/types/types.ts'
-import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
-import { pageByName } from '../page-by-name.ts'
-import { iso, isoOf } from '../present/iso.ts'
+import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
 import { invalid, problem } from '../present/problems.ts'
 import { staleProblem, unknownType } from '../present/refusal-problems.ts'
-import { presentOperations } from '../present/tasks.ts'
+import { iso, isoOf, presentOperations } from '../present/tasks.ts'
 
 export const typeOperations = [
   operation({
@@ -38,7 +21,7 @@ export const typeOperations = [
     summary: 'List task types',
     description: 'Lists the registered types by their names.',
     cost: '1 read unit per 4 KB of all types.',
-    answers: { 200: { description: 'One page of types.', schema: typePage } },
+    answers: { 200: { description: 'One page of types.', schema: api.typePage } },
     query: pageQuery,
     handle: handleList,
   }),
@@ -48,7 +31,7 @@ export const typeOperations = [
     summary: 'Get a task type',
     description: 'Shows the configuration of the type, and whether it is paused.',
     cost: '1 read unit.',
-    answers: { 200: { description: 'The type.', schema: typeAnswer } },
+    answers: { 200: { description: 'The type.', schema: api.typeAnswer } },
     problems: ['unknown-type'],
     handle: handleGet,
   }),
@@ -59,12 +42,12 @@ export const typeOperations = [
     description:
       'Sets the whole configuration: what the body leaves out returns to its default. A paused type stays paused. Changed defaults hold for tasks that are published afterwards; limits and order hold at once. A type that was deployed changes its kind by a deployment only: another kind is refused with 409.',
     answers: {
-      200: { description: 'The configuration was replaced.', schema: typeAnswer },
-      201: { description: 'The type was created.', schema: typeAnswer, location: 'the type' },
+      200: { description: 'The configuration was replaced.', schema: api.typeAnswer },
+      201: { description: 'The type was created.', schema: api.typeAnswer, location: 'the type' },
     },
     problems: ['conflict', 'stale-revision'],
     recordedAs: 'put',
-    body: typeBody,
+    body: api.typeBody,
     handle: handlePut,
   }),
   operation({
@@ -73,7 +56,7 @@ export const typeOperations = [
     summary: 'Pause a task type',
     description:
       'No run of the type starts after the answer. Runs under way go on. The call may be repeated.',
-    answers: { 200: { description: 'The type is paused.', schema: pausedAnswer } },
+    answers: { 200: { description: 'The type is paused.', schema: api.pausedAnswer } },
     problems: ['unknown-type', 'stale-revision'],
     recordedAs: 'pause',
     body: expectedRevision,
@@ -85,7 +68,7 @@ export const typeOperations = [
     tag: 'Types',
     summary: 'Resume a task type',
     description: 'Ends a pause: the waiting tasks run, in the order of their type. The call may be repeated.',
-    answers: { 200: { description: 'The type is not paused.', schema: pausedAnswer } },
+    answers: { 200: { description: 'The type is not paused.', schema: api.pausedAnswer } },
     problems: ['unknown-type', 'stale-revision'],
     recordedAs: 'resume',
     body: expectedRevision,
@@ -98,9 +81,9 @@ export const typeOperations = [
     summary: 'Count the tasks of a type',
     description: 'Counts the tasks by their status. Counts may lag 2 seconds behind.',
     cost: 'Half a read unit per 4 KB of index entries, some 50 tasks.',
-    answers: { 200: { description: 'The number of tasks in each status.', schema: countsAnswer } },
+    answers: { 200: { description: 'The number of tasks in each status.', schema: api.countsAnswer } },
     problems: ['unknown-type'],
-    query: countsQuery,
+    query: api.countsQuery,
     handle: handleCounts,
   }),
   operation({
@@ -110,24 +93,18 @@ export const typeOperations = [
     description:
       'Removes the tasks in the given statuses, in the background. Ended tasks are removed if they ended before `before`, open ones if they were published before it. Removed tasks never run again.',
     cost: 'Some 30 write units for a small type; half a read unit for each task that the purge examines.',
-    answers: { 202: { description: 'The purge has begun.', schema: purgeAnswer } },
+    answers: { 202: { description: 'The purge has begun.', schema: api.purgeAnswer } },
     problems: ['unknown-type', 'conflict'],
     recordedAs: 'purge',
-    body: purgeBody,
+    body: api.purgeBody,
     handle: handlePurge,
   }),
 ]
 
 async function handleList({ system, query }: Call<PageQuery, unknown>): Promise<Answer> {
-  const page = pageByName(
-    await system.types.list(),
-    query,
-    ({ type }) => type,
-    text => isTypeName(text),
-  )
-  if (!page.ok) return answerProblem(invalid(page.problems))
-  const { ok: _ok, items, ...rest } = page
-  return { status: 200, body: { items: items.map(presentType), ...rest } }
+  const page = pageByName(await system.types.list(), query, ({ type }) => type, isTypeName)
+  if (!page) return refuseCursor()
+  return { status: 200, body: { ...page, items: page.items.map(presentType) } }
 }
 
 type OneCall<Body> = Call<unknown, Body>
@@ -137,7 +114,7 @@ async function handleGet(call: OneCall<unknown>): Promise<Answer> {
   return type ? { status: 200, body: presentType(type) } : answerUnknown(call)
 }
 
-async function handleCounts(call: Call<CountsQuery, unknown>): Promise<Answer> {
+async function handleCounts(call: Call<api.CountsQuery, unknown>): Promise<Answer> {
   const type = await findType(call)
   if (!type) return answerUnknown(call)
   return { status: 200, body: await countTasks(call.system, type, call.query.atMost) }
@@ -152,7 +129,7 @@ async function handlePause(call: OneCall<ExpectedRevision>, change: typeof pause
 }
 
 /** Starts a purge. A `before` in the future would also remove tasks that are published later, so it is set to now. */
-async function handlePurge(call: OneCall<PurgeBody>): Promise<Answer> {
+async function handlePurge(call: OneCall<api.PurgeBody>): Promise<Answer> {
   const { system, body } = call
   const type = await findType(call)
   if (!type) return answerUnknown(call)
@@ -176,7 +153,7 @@ async function answerUnknown({ system, params: { type = '' } }: OneCall<unknown>
   return answerProblem(unknownType(type, await registeredNames(system), 'type'))
 }
 
-async function handlePut(call: OneCall<TypeBody>): Promise<Answer> {
+async function handlePut(call: OneCall<api.TypeBody>): Promise<Answer> {
   const { system, params, body } = call
   const { type = '' } = params
   const problems = [...typeNameProblems(type, 'type'), ...configurationProblems(body)]
@@ -187,7 +164,7 @@ async function handlePut(call: OneCall<TypeBody>): Promise<Answer> {
 }
 
 /** The problem of a refused configuration. */
-function putProblem(type: string, refusal: Extract<PutTypeOutcome, { ok: false }>): Problem {
+function putProblem(type: string, refusal: Extract<PutTypeOutcome, { ok: false }>): api.Problem {
   switch (refusal.reason) {
     case 'invalid':
       return invalid(refusal.problems)
@@ -210,12 +187,12 @@ function putProblem(type: string, refusal: Extract<PutTypeOutcome, { ok: false }
 function answerPut(type: TaskType, isCreated: boolean): Answer {
   const body = presentType(type)
   return isCreated
-    ? { status: 201, body, headers: { location: pathOf('getType', type.type) } }
+    ? { status: 201, body, headers: { location: api.pathOf('getType', type.type) } }
     : { status: 200, body }
 }
 
 /** A task type as the API shows it, with the system's defaults filled in. */
-function presentType(type: TaskType): ApiType {
+function presentType(type: TaskType): api.ApiType {
   const { kind, defaults, limits, webhook, steps, onCancel, inputSchema } = type.configuration
   return {
     ...defined({
@@ -241,7 +218,7 @@ function presentType(type: TaskType): ApiType {
 }
 
 /** The answer to a pause or the end of one. */
-function presentPaused(type: TaskType): PausedType {
+function presentPaused(type: TaskType): api.PausedType {
   return { type: type.type, paused: type.paused, revision: editsOf(type) }
 }
 

@@ -1,17 +1,15 @@
-import { type WhyAnswer, type WhyQuery, whyAnswer, whyQuery } from '../../api/diagnosis/why.ts'
-import { pathOf } from '../../api/endpoints.ts'
+import * as api from '../../api/index.ts'
 import type { MemberFacts } from '../../core/status/why.ts'
 import { defined } from '../../core/values/json.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readWhy, readWhyMember, type Why } from '../../runtime/why/why.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
-import { iso, isoOf } from '../present/iso.ts'
 import { problem } from '../present/problems.ts'
 import { noSuchTask } from '../present/refusal-problems.ts'
-import { isTaskId } from '../requests/task-ids.ts'
+import { iso, isoOf } from '../present/tasks.ts'
+import { isTaskId } from '../requests/publish-requests.ts'
 import { explain } from '../why/explain.ts'
-import type { Explained } from '../why/explained.ts'
-import { countText } from '../why/words.ts'
+import { countText, type Explained } from '../why/words.ts'
 
 export const whyOperations = [
   operation({
@@ -21,14 +19,14 @@ export const whyOperations = [
     description:
       'Answers with one reason, one sentence that says what the task waits for, and what to do. The reasons have a table in the guide on waiting.',
     cost: 'At most 10 read units, one request to SQS and no write.',
-    answers: { 200: { description: 'The reason.', schema: whyAnswer } },
+    answers: { 200: { description: 'The reason.', schema: api.whyAnswer } },
     problems: ['not-found'],
-    query: whyQuery,
+    query: api.whyQuery,
     handle: handleWhy,
   }),
 ]
 
-async function handleWhy(call: Call<WhyQuery, unknown, DiagnosticSystem>): Promise<Answer> {
+async function handleWhy(call: Call<api.WhyQuery, unknown, DiagnosticSystem>): Promise<Answer> {
   const { system, params, query } = call
   const id = params.id ?? ''
   if (!isTaskId(id)) return answerProblem(noSuchTask(id))
@@ -58,7 +56,7 @@ export function explainMember({ id, canvasId, members, ended, state }: MemberFac
     ended === undefined
       ? ` of ${countText(members, 'member')}`
       : `: ${ended} of ${countText(members, 'member')} have ended`
-  const read = `GET ${pathOf('getCanvas', canvasId)} shows its members.`
+  const read = `GET ${api.pathOf('getCanvas', canvasId)} shows its members.`
   switch (state) {
     case 'pending':
       return {
@@ -92,7 +90,7 @@ export function explainMember({ id, canvasId, members, ended, state }: MemberFac
 }
 
 /** Why a task waits, runs or has ended, as the API shows it. */
-function presentWhy(id: string, { status, reason, facts }: Why): WhyAnswer {
+function presentWhy(id: string, { status, reason, facts }: Why): api.WhyAnswer {
   const why = explain(reason, facts)
   const { sentence, next, since, until, holder, lastWorkerSeenAt, log, deadLetterId } = why
   return {
@@ -108,14 +106,14 @@ function presentWhy(id: string, { status, reason, facts }: Why): WhyAnswer {
   }
 }
 
-function presentLimit({ limit }: Explained): Pick<WhyAnswer, 'limit'> {
+function presentLimit({ limit }: Explained): Pick<api.WhyAnswer, 'limit'> {
   if (!limit) return {}
   const { holders, ...rest } = limit
   const shown = holders?.map(({ taskId, since }) => ({ taskId, since: iso(since) }))
   return { limit: { ...rest, ...(shown && { holders: shown }) } }
 }
 
-function presentQueue({ queue }: Explained): Pick<WhyAnswer, 'queue'> {
+function presentQueue({ queue }: Explained): Pick<api.WhyAnswer, 'queue'> {
   if (!queue) return {}
   const { oldestDueAt, ...rest } = queue
   return { queue: { ...rest, ...defined({ oldestDueAt: isoOf(oldestDueAt) }) } }

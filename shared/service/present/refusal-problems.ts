@@ -12,8 +12,8 @@ import type { OperateOutcome } from '../../runtime/operate/operate.ts'
 import type { PublishOutcome } from '../../runtime/publish/publish.ts'
 import type { UnknownType } from '../../runtime/publish/resolve-publication.ts'
 import type { RunRefusal } from '../../runtime/run/http-runs.ts'
-import { iso } from './iso.ts'
 import { invalid, problem, problemOfError } from './problems.ts'
+import { iso } from './tasks.ts'
 
 /*
  * Translates the refusals of use cases into problem documents. Each document says what happened, to which id, and what is legal.
@@ -29,9 +29,7 @@ export function noSuchTask(id: string): Problem {
 }
 
 function otherResource(id: string): string {
-  if (id.startsWith(CANVAS_IDS)) {
-    return `; it is the id of a canvas: use ${pathOf('getCanvas', id)}`
-  }
+  if (id.startsWith(CANVAS_IDS)) return `; it is the id of a canvas: use ${pathOf('getCanvas', id)}`
   if (!id.startsWith(SCHEDULE_IDS)) return ''
   const name = id.slice(SCHEDULE_IDS.length)
   return `; it is the id of a schedule: use ${pathOf('getSchedule', name)}`
@@ -85,45 +83,34 @@ type OperationRefusal = Extract<
 
 /** The problem of a task that cannot be cancelled, changed or started over. */
 export function operationProblem(id: string, refusal: OperationRefusal): Problem {
+  const conflict = (detail: string) => problem('conflict', `${id} ${detail}`)
   switch (refusal.reason) {
     case 'unknown':
       return noSuchTask(id)
     case 'finished':
-      return problem(
-        'conflict',
-        `${id} has ended as ${refusal.task.state}; only open tasks can be changed or cancelled`,
-      )
+      return conflict(`has ended as ${refusal.task.state}; only open tasks can be changed or cancelled`)
     case 'running':
-      return problem('conflict', `${id} ${activityOf(refusal.task)}; cancel it first, or wait for its end`)
+      return conflict(`${activityOf(refusal.task)}; cancel it first, or wait for its end`)
     case 'not-finished':
-      return problem('conflict', `${id} waits for a run; only finished tasks can start over`)
+      return conflict('waits for a run; only finished tasks can start over')
     case 'owes':
       return owedCallbacks(id, refusal.task)
     case 'stale':
       return staleProblem(id, refusal.task)
     case 'owes-nothing':
-      return problem('conflict', `${id} owes no callbacks, so "retry-callbacks" has nothing to publish`)
+      return conflict('owes no callbacks, so "retry-callbacks" has nothing to publish')
     case 'undoing':
-      return problem(
-        'conflict',
-        `${id} is undoing its steps, which cannot be cancelled; remove the task to end the undoing`,
-      )
+      return conflict('is undoing its steps, which cannot be cancelled; remove the task to end the undoing')
     case 'not-a-flow':
-      return problem('conflict', `${id} is not a flow; only action "restart" applies to it`)
+      return conflict('is not a flow; only action "restart" applies to it')
     case 'not-failed':
-      return problem('conflict', `${id} has not failed; this action resumes failed flows only`)
+      return conflict('has not failed; this action resumes failed flows only')
     case 'undone':
-      return problem(
-        'conflict',
-        `${id} cannot go on: ${undoneSteps(refusal.task)}; only "restart" does all steps again`,
-      )
+      return conflict(`cannot go on: ${undoneSteps(refusal.task)}; only "restart" does all steps again`)
     case 'no-failed-undo':
-      return problem('conflict', `${id} has no failed undo to retry or to skip`)
+      return conflict('has no failed undo to retry or to skip')
     case 'nothing-to-do':
-      return problem(
-        'conflict',
-        `${id} has all the successes that it needs; name "succeeded" in clean to forget them`,
-      )
+      return conflict('has all the successes that it needs; name "succeeded" in clean to forget them')
   }
 }
 
@@ -142,10 +129,8 @@ export function staleProblem(name: string, present: Edited | undefined): Problem
 /** Returns the problem of a task whose callbacks wait for their publishing or cannot be published. */
 function owedCallbacks(id: string, { unpublished }: Task): Problem {
   if (!unpublished) {
-    return problem(
-      'conflict',
-      `${id} has ended, but its callbacks are still to be published; try again in a moment`,
-    )
+    const detail = `${id} has ended, but its callbacks are still to be published; try again in a moment`
+    return problem('conflict', detail)
   }
   const [first] = unpublished.problems
   const why = first ? `: ${first.path} ${first.message}` : ''

@@ -1,15 +1,18 @@
+import type { Claim, HeartbeatAnswer } from '../../api/runs.ts'
 import type { ApiOperation } from '../../api/scalars.ts'
 import { type ApiHistoryEntry, type ApiRun, type ApiStep, type ApiTask, taskAnswer } from '../../api/tasks.ts'
 import { editsOf } from '../../core/change/change.ts'
 import { describeSteps, needsAttention } from '../../core/flow/flow.ts'
+import { beatIntervalMs } from '../../core/run/heartbeat.ts'
 import type { ActionRecord } from '../../core/task/flow-state.ts'
 import { CANVAS_TYPE } from '../../core/task/head-fields.ts'
-import { workOf } from '../../core/task/piece.ts'
-import { type EndedRun, runId, type Task, taskId } from '../../core/task/task.ts'
+import { idempotencyKey, workOf } from '../../core/task/piece.ts'
+import type { EndedRun } from '../../core/task/task.ts'
+import { runId, type Task, taskId } from '../../core/task/task.ts'
 import { defined } from '../../core/values/json.ts'
+import type { ClaimedTask } from '../../runtime/claim/claimed-task.ts'
 import { traceIdOf } from '../../runtime/kernel/traceparent.ts'
 import type { DescribedRun, TaskDescription } from '../../runtime/read/describe-task.ts'
-import { iso, isoOf } from './iso.ts'
 
 /** The answers of an operation that answers with the task. */
 export const PRESENT_TASK = { 200: { description: 'The task as it is now.', schema: taskAnswer } }
@@ -126,4 +129,49 @@ function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowP
 
 function presentAction({ startedAt, endedAt, attempts, error }: ActionRecord): NonNullable<ApiStep['undo']> {
   return defined({ startedAt: isoOf(startedAt), endedAt: isoOf(endedAt), attempts, error })
+}
+
+/**
+ * A claim as the API shows it: the running task with its input, and what the worker's reports about the run must name. It
+ * leaves out the operators' changes.
+ */
+export function presentClaim(
+  { task, run, input, params, previous, isPreviousPaged, isInputParams }: ClaimedTask,
+  { input: _stored, ...description }: TaskDescription,
+): Claim {
+  const { operations: _operations, ...shown } = presentTask({
+    ...description,
+    ...defined({ input, params, previous, isPreviousPaged }),
+  })
+  return {
+    task: {
+      ...shown,
+      ...(isInputParams && { inputIsParams: true as const }),
+    },
+    run: {
+      id: runId(task.born, run.fence),
+      fence: run.fence,
+      leaseUntil: iso(run.leaseUntil),
+      idempotencyKey: idempotencyKey(task),
+    },
+  }
+}
+
+/**
+ * The answer to a heartbeat. Its `heartbeatMs` is the interval that this run must keep. A longer lease in the options
+ * allows a longer interval only for runs that were claimed with that lease.
+ */
+export function presentHeartbeat(task: Task, fence: number, leaseUntil: number): HeartbeatAnswer {
+  const heartbeatMs = beatIntervalMs(task, fence)
+  return { leaseUntil: iso(leaseUntil), options: { ...task.options, heartbeatMs } }
+}
+
+/** A time as the API shows it: ISO 8601 in UTC. */
+export function iso(time: number): string {
+  return new Date(time).toISOString()
+}
+
+/** Like `iso`, for a time that may be missing. */
+export function isoOf(time: number | undefined): string | undefined {
+  return time === undefined ? undefined : iso(time)
 }

@@ -1,12 +1,4 @@
-import type { Problem } from '../../api/problems.ts'
-import {
-  type FailBody,
-  finishMembers,
-  finishOutcome,
-  heartbeatMember,
-  type ReleaseBody,
-  type SucceedBody,
-} from '../../api/runs.ts'
+import * as api from '../../api/index.ts'
 import { PROGRESS_BYTES_MAX, RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
 import { joinPath } from '../../core/rules/rules.ts'
 import type { Outcome } from '../../core/run/run.ts'
@@ -22,8 +14,7 @@ import {
 import { type Checked, check, checkRule, type Parts } from '../operation.ts'
 import { invalid } from '../present/problems.ts'
 import { noSuchRun, runProblem } from '../present/refusal-problems.ts'
-import { sizeProblem } from './publish-requests.ts'
-import { runReference } from './task-ids.ts'
+import { runReference, sizeProblem } from './publish-requests.ts'
 
 /** A worker's heartbeat of a run, or its report of the run's end. `content` is the progress or the outcome, `at` its path. */
 export type RunUpdate<Content> = {
@@ -34,7 +25,7 @@ export type RunUpdate<Content> = {
   readonly at?: string
 }
 
-type Refused = { readonly ok: false; readonly problem: Problem }
+type Refused = { readonly ok: false; readonly problem: api.Problem }
 
 /** Records a heartbeat, and that the run's worker is alive. The heartbeat must be written by `until`. */
 export async function heartbeatRun(
@@ -70,7 +61,7 @@ export async function finishRun(
   )
 }
 
-function progressProblem({ content, at = '' }: RunUpdate<Json | undefined>): Problem | undefined {
+function progressProblem({ content, at = '' }: RunUpdate<Json | undefined>): api.Problem | undefined {
   const bytes = content === undefined ? 0 : jsonBytes(content)
   if (bytes <= PROGRESS_BYTES_MAX) return undefined
   const message = `has ${bytes} bytes as JSON; at most ${PROGRESS_BYTES_MAX} are kept`
@@ -78,12 +69,12 @@ function progressProblem({ content, at = '' }: RunUpdate<Json | undefined>): Pro
 }
 
 /** Returns the problem of a fence that differs from the fence in the run's id. */
-function wrongFence({ taskId, runId, fence, at = '' }: RunUpdate<unknown>, run: RunReference): Problem {
+function wrongFence({ taskId, runId, fence, at = '' }: RunUpdate<unknown>, run: RunReference): api.Problem {
   const message = `must be ${run.fence}, not ${fence}: run ${runId} of ${taskId} has that fence, as the answer to the claim says`
   return invalid([{ path: joinPath(at, ['fence']), message }])
 }
 
-function logProblem({ content, at = '' }: RunUpdate<Outcome>): Problem | undefined {
+function logProblem({ content, at = '' }: RunUpdate<Outcome>): api.Problem | undefined {
   const bytes = content.outcome === 'fail' && content.log !== undefined ? textBytes(content.log) : 0
   if (bytes <= RUN_LOG_BYTES_MAX) return undefined
   const message = `has ${bytes} bytes in UTF-8; at most ${RUN_LOG_BYTES_MAX} are kept: send the newest lines`
@@ -116,12 +107,12 @@ async function applyToRun<Accepted extends { readonly ok: true }>(
 }
 
 /** The outcome in the body of a succeeded run. */
-export function successOf({ result, next }: Omit<SucceedBody, 'fence'>): Outcome {
+export function successOf({ result, next }: Omit<api.SucceedBody, 'fence'>): Outcome {
   return { outcome: 'succeed', ...defined({ result, next }) }
 }
 
 /** The outcome in the body of a failed run. */
-export function failureOf({ error, fatal, retryInMs, log }: Omit<FailBody, 'fence'>): Outcome {
+export function failureOf({ error, fatal, retryInMs, log }: Omit<api.FailBody, 'fence'>): Outcome {
   return {
     outcome: 'fail',
     error,
@@ -130,26 +121,26 @@ export function failureOf({ error, fatal, retryInMs, log }: Omit<FailBody, 'fenc
 }
 
 /** The outcome in the body of a released run. */
-export function releaseOf({ delayMs }: Pick<ReleaseBody, 'delayMs'>): Outcome {
+export function releaseOf({ delayMs }: Pick<api.ReleaseBody, 'delayMs'>): Outcome {
   return { outcome: 'release', ...(delayMs !== undefined && { delayMs }) }
 }
 
 /** Checks one member of a batch of heartbeats. */
 export function parseHeartbeat(value: unknown, at: string): Checked<RunUpdate<Json | undefined>> {
-  return updateOf(check(heartbeatMember, value, at), ({ progress }) => progress, at)
+  return updateOf(check(api.heartbeatMember, value, at), ({ progress }) => progress, at)
 }
 
 /** Checks one member of a batch of finished runs. Its outcome decides which of three rules it must fit. */
 export function parseFinish(value: unknown, at: string): Checked<RunUpdate<Outcome>> {
-  const outcome = checkRule(finishOutcome, value, at)
+  const outcome = checkRule(api.finishOutcome, value, at)
   if (!outcome.ok) return outcome
   switch (outcome.value.outcome) {
     case 'succeed':
-      return updateOf(check(finishMembers.succeed, value, at), successOf, at)
+      return updateOf(check(api.finishMembers.succeed, value, at), successOf, at)
     case 'fail':
-      return updateOf(check(finishMembers.fail, value, at), failureOf, at)
+      return updateOf(check(api.finishMembers.fail, value, at), failureOf, at)
     case 'release':
-      return updateOf(check(finishMembers.release, value, at), releaseOf, at)
+      return updateOf(check(api.finishMembers.release, value, at), releaseOf, at)
   }
 }
 

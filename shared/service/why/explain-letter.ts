@@ -11,66 +11,59 @@ type LetterText = { readonly sentence: string; readonly next: string }
 
 /** Explains a dead letter. */
 export function explainLetter(letter: DeadLetter, now: number): LetterText {
-  const when = `given up by ${timeText(letter.arrivedAt, now)}${afterText(letter)}`
-  const reason = letter.error === undefined ? '' : ` (${letter.error})`
+  const { receives, error, arrivedAt } = letter
+  const [lost, replacement] = textsOf(letter, now)
+  const after = receives > 0 ? `, after ${countText(receives, 'delivery', 'deliveries')}` : ''
+  const reason = error === undefined ? '' : ` (${error})`
   return {
-    sentence: `${subjectText(letter, now)} was ${when}${reason}; ${replacementText(letter)}.`,
+    sentence: `${lost} was given up by ${timeText(arrivedAt, now)}${after}${reason}; ${replacement}.`,
     next: `${causeText(letter)} ${replayText(letter, now)}`,
   }
 }
 
-function afterText({ receives }: DeadLetter): string {
-  return receives > 0 ? `, after ${countText(receives, 'delivery', 'deliveries')}` : ''
-}
-
-function subjectText({ subject, queue }: DeadLetter, now: number): string {
+/** What was given up, and what happens without the message. */
+function textsOf({ subject, queue }: DeadLetter, now: number): readonly [lost: string, replacement: string] {
   switch (subject.kind) {
     case 'dispatch':
-      return `The message that ${subject.taskId} can be claimed`
+      return [
+        `The message that ${subject.taskId} can be claimed`,
+        'the sweeper sends another one as long as the task is due, some minutes apart',
+      ]
     case 'look':
-      return `The message to look at ${subject.taskId}`
+      return [`The message to look at ${subject.taskId}`, 'the sweeper looks at the task itself']
     case 'limit':
-      return `The message to admit tasks that wait for the limit ${subject.limit}`
+      return [
+        `The message to admit tasks that wait for the limit ${subject.limit}`,
+        'the sweeper sends another one while tasks wait for the limit',
+      ]
     case 'minute':
-      return `The message to dispatch the tasks that are due in the minute from ${timeText(subject.dueAt, now)}`
-    case 'events':
-      return `A message with ${countText(subject.count, 'event')}${subject.taskId === undefined ? '' : `, the first about ${subject.taskId},`}`
+      return [
+        `The message to dispatch the tasks that are due in the minute from ${timeText(subject.dueAt, now)}`,
+        'the sweeper wakes the minute itself, and dispatches what is overdue',
+      ]
+    case 'events': {
+      const about = subject.taskId === undefined ? '' : `, the first about ${subject.taskId},`
+      return [`A message with ${countText(subject.count, 'event')}${about}`, 'nothing replaces these events']
+    }
     case 'canvas':
-      return `The message to continue ${subject.canvasId}`
+      return [`The message to continue ${subject.canvasId}`, 'the sweeper continues the canvas']
     case 'job':
-      return `The message to continue the job ${subject.job} of ${subject.type}`
+      return [
+        `The message to continue the job ${subject.job} of ${subject.type}`,
+        'the sweeper continues the job, which is stored with the type',
+      ]
     case 'changes':
-      return `A batch of ${countText(subject.count, 'change')} of the table`
+      return [
+        `A batch of ${countText(subject.count, 'change')} of the table`,
+        'the sweeper plans these tasks from the table within two minutes of falling due, but their events and outcomes are not counted',
+      ]
     case 'round':
-      return 'A round of the sweeper'
+      return ['A round of the sweeper', 'the next round begins within a minute']
     case 'unreadable':
-      return `A message of the queue ${queue} that this version cannot read`
-  }
-}
-
-/** What happens without the message. */
-function replacementText({ subject }: DeadLetter): string {
-  switch (subject.kind) {
-    case 'dispatch':
-      return 'the sweeper sends another one as long as the task is due, some minutes apart'
-    case 'look':
-      return 'the sweeper looks at the task itself'
-    case 'limit':
-      return 'the sweeper sends another one while tasks wait for the limit'
-    case 'minute':
-      return 'the sweeper wakes the minute itself, and dispatches what is overdue'
-    case 'events':
-      return 'nothing replaces these events'
-    case 'canvas':
-      return 'the sweeper continues the canvas'
-    case 'job':
-      return 'the sweeper continues the job, which is stored with the type'
-    case 'changes':
-      return 'the sweeper plans these tasks from the table within two minutes of falling due, but their events and outcomes are not counted'
-    case 'round':
-      return 'the next round begins within a minute'
-    case 'unreadable':
-      return 'the sweeper replaces what tasks need'
+      return [
+        `A message of the queue ${queue} that this version cannot read`,
+        'the sweeper replaces what tasks need',
+      ]
   }
 }
 

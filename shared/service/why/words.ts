@@ -1,6 +1,7 @@
+import type { WhyFacts } from '../../core/status/why.ts'
 import type { TaskError } from '../../core/task-error/task-error.ts'
 
-/** Writes times, counts, lists and errors for the sentences of this room. */
+/** What the sentences of this room are made of: their facts, and times, counts, lists and errors as text. */
 
 const SECOND_MS = 1_000
 const MINUTE_MS = 60 * SECOND_MS
@@ -50,4 +51,37 @@ export function errorText({ name, message }: TaskError): string {
   const line = message.replace(/\s+/g, ' ').trim()
   const shown = line.length > MESSAGE_CHARACTERS_MAX ? `${line.slice(0, MESSAGE_CHARACTERS_MAX - 1)}…` : line
   return `${name}: ${shown.toWellFormed()}`
+}
+
+/** The facts of a sentence, and the path of the task in the API, for the next step. */
+export type SentenceFacts = WhyFacts & { readonly path: string }
+
+/** The limit for which a task waits. */
+export type WhyLimit = {
+  readonly kind: 'rate' | 'concurrency'
+  readonly name: string
+  readonly max?: number
+  readonly perMs?: number
+  readonly held?: number
+  /** The holders of permits, longest first. */
+  readonly holders?: ReadonlyArray<{ readonly taskId: string; readonly since: number }>
+}
+
+/** The sentence about a task, what a caller can do, and the facts in it. Times are milliseconds since the epoch. */
+export type Explained = {
+  readonly sentence: string
+  readonly next: string
+  readonly since?: number
+  readonly until?: number
+  readonly limit?: WhyLimit
+  readonly holder?: string
+  readonly queue?: {
+    readonly type: string
+    readonly messages?: number
+    readonly oldestDueAt?: number
+    readonly before?: number
+  }
+  readonly lastWorkerSeenAt?: number
+  readonly log?: string
+  readonly deadLetterId?: string
 }

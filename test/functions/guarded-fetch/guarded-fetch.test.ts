@@ -1,8 +1,12 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { isSuccess, textOf } from '../../../functions/guarded-fetch/answer.ts'
 import { reachOf, systemResolver } from '../../../functions/guarded-fetch/checked-addresses.ts'
-import { type GuardedCall, guardedFetch } from '../../../functions/guarded-fetch/guarded-fetch.ts'
+import {
+  type GuardedCall,
+  guardedFetch,
+  isSuccess,
+  textOf,
+} from '../../../functions/guarded-fetch/guarded-fetch.ts'
 import { Fatal } from '../../../shared/signals.ts'
 
 /** The answers of a server by path, as raw bytes, so that the server can break the rules of HTTP. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { parseExactly } from '../../../functions/http/parse-exactly.ts'
+import { parseExactly } from '../../../functions/http/read-body.ts'
 import { INEXACT } from '../../../shared/core/values/json.ts'
 
 describe('a number in a body', () => {

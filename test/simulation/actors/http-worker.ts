@@ -11,7 +11,7 @@ import {
   type EndOutcome,
   type finishOverHttp,
 } from '../../../shared/runtime/run/http-runs.ts'
-import { presentClaim } from '../../../shared/service/present/claims.ts'
+import { presentClaim } from '../../../shared/service/present/tasks.ts'
 import type { Act, RepeatedReport, WorkerSetup } from '../scenario.ts'
 import type { Api } from '../world/aws/api.ts'
 import { limitsIn, liveWorkersIn, typesIn } from '../world/caches.ts'

@@ -1,7 +1,7 @@
 import type { Inbox } from '../../../shared/ports/messages.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import type { Worker } from '../../../shared/worker/engine.ts'
-import { runQueueWorker } from '../../../shared/worker/queue/queue-worker.ts'
+import { runQueueWorker } from '../../../shared/worker/queue-worker.ts'
 import type { WorkerSetup } from '../scenario.ts'
 import type { Process } from '../world/process.ts'
 import type { World } from '../world/world.ts'

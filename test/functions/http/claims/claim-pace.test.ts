@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createApi } from '../../../../functions/http/create-api.ts'
-import { claimOperations } from '../../../../shared/service/operations/claims.ts'
+import { claimOperations } from '../../../../shared/service/operations/runs.ts'
 import { ALL_OPERATIONS } from '../../../../shared/service/operations.ts'
 import { anApi, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 

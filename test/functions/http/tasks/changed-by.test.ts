@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest'
-import type { RequestContext } from '../../../../functions/http/operator.ts'
+import type { RequestContext } from '../../../../functions/http/create-api.ts'
 import { PRINCIPAL_CHARACTERS_MAX } from '../../../../shared/core/bounds.ts'
 import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 

@@ -64,7 +64,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'the sentence about an end counts one run too many',
-    'shared/service/why/ended.ts',
+    'shared/service/why/explain.ts',
     '  const { used, left } = attempts(task)\n',
     '  const { used: before, left } = attempts(task)\n  const used = before + 1\n',
   ),
@@ -76,7 +76,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'a flow that stands half undone is told another step',
-    'shared/service/why/ended.ts',
+    'shared/service/why/explain.ts',
     "filter(({ state }) => state === 'undo-failed')",
     "filter(({ state }) => state !== 'undo-failed')",
   ),
