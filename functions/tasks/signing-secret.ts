@@ -1,6 +1,6 @@
 import { GetSecretValueCommand, SecretsManagerClient } from '@aws-sdk/client-secrets-manager'
 import { requiredVariable, systemClock } from '../../shared/aws/environment.ts'
-import { createTimedCache } from '../../shared/runtime/kernel/timed-cache.ts'
+import { createTimedCache } from '../../shared/runtime/kernel/system.ts'
 
 /** How long a secret is cached. The new value of a rotated secret is used after at most this time. */
 const CACHE_LIFETIME_MS = 300_000

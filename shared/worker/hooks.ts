@@ -1,7 +1,7 @@
 import type { LiveRun } from '../core/task/runs.ts'
 import type { Task } from '../core/task/task.ts'
 import type { Log } from '../ports/machine.ts'
-import { logFields } from '../runtime/kernel/traceparent.ts'
+import { logFields } from '../runtime/kernel/log-run-ends.ts'
 import type { Ran, RunHooks } from '../runtime/run/run.ts'
 
 /** A task and the worker's run of it. */

@@ -11,14 +11,18 @@ import { isCanvas } from '../../core/task/head.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Task } from '../../core/task/task.ts'
 import { escapedBytes, type Json } from '../../core/values/json.ts'
-import { bodyValue } from '../kernel/living-bodies.ts'
-import { readHead, readTasks } from '../kernel/read-heads.ts'
+import { bodyValue, readHead, readTasks } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { decodeCursor, encodeCursor } from '../list/list-query.ts'
-import { type LoadedCanvas, loadCanvas, memberId } from './canvas.ts'
-import { impliedError } from './end-canvas.ts'
-import { type KnownEnds, readAllEnds } from './known-ends.ts'
-import { memberResults } from './member-results.ts'
+import {
+  impliedError,
+  type KnownEnds,
+  type LoadedCanvas,
+  loadCanvas,
+  memberId,
+  readAllEnds,
+} from './canvas.ts'
+import { memberResults } from './read-previous.ts'
 
 type MemberStatus = (typeof MEMBER_STATUSES)[number]
 

@@ -3,7 +3,7 @@ import { statusOf } from '../../core/status/status.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { Task } from '../../core/task/task.ts'
-import { readHead, readTasks, readTasksById } from '../kernel/read-heads.ts'
+import { readHead, readTasks, readTasksById } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import type { ListAnswer } from '../list/list.ts'
 import {

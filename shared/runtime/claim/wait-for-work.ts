@@ -1,10 +1,9 @@
 import type { Claimer } from '../../core/run/claim.ts'
 import type { Worker } from '../../core/worker/worker.ts'
-import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
-import type { System } from '../kernel/system.ts'
+import { elapsedSince, type Moment, momentOf, type System } from '../kernel/system.ts'
 import type { HttpWorkers, WaitHistory } from '../worker/announce-http-workers.ts'
-import type { Claimed } from './claim.ts'
 import type { ClaimResult } from './claim-ready.ts'
+import type { Claimed } from './claimed-task.ts'
 
 /**
  * How a claim over HTTP waits for work.

@@ -3,9 +3,8 @@
  * lines of changed limits, or purges them. A job runs in a function of its own and continues in a new message
  * when its time is over. Each step may be repeated without harm.
  *
- * This file works on every kind of job, and `types/start-job.ts` starts one. `start-purge.ts` begins a purge,
- * `purge-progress.ts` records how far it is, and `sweep-purges.ts` continues a purge whose message was lost, as
- * `lost-messages.ts` judges.
+ * This file works on every kind of job, and `types/change-type.ts` starts one. `sweep-purges.ts` begins a purge,
+ * records how far it is, and continues it when its message was lost.
  */
 
 import { purge } from '../../core/operate/purge.ts'
@@ -14,16 +13,14 @@ import { CANVAS_TYPE } from '../../core/task/canvas-state.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
-import { isolateEach } from '../kernel/isolate-faults.ts'
+import { isolateEach, readTask, readTasksInOrder } from '../kernel/heads.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
-import { readTask, readTasksInOrder } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { lookAtLines } from '../limits/line.ts'
 import { deleteLastingBodies } from '../operate/operate.ts'
 import { sendMessages } from '../plan/plan.ts'
 import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
-import { followPresentTypes } from '../types/follow-types.ts'
-import { type JobRange, jobRanges, throwIfUnsent } from '../types/start-job.ts'
+import { followPresentTypes, type JobRange, jobRanges, throwIfUnsent } from '../types/change-type.ts'
 import { recordPurgeProgress } from './sweep-purges.ts'
 
 const PAGE_TASKS = 100

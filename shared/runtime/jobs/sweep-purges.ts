@@ -4,10 +4,8 @@ import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { JobLook, PurgeJob } from '../../core/types/type-job.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
-import { changeType } from '../types/change-type.ts'
-import { startJob } from '../types/start-job.ts'
-import { lostMessageDetector } from './lost-messages.ts'
+import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
+import { changeType, startJob } from '../types/change-type.ts'
 
 /**
  * Longer than the work on one message of a purge takes. A purge that is silent for longer has lost its message,

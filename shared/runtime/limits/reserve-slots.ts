@@ -10,8 +10,7 @@ import {
 } from '../../core/limits/slots.ts'
 import type { Slot } from '../../core/task/wait.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
-import type { System } from '../kernel/system.ts'
-import { processMemory } from '../kernel/timed-cache.ts'
+import { processMemory, type System } from '../kernel/system.ts'
 
 /**
  * Reserves slots of a rate limit, and gives back those that no start has used. All processes write one slot log per limit with optimistic

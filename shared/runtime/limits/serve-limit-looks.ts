@@ -25,14 +25,12 @@ import { workOf } from '../../core/task/piece.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'
 import { typeOfLimit } from '../../core/task/wait.ts'
 import { orderingOf, servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
-import { applyChange } from '../kernel/apply-change.ts'
-import { isolateEach } from '../kernel/isolate-faults.ts'
-import { readTask, readTasksInOrder } from '../kernel/read-heads.ts'
+import { isolateEach, readTask, readTasksInOrder } from '../kernel/heads.ts'
+import { applyChange } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { mergeRanges } from '../ready/merge-ranges.ts'
-import { isTicket } from '../ready/ready.ts'
+import { isTicket, mergeRanges } from '../place/ready.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
-import { limitRulesOf, linesOf } from './limit-rules.ts'
+import { limitRulesOf, linesOf } from './line.ts'
 
 /**
  * The looks at lines: they admit the tasks at the front, as many as the limit can grant.

@@ -4,7 +4,7 @@ import type { Task } from '../../core/task/task.ts'
 import { shardNumbers } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import { type MergedEntry, mergeRanges, take } from '../ready/merge-ranges.ts'
+import { type MergedEntry, mergeRanges, take } from '../place/ready.ts'
 import {
   decodeCursor,
   encodeCursor,
@@ -19,10 +19,8 @@ import {
 /**
  * Lists show many tasks, a page at a time: those of a type or of a user, by status, in an order.
  *
- * Where an index keeps the order, a page follows the index (this file). Other orders sort a bounded number of
- * tasks in memory (`sorted-list.ts`). `list-query.ts` has the query, `list-filter.ts` what narrows it, `list-cursor.ts` its opaque
- * cursor, and
- * `count-tasks.ts` the counts.
+ * Where an index keeps the order, a page follows the index. Other orders sort a bounded number of tasks in memory.
+ * `list-query.ts` has the query, what narrows it, its opaque cursor, and the counts.
  */
 
 export type ListAnswer =

@@ -10,12 +10,17 @@ import { resultOf } from '../../core/task/result.ts'
 import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
 import { defined } from '../../core/values/defined.ts'
 import type { Json } from '../../core/values/json.ts'
-import { fullError } from '../kernel/full-error.ts'
-import { failureOf, faultOf, type PlanFailure } from '../kernel/isolate-faults.ts'
+import {
+  BODY_ALERT_MS,
+  failureOf,
+  faultOf,
+  fullError,
+  type PlanFailure,
+  publishedBody,
+  readTask,
+  sideBySide,
+} from '../kernel/heads.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
-import { BODY_ALERT_MS, publishedBody } from '../kernel/living-bodies.ts'
-import { readTask } from '../kernel/read-heads.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
 import type { PublishRequest } from '../publish/resolve-publication.ts'

@@ -6,7 +6,7 @@ import { defined } from '../../core/values/defined.ts'
 import type { ChildPublication } from '../../define/definitions.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publish } from './publish.ts'
-import { requestOfBody } from './request-of-body.ts'
+import { requestOfBody } from './resolve-publication.ts'
 
 /** The parent, and the traceparent of its run. */
 type Parent = { readonly task: Pick<Task, 'id' | 'userId'>; readonly traceparent?: string | undefined }

@@ -13,7 +13,7 @@ import {
 } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/defined.ts'
 import type { Json } from '../../core/values/json.ts'
-import { processMemory } from '../kernel/timed-cache.ts'
+import { processMemory } from '../kernel/system.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 
 export type ResolvedFlow =

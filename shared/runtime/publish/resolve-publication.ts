@@ -1,8 +1,10 @@
-import type { PublishBody } from '../../api/publish.ts'
+import type { DerivedBody, PublishBody } from '../../api/publish.ts'
 import { MEMBER_RETENTION_MS_MIN } from '../../core/bounds.ts'
 import type { FieldProblem } from '../../core/errors.ts'
+import type { PatchedOptions } from '../../core/options/cleared-options.ts'
 import {
   DEFAULT_OPTIONS,
+  OPTION_NAMES,
   type Options,
   type PartialOptions,
   resolveOptions,
@@ -21,8 +23,8 @@ import {
 import { webhookInputProblems } from '../../core/types/webhook-url.ts'
 import { defined } from '../../core/values/defined.ts'
 import type { Json } from '../../core/values/json.ts'
+import { newTraceparent } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
-import { newTraceparent } from '../kernel/traceparent.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 import { flowInputProblems, resolveFlow } from './resolve-flow.ts'
 
@@ -80,7 +82,7 @@ export type PublishRequest = Pick<PublishBody, SharedFields> & {
 }
 
 /** Tasks that arrive together are due at the same time, and their births sort in their order. */
-export type Arrival = { readonly at: number; readonly born: string }
+type Arrival = { readonly at: number; readonly born: string }
 
 /** Creates the arrivals of a number of tasks that arrive together. */
 export function createArrivals(
@@ -259,4 +261,34 @@ export function typeOptions({ defaults }: Pick<TypeConfiguration, 'defaults'>): 
   const { priority: _priority, ...options } = defaults
   const overlaid = overlaidOptions(DEFAULT_OPTIONS, options)
   return overlaid.ok ? overlaid.options : resolveOptions(options)
+}
+
+/**
+ * Turns a publish body, as the API and `ctx.publish` take it, into a request. Callbacks are requests of their own.
+ */
+export function requestOfBody(body: DerivedBody): PublishRequest {
+  const { type, key, input, userId, tags, delayMs, priority, stage, immutable, traceparent, fairnessKey } =
+    body
+  const options = optionsIn<PartialOptions>(body)
+  return {
+    type,
+    ...(Object.keys(options).length > 0 && { options }),
+    ...defined({ key, input, userId, tags, delayMs, priority, stage, traceparent, fairnessKey }),
+    ...(immutable && { immutable }),
+    ...defined({
+      dueAt: timeOf(body.dueAt),
+      onSuccess: body.onSuccess?.map(requestOfBody),
+      onError: body.onError?.map(requestOfBody),
+    }),
+  }
+}
+
+/** The options among the fields of a body. */
+export function optionsIn<Body extends PatchedOptions = PartialOptions>(body: Body): Body {
+  const found = OPTION_NAMES.flatMap(name => (body[name] === undefined ? [] : [[name, body[name]]]))
+  return Object.fromEntries(found)
+}
+
+export function timeOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text)
 }

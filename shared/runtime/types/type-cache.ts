@@ -1,6 +1,5 @@
 import type { TaskType } from '../../core/types/task-type.ts'
-import type { System } from '../kernel/system.ts'
-import { createTimedCache, type Known, processMemory } from '../kernel/timed-cache.ts'
+import { createTimedCache, type Known, processMemory, type System } from '../kernel/system.ts'
 
 /**
  * Each process remembers a type for this long. So a change of its configuration, and a pause, reach every claim
@@ -10,7 +9,7 @@ export const TYPE_CACHE_MS = 1_000
 
 /**
  * A pause is acknowledged this long after it was written. A claim has read the type within `TYPE_CACHE_MS`, and
- * reads it again when its run has not begun within `CLAIM_MS_MAX` (see `limits/limit-rules.ts`) after that.
+ * reads it again when its run has not begun within `CLAIM_MS_MAX` (see `limits/line.ts`) after that.
  */
 export const PAUSE_ACK_MS = 1_500
 

@@ -17,14 +17,13 @@ import { lookRecord } from '../../core/wake/look-chain.ts'
 import { type Planned, plan, planned } from '../../core/wake/plan.ts'
 import type { Look, MinuteLook } from '../../ports/messages.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
-import { failureOf, type PlanFailure } from '../kernel/isolate-faults.ts'
+import { failureOf, type PlanFailure } from '../kernel/heads.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
-import { sleepUntil } from '../kernel/moment.ts'
-import type { System } from '../kernel/system.ts'
-import { logFields } from '../kernel/traceparent.ts'
+import { logFields } from '../kernel/log-run-ends.ts'
+import { type System, sleepUntil } from '../kernel/system.ts'
 import { lookOf, sendMessages } from '../plan/plan.ts'
 import { tickSchedule } from '../schedule/tick-schedule.ts'
-import { markTargets } from '../worker/targets.ts'
+import { markTargets } from '../worker/worker.ts'
 
 /** A look as its queue delivered it; without an id it counts as delivered once. */
 type ReceivedLook = Look & { readonly messageId?: string }

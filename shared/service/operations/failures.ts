@@ -5,7 +5,7 @@ import {
   failuresQuery,
 } from '../../api/diagnosis/failures.ts'
 import { FAILURES_SINCE_MS_MAX, HOUR_MS } from '../../core/statistics/failures.ts'
-import { FAILURE_COUNTS_MAX, type FailureGroup, readFailures } from '../../runtime/statistics/failures.ts'
+import { FAILURE_COUNTS_MAX, type FailureGroup, readFailures } from '../../runtime/stream/statistics.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { iso } from '../present/iso.ts'

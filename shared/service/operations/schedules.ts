@@ -21,17 +21,17 @@ import { taskId } from '../../core/task/task.ts'
 import { defined } from '../../core/values/defined.ts'
 import { isName } from '../../core/values/name.ts'
 import {
-  pauseSchedule,
-  removeSchedule,
-  resumeSchedule,
-  triggerSchedule,
-} from '../../runtime/schedule/operate-schedule.ts'
-import {
   listSchedules,
   readSchedule,
   type ScheduleDescription,
 } from '../../runtime/schedule/read-schedules.ts'
-import { putSchedule } from '../../runtime/schedule/schedule.ts'
+import {
+  pauseSchedule,
+  putSchedule,
+  removeSchedule,
+  resumeSchedule,
+  triggerSchedule,
+} from '../../runtime/schedule/schedule.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { iso, isoOf } from '../present/iso.ts'
 import { invalid, problem } from '../present/problems.ts'

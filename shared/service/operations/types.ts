@@ -21,9 +21,14 @@ import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../..
 import { withoutUser } from '../../core/types/webhook-url.ts'
 import { defined } from '../../core/values/defined.ts'
 import { PURGES_MAX, startPurge } from '../../runtime/jobs/sweep-purges.ts'
-import { countTasks } from '../../runtime/list/count-tasks.ts'
-import { pauseType, resumeType } from '../../runtime/types/pause-type.ts'
-import { type PutTypeOutcome, putType, registeredNames } from '../../runtime/types/types.ts'
+import { countTasks } from '../../runtime/list/list-query.ts'
+import {
+  type PutTypeOutcome,
+  pauseType,
+  putType,
+  registeredNames,
+  resumeType,
+} from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { pageByName } from '../page-by-name.ts'
 import { iso, isoOf } from '../present/iso.ts'

@@ -4,7 +4,7 @@ import { idempotencyKey } from '../../core/task/piece.ts'
 import { runId, type Task } from '../../core/task/task.ts'
 import { defined } from '../../core/values/defined.ts'
 import type { ClaimedTask } from '../../runtime/claim/claimed-task.ts'
-import type { TaskDescription } from '../../runtime/read/describe-task.ts'
+import type { TaskDescription } from '../../runtime/read/read.ts'
 import { iso } from './iso.ts'
 import { presentTask } from './tasks.ts'
 

@@ -8,8 +8,8 @@ import { workOf } from '../../core/task/piece.ts'
 import type { EndedRun } from '../../core/task/runs.ts'
 import { runId, type Task, taskId } from '../../core/task/task.ts'
 import { defined } from '../../core/values/defined.ts'
-import { traceIdOf } from '../../runtime/kernel/traceparent.ts'
-import type { DescribedRun, TaskDescription } from '../../runtime/read/describe-task.ts'
+import { traceIdOf } from '../../runtime/kernel/log-run-ends.ts'
+import type { DescribedRun, TaskDescription } from '../../runtime/read/read.ts'
 import { iso, isoOf } from './iso.ts'
 
 /** The answers of an operation that answers with the task. */

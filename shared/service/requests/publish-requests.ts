@@ -8,8 +8,12 @@ import { joinPath } from '../../core/rules/rules.ts'
 import { defined } from '../../core/values/defined.ts'
 import { type Json, jsonBytes } from '../../core/values/json.ts'
 import type { PatchRequest } from '../../runtime/operate/patch-task.ts'
-import { optionsIn, requestOfBody, timeOf } from '../../runtime/publish/request-of-body.ts'
-import type { PublishRequest } from '../../runtime/publish/resolve-publication.ts'
+import {
+  optionsIn,
+  type PublishRequest,
+  requestOfBody,
+  timeOf,
+} from '../../runtime/publish/resolve-publication.ts'
 import { check } from '../operation.ts'
 import { invalid } from '../present/problems.ts'
 

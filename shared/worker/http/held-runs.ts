@@ -11,7 +11,7 @@ import { defined } from '../../core/values/defined.ts'
 import type { Json } from '../../core/values/json.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
 import type { RunEnd, RunLost } from '../../ports/runs.ts'
-import { elapsedSince, type Moment, momentOf } from '../../runtime/kernel/moment.ts'
+import { elapsedSince, type Moment, momentOf } from '../../runtime/kernel/system.ts'
 import { correctedEnd, countInBatch, type EndReport, endReport, isIllegal, verdictOf } from './end-reports.ts'
 
 /**

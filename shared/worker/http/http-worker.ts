@@ -14,7 +14,7 @@ import { newKey } from '../../client/new-key.ts'
 import { CLAIM_TASKS_MAX, CLAIM_WAIT_MS_MAX } from '../../core/bounds.ts'
 import { defined } from '../../core/values/defined.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
-import { type Moment, momentOf } from '../../runtime/kernel/moment.ts'
+import { type Moment, momentOf } from '../../runtime/kernel/system.ts'
 import { type RunHooks, runClaimed } from '../../runtime/run/run.ts'
 import {
   begin,

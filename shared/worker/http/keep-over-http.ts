@@ -8,7 +8,7 @@ import { defined } from '../../core/values/defined.ts'
 import type { Json } from '../../core/values/json.ts'
 import type { Clock } from '../../ports/machine.ts'
 import type { KeptRun, Published, RunContent, RunFacts, RunRules } from '../../ports/runs.ts'
-import { elapsedSince, type Moment, momentOf } from '../../runtime/kernel/moment.ts'
+import { elapsedSince, type Moment, momentOf } from '../../runtime/kernel/system.ts'
 import { type HeldRun, type HeldRuns, hasLeaseEnded } from './held-runs.ts'
 
 type Tools = { readonly client: Client; readonly held: HeldRuns; readonly clock: Clock }

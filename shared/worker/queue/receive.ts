@@ -1,7 +1,7 @@
 import type { Claimer } from '../../core/run/claim.ts'
 import type { Delivery, Inbox } from '../../ports/messages.ts'
-import type { Claimed } from '../../runtime/claim/claim.ts'
 import { claimTargets } from '../../runtime/claim/claim-targets.ts'
+import type { Claimed } from '../../runtime/claim/claimed-task.ts'
 import type { System } from '../../runtime/kernel/system.ts'
 import type { Capacity } from '../capacity.ts'
 
