@@ -43,13 +43,13 @@ import { CHUNK_LEAVES, chunksOf } from '../../core/canvas/chunks.ts'
 import { type Layout, layoutFrom, pageOf } from '../../core/canvas/layout.ts'
 import type { Knowledge } from '../../core/canvas/standing.ts'
 import { BatonError } from '../../core/errors.ts'
+import { isGone } from '../../core/publish/publish.ts'
 import { CANVAS_TYPE, type Canvas, type End } from '../../core/task/canvas-state.ts'
 import type { TaskError } from '../../core/task/error.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
-import type { Json } from '../../core/values/json.ts'
 import type { CanvasEnds, CanvasName } from '../../ports/stores.ts'
-import { bodyValue, fullError, readHead, readTask } from '../kernel/heads.ts'
+import { bodyValue, fullError, readHead, readTask, readTasks } from '../kernel/heads.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import { processMemory, type System } from '../kernel/system.ts'
 import type { PublishRequest } from '../publish/resolve-publication.ts'
@@ -73,9 +73,11 @@ const memoriesOf = processMemory(() => ({
   pages: createMemo<readonly LeafRequest[]>(PAGES_MAX, () => 1),
 }))
 
+type Reading = Pick<System, 'tasks'>
+
 /** The canvas of this name and birth; undefined when that birth is gone. A given `head` saves one read. */
 export async function loadCanvas(
-  system: Pick<System, 'tasks'>,
+  system: Reading,
   { canvasId, born }: CanvasName,
   head?: Canvas,
 ): Promise<LoadedCanvas | undefined> {
@@ -89,6 +91,33 @@ export async function loadCanvas(
   })
 }
 
+/** The birth of a canvas to which this head belongs. */
+export function canvasOf(system: Reading, head: Canvas): Promise<LoadedCanvas | undefined> {
+  return loadCanvas(system, { canvasId: head.key, born: head.born }, head)
+}
+
+/** The canvas that readers find under an id, with its head; undefined when there is none. */
+export async function readCanvasOf(
+  system: Pick<System, 'tasks' | 'clock'>,
+  id: string,
+): Promise<{ readonly head: Canvas; readonly canvas: LoadedCanvas } | undefined> {
+  const head = await readHead(system, id, isCanvas)
+  if (!head?.canvas || isGone(head, system.clock.now())) return undefined
+  const canvas = await canvasOf(system, head)
+  return canvas && { head, canvas }
+}
+
+/** The published members at these leaves, by leaf, read as `heads` reads them: eventually consistent. */
+export async function readMembers(
+  system: Reading,
+  canvas: LoadedCanvas,
+  leaves: readonly number[],
+): Promise<Map<number, Task>> {
+  const leafOf = new Map(leaves.map(leaf => [memberId(canvas, leaf), leaf]))
+  const tasks = await readTasks(system, [...leafOf.keys()])
+  return new Map(tasks.map(task => [leafOf.get(task.id) ?? 0, task]))
+}
+
 export function memberId({ born, types }: LoadedCanvas, leaf: number): string {
   return taskId(types[leaf] ?? '', memberKey(born, leaf))
 }
@@ -97,23 +126,16 @@ export function memberKey(born: string, leaf: number): string {
   return `${born}.${leaf}`
 }
 
-export async function leafRequest(
-  system: Pick<System, 'tasks'>,
-  canvas: LoadedCanvas,
-  leaf: number,
-): Promise<LeafRequest> {
+export async function leafRequest(system: Reading, canvas: LoadedCanvas, leaf: number): Promise<LeafRequest> {
+  const { id, born, pages } = canvas
   const page = pageOf(canvas, leaf)
-  const requests = await pageAt(system, canvas, page)
-  const request = requests?.[leaf - (canvas.pages[page] ?? 0)]
-  if (!request) throw new BatonError('unavailable', `page ${page} of ${canvas.id} cannot be read`)
-  return request
-}
-
-function pageAt(system: Pick<System, 'tasks'>, { id, born }: LoadedCanvas, page: number) {
-  return memoriesOf(system.tasks).pages(`${id} ${born} ${page}`, async () => {
-    const value: Json | undefined = await system.tasks.body(id, canvasRef.page(born, page))
-    return value as unknown as readonly LeafRequest[] | undefined
+  const requests = await memoriesOf(system.tasks).pages(`${id} ${born} ${page}`, async () => {
+    const value = await system.tasks.body(id, canvasRef.page(born, page))
+    return value as readonly LeafRequest[] | undefined
   })
+  const request = requests?.[leaf - (pages[page] ?? 0)]
+  if (!request) throw new BatonError('unavailable', `page ${page} of ${id} cannot be read`)
+  return request
 }
 
 /** Remembers what was read under a name. A value that is missing, or that could not be read, is read again. */
@@ -218,7 +240,7 @@ export async function readAllEnds(
  */
 export async function continueCanvas(
   system: System,
-  { id, born }: { readonly id: string; readonly born: string },
+  { id, born }: Pick<Canvas, 'id' | 'born'>,
   from: number,
 ): Promise<void> {
   await transact(
@@ -236,7 +258,7 @@ export async function continueCanvas(
  */
 export async function sendCanvasLook(
   system: System,
-  { id, born }: { readonly id: string; readonly born: string },
+  { id, born }: Pick<Canvas, 'id' | 'born'>,
   from: number,
 ): Promise<void> {
   const [failure] = await system.messages.lookAtCanvases([{ id, born, from, delaySeconds: 0 }])
@@ -245,7 +267,7 @@ export async function sendCanvasLook(
 
 /** The error for which a member counts as failed. */
 export async function memberError(
-  system: Pick<System, 'tasks'>,
+  system: Reading,
   canvas: LoadedCanvas,
   leaf: number,
 ): Promise<{ readonly error: TaskError; readonly taskId: string }> {

@@ -16,7 +16,7 @@ import { groupBy } from '../../core/values/group-by.ts'
 import type { Json } from '../../core/values/json.ts'
 import type { CanvasName } from '../../ports/stores.ts'
 import { failureOf, type PlanFailure, readHead, readTask, sideBySide } from '../kernel/heads.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
+import { transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
 import { createArrivals } from '../publish/resolve-publication.ts'
@@ -112,12 +112,8 @@ async function followedBy(
   for (;;) {
     const followed = follow(canvas.tree, leaves, known.standingOf)
     if (followed.unsure.length === 0) return followed
-    await readEnds(
-      system,
-      canvas,
-      known,
-      followed.unsure.map(node => node.leaves),
-    )
+    const unread = followed.unsure.map(node => node.leaves)
+    await readEnds(system, canvas, known, unread)
   }
 }
 
@@ -275,11 +271,7 @@ export async function recordCanvasEnd(
   outcome: Outcome,
 ): Promise<void> {
   const why = outcome.end === 'failed' ? await memberError(system, canvas, outcome.failure) : undefined
-  await transact(
-    system,
-    head,
-    ofSameBirth(canvas, current =>
-      endCanvas(current, { end: outcome.end, ...(why && { error: why.error }) }, system.clock.now()),
-    ),
+  await transactBirth(system, head, current =>
+    endCanvas(current, { end: outcome.end, ...(why && { error: why.error }) }, system.clock.now()),
   )
 }

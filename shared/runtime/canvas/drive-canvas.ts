@@ -13,13 +13,14 @@ import { type Canvas, type End, memberEnd } from '../../core/task/canvas-state.t
 import { isCanvas } from '../../core/task/head.ts'
 import { splitTaskId, type Task } from '../../core/task/task.ts'
 import type { CanvasLook } from '../../ports/messages.ts'
-import { logFault, readHead, readTasks, sideBySide } from '../kernel/heads.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
+import { logFault, readHead, sideBySide } from '../kernel/heads.ts'
+import { transact, transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import type { OperateOutcome } from '../operate/operate.ts'
-import { resolvePublication, withNewBirth } from '../publish/resolve-publication.ts'
+import { resolveRequest, withNewBirth } from '../publish/resolve-publication.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import {
+  canvasOf,
   continueCanvas,
   type LoadedCanvas,
   leafRequest,
@@ -27,6 +28,7 @@ import {
   memberId,
   memberKey,
   readAllEnds,
+  readMembers,
 } from './canvas.ts'
 import { recordCanvasEnd, recordMemberEnds, startLeaves } from './count-ends.ts'
 
@@ -47,11 +49,7 @@ export async function driveCanvas(system: System, look: CanvasLook, stopAt: numb
   if (head.canvas?.started && look.from === 0) return
   const left = await repairMembers(system, canvas, head, { from: look.from, stopAt })
   if (left !== undefined) return continueCanvas(system, canvas, left)
-  await transact(
-    system,
-    head,
-    ofSameBirth(look, current => noteStarted(current, system.clock.now())),
-  )
+  await transactBirth(system, head, current => noteStarted(current, system.clock.now()))
 }
 
 async function canvasToDrive(
@@ -109,15 +107,11 @@ async function repairPage(
   head: Canvas,
   leaves: readonly number[],
 ): Promise<void> {
-  const heads = await readTasks(
-    system,
-    leaves.map(leaf => memberId(canvas, leaf)),
-  )
-  const byId = new Map(heads.map(task => [task.id, task]))
-  const missing = leaves.filter(leaf => !byId.has(memberId(canvas, leaf)))
+  const members = await readMembers(system, canvas, leaves)
+  const missing = leaves.filter(leaf => !members.has(leaf))
   const refused = await startLeaves(system, canvas, head, missing)
   const ends = new Map<number, End>(refused.map(leaf => [leaf, 'failed']))
-  for (const task of heads) {
+  for (const task of members.values()) {
     const ended = memberEnd(task)
     if (ended?.member.born === canvas.born) ends.set(ended.member.leaf, ended.end)
   }
@@ -147,29 +141,21 @@ async function cancelMembers(
     if (next !== undefined && system.clock.now() >= stopAt) return continueCanvas(system, canvas, next)
     await cancelPage(system, canvas, leaves.slice(done, done + PAGE_LEAVES))
   }
-  await transact(
-    system,
-    head,
-    ofSameBirth(canvas, current => noteMembersCancelled(current, system.clock.now())),
-  )
+  await transactBirth(system, head, current => noteMembersCancelled(current, system.clock.now()))
 }
 
 const OWES_NOTHING = { ok: false, reason: 'owes-nothing' } as const
 
 async function cancelPage(system: System, canvas: LoadedCanvas, leaves: readonly number[]): Promise<void> {
-  const heads = await readTasks(
-    system,
-    leaves.map(leaf => memberId(canvas, leaf)),
-  )
-  const byId = new Map(heads.map(task => [task.id, task]))
+  const members = await readMembers(system, canvas, leaves)
   const reading = { ...system, typeOf: batchTypeReader(system) }
   await sideBySide(leaves, CANCELS_AT_ONCE_MAX, async leaf => {
-    const id = memberId(canvas, leaf)
+    const member = members.get(leaf)
     try {
-      await cancelLeaf(reading, canvas, leaf, byId.get(id))
+      await cancelLeaf(reading, canvas, leaf, member)
     } catch (error) {
       if (!isItemFault(error)) throw error
-      logFault(system, byId.get(id) ?? { id, type: canvas.types[leaf] ?? '' }, error)
+      logFault(system, member ?? { id: memberId(canvas, leaf), type: canvas.types[leaf] ?? '' }, error)
     }
   })
 }
@@ -197,13 +183,9 @@ async function cancelLeaf(
 async function draftOf(system: Reading, canvas: LoadedCanvas, leaf: number) {
   const request = await leafRequest(system, canvas, leaf)
   const member = { canvasId: canvas.canvasId, born: canvas.born, leaf }
-  const { typeOf } = system
-  const type = await typeOf(request.type)
-  const settings = { ...system, typeOf }
-  const resolved =
-    type &&
-    (await resolvePublication(settings, type, { ...request, key: memberKey(canvas.born, leaf), member }))
-  return resolved?.ok ? resolved.publication : undefined
+  const key = memberKey(canvas.born, leaf)
+  const resolved = await resolveRequest(system, { ...request, key, member })
+  return resolved.ok ? resolved.publication : undefined
 }
 
 /** A request cancels members for at most this long; the jobs function cancels the rest. */
@@ -229,7 +211,7 @@ const UNKNOWN = { ok: false, reason: 'unknown' } as const
 async function cancelNow(system: System, head: Canvas): Promise<void> {
   if ((head.canvas?.leaves ?? 0) > CANVAS_TASKS_AT_ONCE_MAX) return
   try {
-    const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
+    const canvas = await canvasOf(system, head)
     if (canvas) await cancelMembers(system, canvas, head, 0, system.clock.now() + CANCEL_MS_MAX)
   } catch (error) {
     system.log.warn('the members of a cancelled canvas were not all cancelled; the jobs function goes on', {

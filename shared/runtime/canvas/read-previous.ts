@@ -4,9 +4,9 @@ import { memberEnd } from '../../core/task/canvas-state.ts'
 import { resultOf } from '../../core/task/result.ts'
 import type { Task } from '../../core/task/task.ts'
 import { escapedBytes, type Json, jsonBytes } from '../../core/values/json.ts'
-import { bodyValue, readTask, readTasksById, sideBySide } from '../kernel/heads.ts'
+import { bodyValue, readTask, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
-import { type LoadedCanvas, loadCanvas, memberId } from './canvas.ts'
+import { type LoadedCanvas, loadCanvas, memberId, readMembers } from './canvas.ts'
 
 /** Stands for a value that is longer than its reader can take. */
 export const TOO_LONG = Symbol('too long')
@@ -139,11 +139,10 @@ async function endedHeads(
   canvas: LoadedCanvas,
   leaves: readonly number[],
 ): Promise<Array<Task | undefined>> {
-  const ids = leaves.map(leaf => memberId(canvas, leaf))
-  const heads = await readTasksById({ tasks }, ids)
-  return sideBySide(ids, READS_AT_ONCE_MAX, async id => {
-    const seen = heads.get(id)
-    return seen && memberEnd(seen) ? seen : readTask({ tasks }, id)
+  const members = await readMembers({ tasks }, canvas, leaves)
+  return sideBySide(leaves, READS_AT_ONCE_MAX, async leaf => {
+    const seen = members.get(leaf)
+    return seen && memberEnd(seen) ? seen : readTask({ tasks }, memberId(canvas, leaf))
   })
 }
 

@@ -6,11 +6,11 @@ import { sweepRecord } from '../../core/record-names.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { readHead, sideBySide } from '../kernel/heads.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
+import { transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { readFromCursor } from '../repair/read-from-cursor.ts'
 import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
-import { type LoadedCanvas, loadCanvas, sendCanvasLook } from './canvas.ts'
+import { canvasOf, type LoadedCanvas, sendCanvasLook } from './canvas.ts'
 import { type RepairRange, repairMembers } from './drive-canvas.ts'
 
 /**
@@ -68,7 +68,7 @@ async function sweepCanvas(
   }
   const head = await readHead(system, seen.id, isCanvas)
   if (head?.state !== 'open' || head.born !== seen.born) return
-  const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
+  const canvas = await canvasOf(system, head)
   if (!canvas) return
   if (head.updatedAt <= now - RENEW_AFTER_MS) await renewStoredParts(system, canvas, head)
   const fitsBudget = canvas.leaves <= bounds.budget
@@ -113,9 +113,5 @@ async function renewStoredParts(system: System, canvas: LoadedCanvas, head: Canv
   await sideBySide(chunks, CANVASES_AT_ONCE_MAX, chunk =>
     system.canvases.addEnds(canvas, chunk, { ok: [], bad: [] }, expiresAt),
   )
-  await transact(
-    system,
-    head,
-    ofSameBirth(canvas, current => noteProgress(current, system.clock.now())),
-  )
+  await transactBirth(system, head, current => noteProgress(current, system.clock.now()))
 }

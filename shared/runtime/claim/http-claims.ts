@@ -7,10 +7,10 @@ import { readTask, sideBySide } from '../kernel/heads.ts'
 import { elapsedSince, type Moment, momentOf, type System } from '../kernel/system.ts'
 import { registeredNames } from '../types/types.ts'
 import type { HttpWorkers } from '../worker/announce-http-workers.ts'
-import { type ClaimResult, claimReady } from './claim-ready.ts'
+import { claimReady } from './claim-ready.ts'
 import { clearClaimed, findTargets } from './claim-targets.ts'
 import { type Claimed, type ClaimedTask, withContents } from './claimed-task.ts'
-import { type ClaimPace, DEFAULT_PACE, type WaitOutcome, waitForWork } from './wait-for-work.ts'
+import { type ClaimPace, DEFAULT_PACE, type Tried, type WaitOutcome, waitForWork } from './wait-for-work.ts'
 
 export type ClaimsRequest = {
   readonly types: readonly string[]
@@ -101,7 +101,7 @@ function claimTryOf(
   types: readonly TaskType[],
   { claimer, limit }: ClaimsRequest,
   until: number,
-): () => Promise<Pick<ClaimResult, 'claimed' | 'nextSlotAt'>> {
+): () => Promise<Tried> {
   let known: readonly TaskType[] | undefined = types
   return async () => {
     const current = known ?? (await readAgain(system, types))
@@ -118,7 +118,7 @@ async function readAgain(system: System, types: readonly TaskType[]): Promise<Ta
   return current.filter(type => type !== undefined)
 }
 
-const NOTHING_CLAIMED: Pick<ClaimResult, 'claimed' | 'nextSlotAt'> = {
+const NOTHING_CLAIMED: Tried = {
   claimed: [],
   nextSlotAt: Number.POSITIVE_INFINITY,
 }
@@ -128,7 +128,7 @@ async function claimOnce(
   types: readonly TaskType[],
   claimer: Claimer,
   { wanted, until }: { readonly wanted: number; readonly until: number },
-): Promise<Pick<ClaimResult, 'claimed' | 'nextSlotAt'>> {
+): Promise<Tried> {
   const names = types.map(({ type }) => type)
   const found = await findTargets(system, claimer, names)
   const targets = found.map(({ task }) => task)

@@ -36,8 +36,11 @@ export type WaitOutcome = {
   readonly isRefused?: boolean
 }
 
+/** What one try has claimed, and when a slot of a rate limit may be free. */
+export type Tried = Pick<ClaimResult, 'claimed' | 'nextSlotAt'>
+
 /** Tries once to claim, and says when a slot of a rate limit may be free. */
-type TryOnce = () => Promise<Pick<ClaimResult, 'claimed' | 'nextSlotAt'>>
+type TryOnce = () => Promise<Tried>
 
 type Wait = {
   readonly claimer: Claimer
@@ -136,9 +139,9 @@ async function poll(
   system: System,
   { claimer, types, workers, tryOnce, waitMs }: Wait,
   { begun, endMs, isBrisk, nextSlotAt }: Polling,
-): Promise<Pick<ClaimResult, 'claimed' | 'nextSlotAt'>> {
+): Promise<Tried> {
   const { clock, chance } = system
-  let last: Pick<ClaimResult, 'claimed' | 'nextSlotAt'> = { claimed: [], nextSlotAt }
+  let last: Tried = { claimed: [], nextSlotAt }
   for (let pause = BRISK_POLL_MS; ; pause = isBrisk ? pause : Math.min(pause * POLL_GROWTH, POLL_MS_MAX)) {
     const spentMs = elapsedSince(clock, begun)
     if (spentMs >= endMs) return last

@@ -13,7 +13,7 @@ import {
   type TicketRefusal,
 } from '../claim/claim-by-ticket.ts'
 import { type Claimed, endRunOrLog } from '../claim/claimed-task.ts'
-import type { System } from '../kernel/system.ts'
+import { onceEach, type System } from '../kernel/system.ts'
 import { isTicket } from '../place/ready.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 import { earlyDelaySeconds, reportEndOfChain, serveDispatch } from './dispatch.ts'
@@ -95,16 +95,6 @@ function forwarded(
   passedOn: number,
 ): Dispatch {
   return { task, delaySeconds, ...(passedOn > 0 && { passedOn }), hops: hops + 1 }
-}
-
-/** Reads each type once, so that all dispatches of a batch see the same type. */
-function onceEach(typeOf: TypeReader): TypeReader {
-  const read = new Map<string, Promise<TaskType | undefined>>()
-  return type => {
-    const known = read.get(type) ?? typeOf(type)
-    read.set(type, known)
-    return known
-  }
 }
 
 /** A signal that aborts at `time`, unless `done` aborts first. */

@@ -106,6 +106,15 @@ export function ofSameBirth<H extends Head, Decided>(
   return current => (current?.born === born ? decide(current) : GONE)
 }
 
+/** Like `transact`, for a decision about the birth of the head that the caller saw. */
+export function transactBirth<H extends Head, D extends Decision<OfKind<H>>>(
+  system: System,
+  seen: H,
+  decide: (current: OfKind<H>) => D,
+): Promise<Outcome<OfKind<H>, D | typeof GONE>> {
+  return transact<H, D | typeof GONE>(system, seen, ofSameBirth<OfKind<H>, D>(seen, decide))
+}
+
 /** The change with a record of the operator that asked for it, if there is one. */
 function withOperator({ operator, clock }: System, change: Change): Change {
   return operator ? withOperation(change, operator, clock.now()) : change

@@ -147,6 +147,16 @@ export function createTimedCache<Value>(lifetimeMs: number, maxEntries = 1_000):
   }
 }
 
+/** Reads the value of each name once. For one round or batch, so that all of it sees the same values. */
+export function onceEach<Value>(read: (name: string) => Promise<Value>): (name: string) => Promise<Value> {
+  const known = new Map<string, Promise<Value>>()
+  return name => {
+    const value = known.get(name) ?? read(name)
+    known.set(name, value)
+    return value
+  }
+}
+
 /**
  * Creates a memory of this process beside a store or a queue, such as a cache, a wait list or a measured latency.
  * The memory is kept by the identity of its owner, so that two systems in one process, as in tests, share nothing.

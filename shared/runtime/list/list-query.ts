@@ -101,14 +101,22 @@ export async function matchingHeads(
 ): Promise<Map<string, Task>> {
   const fresh = [...new Set(ids)].filter(id => !seen.has(id))
   for (const id of fresh) seen.add(id)
+  const now = system.clock.now()
+  const types = query.types.map(({ type }) => type)
   const heads = fresh.length > 0 ? await readTasks(system, fresh) : []
-  return new Map(heads.filter(task => matches(task, query, system.clock.now())).map(task => [task.id, task]))
+  return new Map(heads.filter(task => matches(task, types, query, now)).map(task => [task.id, task]))
 }
 
-function matches(task: Task, query: ListQuery, now: number): boolean {
-  const { types, userId, statuses } = query
+/** Whether the task is of one of these types, or of any if there are none, and fits the query. */
+export function matches(
+  task: Task,
+  types: readonly string[],
+  query: Omit<ListQuery, 'types'>,
+  now: number,
+): boolean {
+  const { userId, statuses } = query
   if (isGone(task, now)) return false
-  if (types.length > 0 && !types.some(({ type }) => type === task.type)) return false
+  if (types.length > 0 && !types.includes(task.type)) return false
   if (!passes(task, sortKeyOf(task, query.order), query)) return false
   if (userId !== undefined && task.userId !== userId) return false
   return statuses.length === 0 || statuses.includes(statusOf(task, now))
@@ -130,7 +138,7 @@ export type ListFilter = {
 }
 
 /** Whether the task passes the filter. `sort` is its time in the order of the list. */
-export function passes(
+function passes(
   { tags = {}, error }: Task,
   sort: number,
   {

@@ -55,7 +55,8 @@ export async function listTasks(system: System, query: ListQuery): Promise<ListA
 const FOREIGN_CURSOR =
   'is not a cursor of this query: leave it out to begin at the start, or pass nextCursor with the query that returned it'
 
-function refused(path: string, message: string): ListAnswer {
+/** The refusal of a query for one of its fields. */
+export function refused(path: string, message: string): ListAnswer {
   return { ok: false, problem: { path, message } }
 }
 

@@ -6,8 +6,6 @@ import type { Patch } from '../../core/operate/patch.ts'
 import { patch } from '../../core/operate/patch.ts'
 import type { PatchedOptions } from '../../core/options/cleared-options.ts'
 import { clears, patchedOptions } from '../../core/options/cleared-options.ts'
-import { flowOptionProblems } from '../../core/rules/flow-options.ts'
-import type { FlowState } from '../../core/task/flow-state.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TypeConfiguration } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook-url.ts'
@@ -15,7 +13,7 @@ import { defined } from '../../core/values/defined.ts'
 import { readTask } from '../kernel/heads.ts'
 import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { flowInputProblems } from '../publish/resolve-flow.ts'
+import { flowProblems } from '../publish/resolve-flow.ts'
 import { typeOptions } from '../publish/resolve-publication.ts'
 import { asExpected, type OperateOutcome, outcomeOf } from './operate.ts'
 
@@ -120,14 +118,5 @@ function patchProblems(
   configuration: TypeConfiguration | undefined,
 ): FieldProblem[] {
   const webhookProblems = configuration ? webhookInputProblems(configuration, request.input) : []
-  return flow ? [...flowPatchProblems(flow, request), ...webhookProblems] : webhookProblems
-}
-
-function flowPatchProblems(
-  { definition }: FlowState,
-  { options = {}, input, stage }: PatchRequest,
-): FieldProblem[] {
-  const stageProblems =
-    stage === undefined ? [] : [{ path: 'stage', message: 'is only for tasks that are not flows' }]
-  return [...flowOptionProblems(options), ...flowInputProblems(definition.steps, input), ...stageProblems]
+  return flow ? [...flowProblems(flow.definition.steps, request), ...webhookProblems] : webhookProblems
 }

@@ -20,7 +20,7 @@ import {
   readTask,
   sideBySide,
 } from '../kernel/heads.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
+import { transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
 import type { PublishRequest } from '../publish/resolve-publication.ts'
@@ -63,17 +63,13 @@ export async function publishTaskCallbacks(
   const unpublished = head.callbacks && (await publishCallbacks(system, head, head.callbacks))
   // Another process may have published these callbacks meanwhile, and the task may have been resumed and ended
   // again. Then it owes new callbacks, which are not published yet.
-  await transact(
-    system,
-    head,
-    ofSameBirth(head, current => {
-      if (current.revision !== head.revision) return OUTDATED
-      const now = system.clock.now()
-      return unpublished
-        ? recordUnpublishable(current, unpublished, now)
-        : recordCallbacksPublished(current, now)
-    }),
-  )
+  await transactBirth(system, head, current => {
+    if (current.revision !== head.revision) return OUTDATED
+    const now = system.clock.now()
+    return unpublished
+      ? recordUnpublishable(current, unpublished, now)
+      : recordCallbacksPublished(current, now)
+  })
 }
 
 const OUTDATED = { ok: false, reason: 'outdated' } as const

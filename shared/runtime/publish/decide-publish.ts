@@ -4,7 +4,7 @@ import { restart } from '../../core/operate/restart.ts'
 import { create, isGone, type Publication } from '../../core/publish/publish.ts'
 import { update } from '../../core/publish/update.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
-import type { TaskType } from '../../core/types/task-type.ts'
+import { defined } from '../../core/values/defined.ts'
 import { preparedChange } from '../kernel/kernel.ts'
 import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
@@ -14,7 +14,7 @@ import { registeredNames } from '../types/types.ts'
 import {
   type PublicationDraft,
   type PublishRequest,
-  resolvePublication,
+  resolveRequest,
   type UnknownType,
   withNewBirth,
 } from './resolve-publication.ts'
@@ -179,45 +179,30 @@ export async function preparePublishes(
   requests: readonly PublishRequest[],
 ): Promise<PreparedPublishes> {
   const typeOf = batchTypeReader(system)
-  const resolved = await Promise.all(requests.map(request => resolve(system, typeOf, request)))
+  const context = { ...system, typeOf }
+  const resolved = await Promise.all(requests.map(request => resolveRequest(context, request)))
   const index = resolved.findIndex(one => !one.ok)
-  const [refusal] = await withRegisteredTypes(system, resolved.filter(isRefusal).slice(0, 1))
+  const refused = resolved.flatMap(one => (one.ok ? [] : [refusalOf(one)])).slice(0, 1)
+  const [refusal] = await withRegisteredTypes(system, refused)
   if (refusal) return { ok: false, index, refusal }
-  const changes = await Promise.all(resolved.flatMap(one => (one.ok ? [changeOf(system, typeOf, one)] : [])))
+  const drafts = resolved.flatMap(one => (one.ok ? [one.publication] : []))
+  const changes = await Promise.all(
+    drafts.map((draft, nth) => changeOf(system, typeOf, draft, requests[nth]?.traceparent)),
+  )
   return { ok: true, changes }
 }
 
-type Resolved = {
-  readonly ok: true
-  readonly type: TaskType
-  readonly request: PublishRequest
-  readonly publication: PublicationDraft
-}
-
-function isRefusal(one: Resolved | PublishRefusal): one is PublishRefusal {
-  return !one.ok
-}
-
-async function resolve(
+async function changeOf(
   system: System,
   typeOf: TypeReader,
-  request: PublishRequest,
-): Promise<Resolved | PublishRefusal> {
-  const type = await typeOf(request.type)
-  if (!type) return refusalOf({ unknown: [{ type: request.type, path: 'type' }] })
-  const resolved = await resolvePublication({ ...system, typeOf }, type, request)
-  return resolved.ok ? { ok: true, type, request, publication: resolved.publication } : refusalOf(resolved)
-}
-
-function changeOf(
-  system: System,
-  typeOf: TypeReader,
-  { type, request, publication }: Resolved,
+  draft: PublicationDraft,
+  parent: string | undefined,
 ): Promise<Change<Task>> {
-  return inPublishSpan(type.type, request.traceparent, async (traceparent, span) => {
-    if (request.fairnessKey !== undefined) await markFair(system, typeOf, type)
-    const traced = { ...publication, ...(traceparent !== undefined && { traceparent }) }
-    const change = create(withNewBirth(system, traced), undefined, system.clock.now())
+  return inPublishSpan(draft.type, parent, async (traceparent, span) => {
+    const type = draft.fairnessKey === undefined ? undefined : await typeOf(draft.type)
+    if (type) await markFair(system, typeOf, type)
+    const publication = withNewBirth(system, { ...draft, ...defined({ traceparent }) })
+    const change = create(publication, undefined, system.clock.now())
     span.setAttributes({ 'baton.task.id': change.after.id })
     return preparedChange(system, change)
   })

@@ -11,7 +11,6 @@ import {
 } from '../../core/options/options.ts'
 import { overlaidOptions } from '../../core/options/overlaid-options.ts'
 import type { CallbackBodies, HandedOn, Publication } from '../../core/publish/publish.ts'
-import { flowOptionProblems } from '../../core/rules/flow-options.ts'
 import type { Member } from '../../core/task/canvas-state.ts'
 import { taskId } from '../../core/task/task.ts'
 import {
@@ -26,7 +25,7 @@ import type { Json } from '../../core/values/json.ts'
 import { newTraceparent } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
 import type { TypeReader } from '../types/type-cache.ts'
-import { flowInputProblems, resolveFlow } from './resolve-flow.ts'
+import { flowProblems, resolveFlow } from './resolve-flow.ts'
 
 /** Fields that a request has in the same form before and after it is resolved. */
 type SharedFields =
@@ -125,7 +124,7 @@ export async function resolvePublication(
   const refusedCallbacks = await callbackProblems(context, request)
   const problems = [
     ...(overlaid.ok ? [] : overlaid.problems),
-    ...(flow ? flowProblems(type, request) : []),
+    ...(flow ? flowProblems(type.configuration.steps ?? [], request) : []),
     ...webhookInputProblems(type.configuration, request.input),
     ...(flow && !flow.ok ? flow.problems : []),
     ...refusedCallbacks.flatMap(refused => refused.problems),
@@ -144,6 +143,16 @@ export async function resolvePublication(
   }
 }
 
+/** Like `resolvePublication`, for a request whose type is not read yet. */
+export async function resolveRequest(
+  context: ResolveContext,
+  request: PublishRequest,
+): Promise<ResolvedPublication> {
+  const type = await context.typeOf(request.type)
+  if (type) return resolvePublication(context, type, request)
+  return { ok: false, problems: [], unknown: [{ type: request.type, path: 'type' }] }
+}
+
 /** The input fields by which limits count the task: limits of its type and of the types of its steps. */
 async function limitFieldsOf({ typeOf }: ResolveContext, type: TaskType): Promise<string[]> {
   const steps = (type.configuration.steps ?? []).flatMap(step => [step.do, ...(step.undo ? [step.undo] : [])])
@@ -157,16 +166,6 @@ async function limitFieldsOf({ typeOf }: ResolveContext, type: TaskType): Promis
   ) as string[]
 }
 
-function flowProblems(
-  { configuration }: TaskType,
-  { options = {}, input, stage }: PublishRequest,
-): FieldProblem[] {
-  const { steps = [] } = configuration
-  const stageProblems =
-    stage === undefined ? [] : [{ path: 'stage', message: 'is only for tasks that are not flows' }]
-  return [...flowOptionProblems(options), ...flowInputProblems(steps, input), ...stageProblems]
-}
-
 /** Problems of the callbacks, with their paths. */
 async function callbackProblems(context: ResolveContext, request: PublishRequest): Promise<Refused[]> {
   const callbacks = (['onSuccess', 'onError'] as const).flatMap(when =>
@@ -174,9 +173,7 @@ async function callbackProblems(context: ResolveContext, request: PublishRequest
   )
   const found = await Promise.all(
     callbacks.map(async ({ callback, at }) => {
-      const type = await context.typeOf(callback.type)
-      if (!type) return [refusedAt(at, { problems: [], unknown: [{ type: callback.type, path: 'type' }] })]
-      const resolved = await resolvePublication(context, type, callback)
+      const resolved = await resolveRequest(context, callback)
       return resolved.ok ? [] : [refusedAt(at, resolved)]
     }),
   )

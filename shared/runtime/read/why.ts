@@ -9,14 +9,14 @@ import { isQuiet } from '../../core/status/stuck.ts'
 import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/status/why.ts'
 import type { MemberFacts, WhyFacts } from '../../core/status/why-facts.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/canvas-state.ts'
-import { isCanvas, isTask } from '../../core/task/head.ts'
+import { isTask } from '../../core/task/head.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { isTakenInOrder, workOf } from '../../core/task/piece.ts'
 import { isTargeted, splitTaskId, type Task, taskId } from '../../core/task/task.ts'
 import { typeOfLimit } from '../../core/task/wait.ts'
 import { servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/defined.ts'
-import { type LoadedCanvas, loadCanvas, memberId, readAllEnds } from '../canvas/canvas.ts'
+import { type LoadedCanvas, memberId, readAllEnds, readCanvasOf } from '../canvas/canvas.ts'
 import { readHead, sideBySide } from '../kernel/heads.ts'
 import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { readServed, type StatusReaders } from './read.ts'
@@ -157,11 +157,10 @@ export async function readWhyMember(
   id: string,
   canvasId: string,
 ): Promise<MemberFacts | undefined> {
-  const head = await readHead(system, canvasId, isCanvas)
-  if (!head?.canvas || isGone(head, system.clock.now())) return undefined
-  const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
-  const leaf = canvas && leafOf(canvas, id)
-  if (!canvas || leaf === undefined) return undefined
+  const found = await readCanvasOf(system, canvasId)
+  const leaf = found && leafOf(found.canvas, id)
+  if (!found || leaf === undefined) return undefined
+  const { head, canvas } = found
   const facts = await memberFacts(system, canvas, head, leaf)
   return { id, canvasId: taskId(CANVAS_TYPE, head.key), ...facts }
 }
@@ -219,9 +218,7 @@ async function readQueue(
   return {
     since,
     ...(mayBeStuck && { isTypeAtWork: await hasRuns(system, type, types) }),
-    ...(messages !== undefined && { messages }),
-    ...(oldestDueAt !== undefined && { oldestDueAt }),
-    ...(before !== undefined && { before }),
+    ...defined({ messages, oldestDueAt, before }),
   }
 }
 
@@ -231,8 +228,7 @@ async function oldestOpen(
   type: string,
   types: ReadonlyMap<string, TaskType>,
 ): Promise<number | undefined> {
-  const known = types.get(type)
-  const shards = known ? shardNumbers(known).slice(0, PARTITIONS_READ_MAX) : []
+  const shards = shardsRead(types, type)
   const entries = await sideBySide(shards, PARTITIONS_READ_MAX, async shard => {
     const partition = viewPartition(type, 'open', shard)
     return (await tasks.page({ index: 'view', partition, to: clock.now(), limit: 1 })).entries
@@ -241,14 +237,19 @@ async function oldestOpen(
   return dues.length > 0 ? Math.min(...dues) : undefined
 }
 
+/** The shards of the type that are read. */
+function shardsRead(types: ReadonlyMap<string, TaskType>, type: string): number[] {
+  const known = types.get(type)
+  return known ? shardNumbers(known).slice(0, PARTITIONS_READ_MAX) : []
+}
+
 /** Whether a task of an HTTP type runs, in the partitions that are read. */
 async function hasRuns(
   { tasks }: System,
   type: string,
   types: ReadonlyMap<string, TaskType>,
 ): Promise<boolean> {
-  const known = types.get(type)
-  const shards = known ? shardNumbers(known).slice(0, PARTITIONS_READ_MAX) : []
+  const shards = shardsRead(types, type)
   const pages = await sideBySide(shards, PARTITIONS_READ_MAX, shard =>
     tasks.page({ index: 'place', partition: runningPlace(type, shard), limit: 1 }),
   )

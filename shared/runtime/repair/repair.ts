@@ -1,7 +1,7 @@
 import type { Decision } from '../../core/change/change.ts'
 import { bodiesExpiringBefore, type Head, type OfKind } from '../../core/task/head.ts'
 import { BODY_ALERT_MS, isolateEach, sideBySide } from '../kernel/heads.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
+import { transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
@@ -75,13 +75,7 @@ export async function renewAgeingBodies<H extends Head>(
   const ageing = heads.filter(
     head => head.state === 'open' && bodiesExpiringBefore(head, now + BODY_ALERT_MS).length > 0,
   )
-  await isolateEach(system, ageing, most, seen =>
-    transact(
-      system,
-      seen,
-      ofSameBirth(seen, current => touch(current, now)),
-    ),
-  )
+  await isolateEach(system, ageing, most, seen => transactBirth(system, seen, current => touch(current, now)))
 }
 
 /** A message that has been silent for this long counts as lost even while other messages wait in the jobs queue. */

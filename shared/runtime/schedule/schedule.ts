@@ -36,12 +36,12 @@ import { type Task, taskId } from '../../core/task/task.ts'
 import { type Json, sortedJson } from '../../core/values/json.ts'
 import { ticksOfTiming } from '../../cron/cron-ticks.ts'
 import { bodyValue, readHead } from '../kernel/heads.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
+import { transact, transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import type { OperateOutcome, RemoveOutcome } from '../operate/operate.ts'
 import type { PublishRefusal } from '../publish/decide-publish.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
-import { requestOfBody, resolvePublication } from '../publish/resolve-publication.ts'
+import { requestOfBody, resolveRequest } from '../publish/resolve-publication.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
 import { registeredNames } from '../types/types.ts'
 
@@ -118,11 +118,8 @@ async function refusalOf(
   system: System,
   { task }: ScheduleRequest,
 ): Promise<Extract<PutScheduleOutcome, { ok: false }> | undefined> {
-  const typeOf = batchTypeReader(system)
-  const type = await typeOf(task.type)
-  const resolved = type
-    ? await resolvePublication({ ...system, typeOf }, type, requestOfBody(task))
-    : { ok: false as const, problems: [], unknown: [{ type: task.type, path: 'type' }] }
+  const context = { ...system, typeOf: batchTypeReader(system) }
+  const resolved = await resolveRequest(context, requestOfBody(task))
   if (resolved.ok) return undefined
   const inTask = <One extends { readonly path: string }>(one: One) => ({ ...one, path: `task.${one.path}` })
   if (resolved.unknown.length === 0) {
@@ -247,11 +244,7 @@ export async function triggerSchedule(system: System, id: string): Promise<Trigg
 /** Records in the schedule that it was triggered. The task is published already, so a failure here is only logged. */
 async function recordTrigger(system: System, head: Schedule): Promise<void> {
   try {
-    await transact(
-      system,
-      head,
-      ofSameBirth(head, current => noteTriggered(current, system.clock.now())),
-    )
+    await transactBirth(system, head, current => noteTriggered(current, system.clock.now()))
   } catch (error) {
     system.log.info('a schedule was triggered, but this could not be recorded in the schedule', {
       scheduleId: head.id,

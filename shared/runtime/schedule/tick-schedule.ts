@@ -8,10 +8,11 @@ import type { PresentSchedule, Schedule } from '../../core/task/schedule-state.t
 import { ticksOfTiming } from '../../cron/cron-ticks.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
 import { faultOf, readHead, sideBySide } from '../kernel/heads.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
+import { transactBirth } from '../kernel/kernel.ts'
 import { logFields } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
+import { problemText } from '../publish/resolve-flow.ts'
 import { type PublishRequest, requestOfBody } from '../publish/resolve-publication.ts'
 import { readFromCursor } from '../repair/read-from-cursor.ts'
 import { NOTHING_SWEPT, renewAgeingBodies, type SweepReport, sumOf } from '../repair/repair.ts'
@@ -39,14 +40,10 @@ export async function tickSchedule(
   const { schedule, dueAt, createdAt } = head
   const due = dueTicks(ticksOfTiming(schedule.timing, createdAt), { ...schedule, from: dueAt }, now)
   const outcome = await publishTicks(system, head, due.publish)
-  const { head: task } = await transact(
-    system,
-    head,
-    ofSameBirth(head, current =>
-      current.revision === head.revision
-        ? noteTicked(current, { next: due.next, ...outcome }, system.clock.now())
-        : OUTDATED,
-    ),
+  const { head: task } = await transactBirth(system, head, current =>
+    current.revision === head.revision
+      ? noteTicked(current, { next: due.next, ...outcome }, system.clock.now())
+      : OUTDATED,
   )
   return { ticked: true, task }
 }
@@ -99,10 +96,7 @@ function errorOf(outcome: PublishOutcome): TaskError | undefined {
           .join('; '),
       }
     case 'invalid':
-      return {
-        name: 'Invalid',
-        message: outcome.problems.map(({ path, message }) => `${path} ${message}`).join('; '),
-      }
+      return { name: 'Invalid', message: problemText(outcome.problems) }
     case 'running':
       return { name: 'Refused', message: `${outcome.task.id} is running` }
     case 'error':

@@ -9,7 +9,7 @@ import type { Log, MetricName, Metrics } from '../../ports/machine.ts'
 import type { Events, LateEventQueue, LateEvents, SendFailure } from '../../ports/messages.ts'
 import { isWithin, type Moment, momentOf, type System } from '../kernel/system.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
-import { type Batch, countableChanges } from './stream.ts'
+import { type Batch, countableChanges, type TaskChange } from './stream.ts'
 
 /**
  * Events say what happened to tasks and workers. This room derives them from the changes in the table's stream,
@@ -124,7 +124,6 @@ function wantsEvents(type: TaskType | undefined): boolean {
   return type?.configuration.events === true
 }
 
-type Change = { readonly task: Head; readonly position: string }
 type Outputs = { readonly metrics: Metrics; readonly log: Log }
 
 /** The metric that each event counts as. It follows from the one change that causes the event. */
@@ -144,7 +143,7 @@ const METRIC_OF_EVENT: Partial<Record<EventType, MetricName>> = {
  * exception: the batch counts twice if the process dies after it has written its metrics and before Lambda has its
  * answer.
  */
-export function countOutcomes({ metrics, log }: Outputs, changes: readonly Change[], batch: Batch): void {
+export function countOutcomes({ metrics, log }: Outputs, changes: readonly TaskChange[], batch: Batch): void {
   for (const { task } of countableChanges(changes, batch)) {
     try {
       for (const name of metricsOf(task)) metrics.add(name, 1, task.type)

@@ -11,11 +11,12 @@ import {
   MINUTE_MS,
 } from '../../core/statistics/activity.ts'
 import { addedUp, type FailureCount, failuresIn, hourOf } from '../../core/statistics/failures.ts'
-import { type Head, isTask } from '../../core/task/head.ts'
+import { isTask } from '../../core/task/head.ts'
+import type { Task } from '../../core/task/task.ts'
 import { groupBy } from '../../core/values/group-by.ts'
 import { sideBySide } from '../kernel/heads.ts'
 import type { ActivitySystem, System } from '../kernel/system.ts'
-import { type Batch, countableChanges } from './stream.ts'
+import { type Batch, countableChanges, type TaskChange } from './stream.ts'
 
 const WRITES_AT_ONCE_MAX = 10
 const READS_AT_ONCE_MAX = 10
@@ -26,11 +27,9 @@ export const HELD_WITHOUT_END_MS = 5_000
 /** After those, a meter writes the counts of a type at most this often, and holds what comes in between. */
 export const WRITE_INTERVAL_MS = 1_000
 
-type Change = { readonly task: Head; readonly position: string }
-
 export type ActivityMeter = {
   /** Counts a batch of the stream. A count that cannot be written is lost and logged: it must not hold up the stream. */
-  count(changes: readonly Change[], batch: Batch): Promise<void>
+  count(changes: readonly TaskChange[], batch: Batch): Promise<void>
 }
 
 type Held = {
@@ -52,23 +51,13 @@ export function createActivityMeter(system: ActivitySystem & Pick<System, 'clock
   return {
     count: async (changes, batch) => {
       const now = system.clock.now()
-      for (const one of found(system, countableChanges(changes, batch))) hold(held, one, now)
+      const read = (task: Task) => activityIn(task) ?? []
+      for (const one of readEach(system, countableChanges(changes, batch), 'activity', read))
+        hold(held, one, now)
       const due = [...held].flatMap(([type, of]) => takeDue(held, type, of, now))
       await sideBySide(due, WRITES_AT_ONCE_MAX, count => write(system, count))
     },
   }
-}
-
-function found({ log }: Pick<System, 'log'>, changes: readonly Change[]): ActivityCount[] {
-  return changes.flatMap(({ task }) => {
-    if (!isTask(task)) return []
-    try {
-      return activityIn(task) ?? []
-    } catch (error) {
-      log.warn('the activity of a task cannot be read', { error, taskId: task.id })
-      return []
-    }
-  })
 }
 
 function hold(held: Map<string, Held>, count: ActivityCount, now: number): void {
@@ -144,24 +133,34 @@ export const FAILURE_COUNTS_MAX = 5_000
  */
 export async function countFailures(
   { failures, log }: Pick<System, 'failures' | 'log'>,
-  changes: readonly Change[],
+  changes: readonly TaskChange[],
   batch: Batch,
 ): Promise<void> {
-  const found = countableChanges(changes, batch).flatMap(({ task }) => {
-    if (!isTask(task)) return []
-    try {
-      return failuresIn(task)
-    } catch (error) {
-      log.warn('the failures of a task cannot be read', { error, taskId: task.id })
-      return []
-    }
-  })
+  const found = readEach({ log }, countableChanges(changes, batch), 'failures', failuresIn)
   const counts = addedUp(found, ({ type, hour, error }) => JSON.stringify([type, hour, error]))
   await sideBySide(counts, WRITES_AT_ONCE_MAX, async count => {
     try {
       await failures.add(count)
     } catch (error) {
       log.warn('failures were not counted', { error, type: count.type, count: count.count })
+    }
+  })
+}
+
+/** What is read of each task that has changed. A task that cannot be read is logged, and counts for nothing. */
+function readEach<Count>(
+  { log }: Pick<System, 'log'>,
+  changes: readonly TaskChange[],
+  what: 'activity' | 'failures',
+  read: (task: Task) => Count | readonly Count[],
+): Count[] {
+  return changes.flatMap(({ task }) => {
+    if (!isTask(task)) return []
+    try {
+      return read(task)
+    } catch (error) {
+      log.warn(`the ${what} of a task cannot be read`, { error, taskId: task.id })
+      return []
     }
   })
 }

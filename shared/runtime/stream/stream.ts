@@ -15,7 +15,7 @@ import { isolateFaults, planTasks } from '../plan/plan.ts'
  */
 
 /** A head as one change left it, and the position of that change in the stream. */
-type TaskChange = { readonly task: Head; readonly position: string }
+export type TaskChange = { readonly task: Head; readonly position: string }
 
 /** A process remembers this many planned changes: ten batches. */
 const PLANNED_MAX = 1_000

@@ -16,7 +16,7 @@ import type { TypeJob } from '../../core/types/type-job.ts'
 import { defined } from '../../core/values/defined.ts'
 import type { TypeStore } from '../../ports/stores.ts'
 import { isolateEach, sideBySide } from '../kernel/heads.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
+import { transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
 import { batchTypeReader, forgetType, PAUSE_ACK_MS } from './type-cache.ts'
@@ -249,11 +249,7 @@ export async function followEach(
   )
   const outdated = judged.flat()
   await isolateEach(system, outdated, CHANGES_AT_ONCE_MAX, seen =>
-    transact(
-      system,
-      seen,
-      ofSameBirth(seen, task => followTypes(task, types, system.clock.now())),
-    ),
+    transactBirth(system, seen, task => followTypes(task, types, system.clock.now())),
   )
   return outdated.length
 }
