@@ -82,12 +82,8 @@ export async function recordMemberEnds(system: System, canvas: LoadedCanvas, end
   if (followed.start.length === 0 && !followed.outcome) return
   const head = await readHead(system, canvas.id, isCanvas)
   if (head?.born !== canvas.born || head.state !== 'open') return
-  const refused = await startOrDefer(
-    system,
-    canvas,
-    head,
-    followed.start.filter(leaf => known.endOf(leaf) === undefined),
-  )
+  const starting = followed.start.filter(leaf => known.endOf(leaf) === undefined)
+  const refused = await startOrDefer(system, canvas, head, starting)
   if (followed.outcome) await recordCanvasEnd(system, canvas, head, followed.outcome)
   if (refused.length > 0)
     await recordMemberEnds(system, canvas, new Map(refused.map(leaf => [leaf, 'failed'])))

@@ -62,11 +62,8 @@ export async function publishCanvas(system: System, request: CanvasRequest): Pro
   if (refusal) return refusal
   const pages = pagesOf(leaves)
   const types = leaves.map(({ type }) => type)
-  const layout = storedLayout(
-    shape,
-    types,
-    pages.map(({ from }) => from),
-  )
+  const firstLeaves = pages.map(({ from }) => from)
+  const layout = storedLayout(shape, types, firstLeaves)
   if (jsonBytes(layout) > BODY_BYTES_MAX) return layoutTooLong()
   const content = {
     layout,

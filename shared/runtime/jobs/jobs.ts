@@ -20,7 +20,7 @@ import { lookAtLines } from '../limits/line.ts'
 import { deleteLastingBodies } from '../operate/operate.ts'
 import { sendMessages } from '../plan/plan.ts'
 import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
-import { followPresentTypes, type JobRange, jobRanges, throwIfUnsent } from '../types/change-type.ts'
+import { followPresentTypes, jobRanges, throwIfUnsent } from '../types/change-type.ts'
 import { recordPurgeProgress } from './sweep-purges.ts'
 
 const PAGE_TASKS = 100
@@ -32,6 +32,7 @@ export async function workOnJob(system: System, begun: JobLook, stopAt: number):
   const { type, job, bucket, shard } = look
   const range = jobRanges(job, system.clock.now()).find(one => one.bucket === bucket)
   if (!range) return
+  const { bucket: _bucket, ...bounds } = range
   let position: IndexEntry | undefined = look.after
   await recordProgress(system, look, position)
   for (;;) {
@@ -43,18 +44,12 @@ export async function workOnJob(system: System, begun: JobLook, stopAt: number):
     const page = await system.tasks.page({
       index: 'view',
       partition: viewPartition(type, bucket, shard),
-      ...boundsOf(range),
+      ...bounds,
       limit: PAGE_TASKS,
       ...(position && { after: position }),
     })
-    look = await workOnPage(
-      system,
-      look,
-      await readTasksInOrder(
-        system,
-        page.entries.map(({ id }) => id),
-      ),
-    )
+    const ids = page.entries.map(({ id }) => id)
+    look = await workOnPage(system, look, await readTasksInOrder(system, ids))
     position = page.entries.at(-1) ?? position
     if (!page.more) return recordProgress(system, look, position, true)
   }
@@ -68,10 +63,6 @@ async function recordProgress(system: System, look: JobLook, after: IndexEntry |
   const { job } = look
   if (job.kind === 'purge')
     await recordPurgeProgress(system, { ...look, job }, { isDone, ...(after && { after }) })
-}
-
-function boundsOf({ bucket: _bucket, ...bounds }: JobRange): Pick<JobRange, 'from' | 'to'> {
-  return bounds
 }
 
 /** Works on the tasks of one page. Returns the look that continues the job. */

@@ -7,7 +7,7 @@ import { bodiesExpiringBefore, type Head, isTask, withBodies } from '../../core/
 import type { Task } from '../../core/task/task.ts'
 import { groupBy } from '../../core/values/group-by.ts'
 import type { Json } from '../../core/values/json.ts'
-import type { TaskStore } from '../../ports/stores.ts'
+import type { IndexEntry, TaskStore } from '../../ports/stores.ts'
 import { logFields } from './log-run-ends.ts'
 import { processMemory, type System } from './system.ts'
 
@@ -31,6 +31,14 @@ export function readTask(reading: Reading, id: string): Promise<Task | undefined
 /** Reads the tasks under many ids, as `heads` does: in no order, and eventually consistent. */
 export async function readTasks({ tasks }: Reading, ids: readonly string[]): Promise<Task[]> {
   return (await tasks.heads(ids)).filter(isTask)
+}
+
+/** Like `readTasks`, for the tasks that an index shows. */
+export function readEntries(reading: Reading, entries: readonly IndexEntry[]): Promise<Task[]> {
+  return readTasks(
+    reading,
+    entries.map(({ id }) => id),
+  )
 }
 
 /** Like `readTasks`, by id. */

@@ -160,12 +160,8 @@ async function frontOf(
   }
   let examined = 0
   let isRecorded = false
-  for await (const { id, range } of entriesOf(
-    system,
-    line,
-    type,
-    Math.min(PAGE_ENTRIES, wanted + SPARE_ENTRIES),
-  )) {
+  const pageSize = Math.min(PAGE_ENTRIES, wanted + SPARE_ENTRIES)
+  for await (const { id, range } of entriesOf(system, line, type, pageSize)) {
     examined += 1
     isRecorded ||= range < shardNumbers(type).length
     if (remembered.mayBeSent(id)) unread.push(id)
@@ -187,11 +183,8 @@ function entriesOf(system: System, line: Line, type: TaskType, pageSize: number)
     ...shards.map(shard => limitPlace(line, shard)),
     ...(isReadyLine(line, type) ? shards.map(shard => readyPlace(type.type, shard)) : []),
   ]
-  return mergeRanges(
-    system.tasks,
-    places.map(partition => ({ index: 'place' as const, partition })),
-    { pageSize },
-  )
+  const ranges = places.map(partition => ({ index: 'place' as const, partition }))
+  return mergeRanges(system.tasks, ranges, { pageSize })
 }
 
 /** Whether tasks may wait for the limit in the ready place of its type, where tickets lead to them. */

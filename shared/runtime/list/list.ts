@@ -93,11 +93,8 @@ function sortedPage(
 ): ListAnswer {
   const rest = tasksAfter(placed, after, query)
   const page = rest.slice(0, query.limit)
-  return answer(
-    page.map(({ task }) => task),
-    name,
-    rest.length > page.length ? page.at(-1)?.entry : undefined,
-  )
+  const tasks = page.map(({ task }) => task)
+  return answer(tasks, name, rest.length > page.length ? page.at(-1)?.entry : undefined)
 }
 
 function answer(tasks: readonly Task[], name: string, last: MergedEntry | undefined): ListAnswer {
@@ -122,12 +119,8 @@ async function indexPage(
   for (let examined = 0; examined < EXAMINED_ENTRIES_MAX; ) {
     const batch = await take(entries, examined === 0 ? query.limit : BATCH_ENTRIES)
     if (batch.length === 0) return answer(found, name, undefined)
-    const matching = await matchingHeads(
-      system,
-      query,
-      batch.map(({ id }) => id),
-      seen,
-    )
+    const ids = batch.map(({ id }) => id)
+    const matching = await matchingHeads(system, query, ids, seen)
     const used = fill(found, batch, matching, query.limit)
     last = batch[used - 1]
     examined += batch.length

@@ -86,15 +86,10 @@ async function publishCallbacks(
   const requests = stored?.[when] ?? []
   const indices = task.unpublished?.indices ?? [...requests.keys()]
   const previous = await readHandedOn(system, task)
-  const outcomes = await publishMany(
-    system,
-    indices.flatMap(index => callbackRequest(task, requests[index], index, previous) ?? []),
-  )
-  await renewResult(
-    system,
-    task,
-    outcomes.flatMap(outcome => (outcome.ok ? outcome.task : [])),
-  )
+  const owed = indices.flatMap(index => callbackRequest(task, requests[index], index, previous) ?? [])
+  const outcomes = await publishMany(system, owed)
+  const published = outcomes.flatMap(outcome => (outcome.ok ? outcome.task : []))
+  await renewResult(system, task, published)
   const problems = indices.flatMap((index, nth) => problemsOf(outcomes[nth], `${when}.${index}`))
   const refused = indices.filter((_index, nth) => outcomes[nth]?.ok === false)
   if (refused.length === 0) return undefined

@@ -56,7 +56,7 @@ export async function readWhy(
   const known = whyReasonOf(task, now, served, isOwnTypePaused)
   const isLost = lostMessage !== undefined && isReplaceable(known)
   const queue = known === undefined && !isLost ? await readQueue(system, readers, task, types) : undefined
-  const reason = isLost ? 'dead-lettered' : (known ?? readyReason(task, now, readyFacts(queue)))
+  const reason = isLost ? 'dead-lettered' : (known ?? readyReason(task, now, { ...EMPTY_QUEUE, ...queue }))
   const facts = await factsOf(system, readers, {
     ...{ task, now, types, reason, queue, lostMessage },
   })
@@ -74,14 +74,11 @@ async function noteOf(
   return isMissing(note, task, now) ? note : undefined
 }
 
+const EMPTY_QUEUE = { messages: 0, before: 0, isTypeAtWork: false, since: 0 }
+
 /** Whether a lost message says more than this reason. Every other reason would hold back the task with its message, too. */
 function isReplaceable(reason: TaskReason | undefined): boolean {
   return reason === undefined || reason === 'running' || reason === 'stuck'
-}
-
-function readyFacts(queue: QueueFacts | undefined) {
-  const { messages = 0, before = 0, isTypeAtWork = false, since = 0 } = queue ?? {}
-  return { messages, before, isTypeAtWork, since }
 }
 
 async function typesOf({ typeOf }: StatusReaders, task: Task): Promise<ReadonlyMap<string, TaskType>> {

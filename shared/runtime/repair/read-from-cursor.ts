@@ -1,7 +1,7 @@
 import type { Task } from '../../core/task/task.ts'
 import type { Json } from '../../core/values/json.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
-import { readTasks } from '../kernel/heads.ts'
+import { readEntries } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
@@ -115,10 +115,7 @@ export async function readNextInPass(
   const stored = await system.records.get(recordName)
   const pass = passFrom(stored, system.clock.now())
   const { entries, position } = await readAfter(system, pass.position, range, budget, known)
-  const tasks = await readTasks(
-    system,
-    entries.map(({ id }) => id),
-  )
+  const tasks = await readEntries(system, entries)
   await moveCursor(system, recordName, stored, recordOf({ ...pass, position }, pass.position !== undefined))
   const unreadSince = beganBefore(pass, 1)
   const readOnceSince = beganBefore(pass, 2)

@@ -61,10 +61,8 @@ async function publishTicks(
 ): Promise<Published> {
   if (ticks.length === 0) return { ranAt: undefined, error: head.error }
   const body = requestOfBody(await readScheduledTask(system, head))
-  const outcomes = await publishMany(
-    system,
-    ticks.map(tick => requestOfTick(head, body, tick)),
-  )
+  const requests = ticks.map(tick => requestOfTick(head, body, tick))
+  const outcomes = await publishMany(system, requests)
   const errors = outcomes.flatMap(outcome => errorOf(outcome) ?? [])
   for (const error of errors) {
     system.log.error('the task of a tick was refused and is not published', { ...logFields(head), error })

@@ -4,7 +4,7 @@ import { sweepRecord } from '../../core/record-names.ts'
 import type { Task } from '../../core/task/task.ts'
 import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
-import { readTasks, sideBySide } from '../kernel/heads.ts'
+import { readEntries, sideBySide } from '../kernel/heads.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { sweepLimits } from '../limits/begin-looks.ts'
 import { isolateFaults, planTasks } from '../plan/plan.ts'
@@ -122,10 +122,7 @@ function leastRead(one: SweepCandidate, other: SweepCandidate = one): SweepCandi
 
 async function readRecent(system: PlanningSystem, range: IndexRange, now: number): Promise<SweepCandidate[]> {
   const page = await system.tasks.page({ ...range, limit: RECENT_TASKS_MAX })
-  const tasks = await readTasks(
-    system,
-    page.entries.map(({ id }) => id),
-  )
+  const tasks = await readEntries(system, page.entries)
   return tasks.map(task => ({ task, unreadSince: now, readOnceSince: now }))
 }
 

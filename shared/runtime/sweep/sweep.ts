@@ -127,10 +127,8 @@ export async function sweep(
 ): Promise<SweepReport> {
   const round = await beginRound(system, memory, budget)
   const reports = await Promise.all(repairs.map(repair => makeRepair(round, repair)))
-  await reportStuck(
-    round,
-    reports.flatMap(({ tasks = [] }) => tasks),
-  )
+  const read = reports.flatMap(({ tasks = [] }) => tasks)
+  await reportStuck(round, read)
   return sumOf(reports)
 }
 

@@ -58,10 +58,8 @@ async function serveLooks(system: System, received: readonly Received[]): Promis
     wake.kind === 'look' ? [{ messageId, look: wake.look }] : [],
   )
   if (looks.length === 0) return []
-  const failures = await wakeTasks(
-    system,
-    looks.map(({ messageId, look }) => ({ ...look, messageId })),
-  )
+  const sent = looks.map(({ messageId, look }) => ({ ...look, messageId }))
+  const failures = await wakeTasks(system, sent)
   const failedIds = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
   for (const failure of failures) {
     const outcome = failure.transient ? 'SQS delivers its message again' : 'its message is deleted'

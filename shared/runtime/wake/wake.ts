@@ -119,13 +119,8 @@ async function sendNextLook(
   const { head: task } = next
   if (hops >= HOPS_MAX) {
     system.metrics.add('LookLoop', 1, task.type)
-    system.log.error(
-      'a chain of looks at one task is too long and ends; the sweeper continues with the task',
-      {
-        ...logFields(task),
-        hops,
-      },
-    )
+    const message = 'a chain of looks at one task is too long and ends; the sweeper continues with the task'
+    system.log.error(message, { ...logFields(task), hops })
     return []
   }
   if (!(await maySendNext(system, task, hops + 1, messageId))) return []

@@ -12,7 +12,7 @@ import { servingType, shardNumbers, type TaskType } from '../../core/types/task-
 import { type Planned, planned } from '../../core/wake/plan.ts'
 import { type Marker, WORKER_DROP_MS, type Worker } from '../../core/worker/worker.ts'
 import type { Chance } from '../../ports/machine.ts'
-import { failureOf, type PlanFailure, readTasks, sideBySide } from '../kernel/heads.ts'
+import { failureOf, type PlanFailure, readEntries, sideBySide } from '../kernel/heads.ts'
 import { createTimedCache, type System } from '../kernel/system.ts'
 import { NOTHING_SWEPT, type SweepReport } from '../repair/repair.ts'
 
@@ -90,10 +90,7 @@ async function heldOverHttp(
   const held = new Map<string, number>()
   await sideBySide(ranges, READS_AT_ONCE_MAX, async range => {
     const { entries } = await system.tasks.page({ ...range, limit: RUNS_READ_MAX })
-    const tasks = await readTasks(
-      system,
-      entries.map(({ id }) => id),
-    )
+    const tasks = await readEntries(system, entries)
     for (const { workerId } of tasks.flatMap(liveRuns)) held.set(workerId, (held.get(workerId) ?? 0) + 1)
   })
   return held
