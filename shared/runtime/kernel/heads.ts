@@ -35,20 +35,13 @@ export async function readTasks({ tasks }: Reading, ids: readonly string[]): Pro
 
 /** Like `readTasks`, for the tasks that an index shows. */
 export function readEntries(reading: Reading, entries: readonly IndexEntry[]): Promise<Task[]> {
-  return readTasks(
-    reading,
-    entries.map(({ id }) => id),
-  )
-}
-
-/** Like `readTasks`, by id. */
-export async function readTasksById(reading: Reading, ids: readonly string[]): Promise<Map<string, Task>> {
-  return new Map((await readTasks(reading, ids)).map(task => [task.id, task]))
+  const ids = entries.map(({ id }) => id)
+  return readTasks(reading, ids)
 }
 
 /** Like `readTasks`, in the order of the ids. */
 export async function readTasksInOrder(reading: Reading, ids: readonly string[]): Promise<Task[]> {
-  const byId = await readTasksById(reading, ids)
+  const byId = new Map((await readTasks(reading, ids)).map(task => [task.id, task]))
   return ids.flatMap(id => byId.get(id) ?? [])
 }
 

@@ -169,10 +169,8 @@ function markersOf({ head, plan }: Planned<Task>): Marker[] {
  */
 export async function tasksWithoutMarkers(system: System, tasks: readonly Task[]): Promise<Task[]> {
   const now = system.clock.now()
-  const expected = sampleOf(
-    tasks.flatMap(task => markersOf(planned(task, now))),
-    system.chance,
-  )
+  const markers = tasks.flatMap(task => markersOf(planned(task, now)))
+  const expected = sampleOf(markers, system.chance)
   const stored = await system.targets.among(expected)
   const births = new Map(stored.map(marker => [nameOf(marker), marker.born]))
   const missing = expected.filter(marker => births.get(nameOf(marker)) !== marker.born)
