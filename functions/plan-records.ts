@@ -16,12 +16,11 @@ import { limitChangeIn } from '../shared/aws/dynamo/limits/limit-changes.ts'
 import { workerChangeIn } from '../shared/aws/dynamo/worker/worker-store.ts'
 import { EVERY_TYPE } from '../shared/core/bounds.ts'
 import { BatonError, isItemFault } from '../shared/core/errors.ts'
-import { countOutcomes, type EventPublisher, type StreamChange } from '../shared/runtime/events/events.ts'
 import type { PlanningSystem } from '../shared/runtime/kernel/system.ts'
 import { planLimits } from '../shared/runtime/limits/begin-looks.ts'
-import type { ActivityMeter } from '../shared/runtime/statistics/activity.ts'
-import { countFailures } from '../shared/runtime/statistics/failures.ts'
-import { planChanges } from '../shared/runtime/stream.ts'
+import { countOutcomes, type EventPublisher, type StreamChange } from '../shared/runtime/stream/events.ts'
+import { type ActivityMeter, countFailures } from '../shared/runtime/stream/statistics.ts'
+import { planChanges } from '../shared/runtime/stream/stream.ts'
 
 type Parts = {
   readonly system: PlanningSystem

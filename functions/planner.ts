@@ -1,5 +1,5 @@
-import { createEventPublisher } from '../shared/runtime/events/events.ts'
-import { createActivityMeter } from '../shared/runtime/statistics/activity.ts'
+import { createEventPublisher } from '../shared/runtime/stream/events.ts'
+import { createActivityMeter } from '../shared/runtime/stream/statistics.ts'
 import { composeHeadReader, flushMetrics } from './compose/compose.ts'
 import { composeEventSystem } from './compose/compose-events.ts'
 import { composePlanningSystem } from './compose/compose-timers.ts'

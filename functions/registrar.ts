@@ -1,10 +1,6 @@
 import type { CloudFormationCustomResourceEvent, Context } from 'aws-lambda'
 import type { TypeConfiguration } from '../shared/core/types/task-type.ts'
-import {
-  registerFlowType,
-  registerHandlerType,
-  removeHandler,
-} from '../shared/runtime/types/register-type.ts'
+import { registerFlowType, registerHandlerType, removeHandler } from '../shared/runtime/types/types.ts'
 import { composeSystem } from './compose/compose.ts'
 
 type TypeProperties = {

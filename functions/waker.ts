@@ -1,6 +1,6 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import type { LateEvents } from '../shared/ports/messages.ts'
-import { publishLateEvents } from '../shared/runtime/events/publish-late-events.ts'
+import { publishLateEvents } from '../shared/runtime/stream/events.ts'
 import { serveWakes } from '../shared/runtime/wake/serve-wakes.ts'
 import { composeSystem, flushMetrics } from './compose/compose.ts'
 import { composeEventSystem } from './compose/compose-events.ts'

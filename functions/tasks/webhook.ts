@@ -11,7 +11,7 @@ import {
 } from '../../shared/core/types/webhook.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import type { TaskContext, TaskDefinition } from '../../shared/define/definitions.ts'
-import { createTimedCache } from '../../shared/runtime/kernel/timed-cache.ts'
+import { createTimedCache } from '../../shared/runtime/kernel/system.ts'
 import { Fatal } from '../../shared/signals.ts'
 import { type ResolveName, systemResolver } from '../guarded-fetch/checked-addresses.ts'
 import { failureMessageOf, guardedFetch, isSuccess, textOf } from '../guarded-fetch/guarded-fetch.ts'

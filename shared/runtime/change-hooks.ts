@@ -1,6 +1,6 @@
-import { TURN_HOOK } from './fair/fair.ts'
 import type { ChangeHook } from './kernel/system.ts'
 import { PERMIT_HOOK } from './limits/permits.ts'
+import { TURN_HOOK } from './place/fair.ts'
 
 /**
  * The hooks that features add to each change of a head, in the order in which the kernel calls them. Every `System` is

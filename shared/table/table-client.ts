@@ -18,7 +18,7 @@
  * - The transaction is sent later than its entries were made. Due time and place are those of the making. The planner plans by the
  *   time at which it reads the head, so a task that has fallen due meanwhile is dispatched at once.
  * - The head is visible before its input, since DynamoDB shows the items of a transaction one by one. A run that misses the input is
- *   given back (`publishedBody` in `runtime/kernel/living-bodies.ts`).
+ *   given back (`publishedBody` in `runtime/kernel/heads.ts`).
  */
 
 import { targetOf } from '../api/endpoints.ts'

@@ -6,7 +6,7 @@ import { isShortWorkerId } from '../core/worker/worker.ts'
 import type { Flow, TaskDefinition } from '../define/definitions.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 import type { Clock, Log } from '../ports/machine.ts'
-import { logFields } from '../runtime/kernel/traceparent.ts'
+import { logFields } from '../runtime/kernel/log-run-ends.ts'
 import type { Ran, RunHooks } from '../runtime/run/run.ts'
 import { type Capacity, createCapacity } from './capacity.ts'
 

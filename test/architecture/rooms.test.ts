@@ -29,10 +29,13 @@ const LAYERS = [
 /** The rooms that every feature builds on. They know the kinds of heads, and no feature. */
 const KERNEL = ['shared/core/task', 'shared/core/change', 'shared/runtime/kernel']
 
-const FEATURES = ['canvas', 'schedule', 'flow', 'limits', 'fair', 'events', 'jobs', 'list'].flatMap(room => [
-  `shared/core/${room}`,
-  `shared/runtime/${room}`,
-])
+const FEATURES = [
+  ...['canvas', 'schedule', 'flow', 'limits', 'fair', 'events', 'jobs', 'list'].flatMap(room => [
+    `shared/core/${room}`,
+    `shared/runtime/${room}`,
+  ]),
+  ...['shared/runtime/place', 'shared/runtime/stream'],
+]
 
 /** Short files with one importer that name a concept, and which. */
 const CONCEPTS: Readonly<Record<string, string>> = {

@@ -4,7 +4,7 @@ import { createClient } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import { jsonBytes, textBytes } from '../../shared/core/values/json.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
-import { countFailures } from '../../shared/runtime/statistics/failures.ts'
+import { countFailures } from '../../shared/runtime/stream/statistics.ts'
 import { anApi, type TestApi } from '../support/http/an-api.ts'
 
 const jobs = defineTask('jobs', {

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it, test } from 'vitest'
 import { BatonError, isItemFault, isOutage } from '../../shared/core/errors.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import * as own from '../../shared/index.ts'
-import { outcomeOfResult, outcomeOfThrown } from '../../shared/runtime/handler/outcome.ts'
+import { outcomeOfResult, outcomeOfThrown } from '../../shared/runtime/handler/handler.ts'
 
 /** The library as a user's project has it, beside the copy in the prebuilt executor, which this repository's sources stand for. */
 let users: typeof own

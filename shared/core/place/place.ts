@@ -128,7 +128,7 @@ function placeOfTask(task: Task, now: number): Place | undefined {
 
 /**
  * The position of a task that waits to be claimed. A tenant's task keeps its turn. A task without a turn is placed as if its turn
- * came now, until `runtime/fair` has reserved one.
+ * came now, until `runtime/place` has reserved one.
  */
 function waitingOrder(task: Task, now: number): string {
   if (tenantOf(task) === undefined) return workOrder(task)

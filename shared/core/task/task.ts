@@ -28,7 +28,7 @@
  * - permit    the right to run under a concurrency limit; its holder is recorded until it gives the permit back
  * - admit     end the wait of a task for a permit
  * - tenant    all tasks of a type with one fairness key
- * - turn      the position of a tenant's task among the tasks of all tenants; see `place/claim-order.ts`
+ * - turn      the position of a tenant's task among the tasks of all tenants; see `place/fair.ts`
  * - line      the tasks whose turns are compared: one type, and one priority where the type is ordered by priority
  *
  * What publishes tasks

@@ -4,20 +4,24 @@ import { nodeAt, nodeValue, pathOf, valueLeaves } from '../../core/canvas/tree.t
 import { isGone } from '../../core/publish/publish.ts'
 import { MEMBER_STATUSES } from '../../core/states.ts'
 import { statusOf } from '../../core/status/status.ts'
-import { isCanvas } from '../../core/task/head.ts'
 import type { Canvas } from '../../core/task/head-fields.ts'
 import { resultOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
-import type { TaskError } from '../../core/task-error/task-error.ts'
+import type { TaskError, TaskError } from '../../core/task-error/task-error.ts'
 import { escapedBytes, type Json } from '../../core/values/json.ts'
-import { bodyValue } from '../kernel/living-bodies.ts'
-import { readHead, readTasks } from '../kernel/read-heads.ts'
+import { bodyValue } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { decodeCursor, encodeCursor } from '../list/list-query.ts'
-import { type LoadedCanvas, loadCanvas, memberId } from './canvas.ts'
-import { impliedError } from './end-canvas.ts'
-import { type KnownEnds, readAllEnds } from './known-ends.ts'
-import { memberResults } from './member-results.ts'
+import {
+  impliedError,
+  type KnownEnds,
+  type LoadedCanvas,
+  memberId,
+  readAllEnds,
+  readCanvasOf,
+  readMembers,
+} from './canvas.ts'
+import { memberResults } from './read-previous.ts'
 
 type MemberStatus = (typeof MEMBER_STATUSES)[number]
 
@@ -68,13 +72,12 @@ export async function readCanvas(
   id: string,
   { limit, cursor }: { readonly limit: number; readonly cursor?: string },
 ): Promise<CanvasRead> {
-  const head = await readHead(system, id, isCanvas)
-  if (!head?.canvas || isGone(head, system.clock.now())) return { ok: false, reason: 'unknown' }
+  const found = await readCanvasOf(system, id)
+  if (!found) return { ok: false, reason: 'unknown' }
+  const { head, canvas } = found
   const name = `${id} ${head.born}`
   const after = cursor === undefined ? undefined : decodeCursor(name, cursor)
   if (cursor !== undefined && !after) return { ok: false, reason: 'strange-cursor' }
-  const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
-  if (!canvas) return { ok: false, reason: 'unknown' }
   const from = after ? Number(after.sort) + 1 : 0
   const described = await describe(await viewOf(system, canvas, head), from, limit)
   const next = from + described.items.length
@@ -114,17 +117,6 @@ async function viewOf(system: System, canvas: LoadedCanvas, head: Canvas): Promi
   return { system, canvas, head, known, evaluation: evaluate(canvas.tree, known.endOf) }
 }
 
-async function headsOf(
-  { system, canvas }: CanvasView,
-  leaves: readonly number[],
-): Promise<Map<string, Task>> {
-  const heads = await readTasks(
-    system,
-    leaves.map(leaf => memberId(canvas, leaf)),
-  )
-  return new Map(heads.map(task => [task.id, task]))
-}
-
 /**
  * The status in the task's head wins. Without a head, the status follows from the ends that the canvas has
  * counted.
@@ -137,22 +129,20 @@ function statusOfMember(
   const now = system.clock.now()
   if (task?.state === 'removed') return 'cancelled'
   if (task && !isGone(task, now)) return statusOf(task, now)
-  const reach = evaluation.reachOf(leaf)
-  if (reach === 'skipped') return 'skipped'
+  if (evaluation.reachOf(leaf) === 'skipped') return 'skipped'
   return known.endOf(leaf) ?? (head.state === 'cancelled' ? 'cancelled' : 'pending')
 }
 
 async function countsOf(seen: CanvasView): Promise<Record<MemberStatus, number>> {
   const { canvas, known, evaluation } = seen
-  const counts = Object.fromEntries(MEMBER_STATUSES.map(status => [status, 0])) as Record<
-    MemberStatus,
-    number
-  >
+  const none = MEMBER_STATUSES.map(status => [status, 0])
+  const counts: Record<MemberStatus, number> = Object.fromEntries(none)
   const leaves = canvas.types.map((_type, leaf) => leaf)
-  const heads = canvas.leaves <= COUNTED_HEADS_MAX ? await headsOf(seen, leaves) : undefined
+  const heads =
+    canvas.leaves <= COUNTED_HEADS_MAX ? await readMembers(seen.system, canvas, leaves) : undefined
   for (const leaf of leaves) {
     const isUnseen = !heads && known.endOf(leaf) === undefined && evaluation.reachOf(leaf) === 'ready'
-    const status = statusOfMember(seen, leaf, heads?.get(memberId(canvas, leaf)))
+    const status = statusOfMember(seen, leaf, heads?.get(leaf))
     counts[isUnseen && status === 'pending' ? 'running' : status] += 1
   }
   return counts
@@ -163,11 +153,11 @@ async function itemsOf(seen: CanvasView, from: number, limit: number): Promise<C
   const { canvas } = seen
   const to = Math.min(from + limit, canvas.leaves)
   const leaves = Array.from({ length: Math.max(0, to - from) }, (_, index) => from + index)
-  const heads = await headsOf(seen, leaves)
+  const heads = await readMembers(seen.system, canvas, leaves)
   const items: CanvasItem[] = []
   let bytesLeft = ITEM_BYTES_MAX
   for (const leaf of leaves) {
-    const item = await itemOf(seen, leaf, heads.get(memberId(canvas, leaf)))
+    const item = await itemOf(seen, leaf, heads.get(leaf))
     bytesLeft -= escapedBytes(item as unknown as Json) + 1
     if (bytesLeft < 0 && items.length > 0) break
     items.push(item)
@@ -201,8 +191,7 @@ async function canvasResult(system: System, canvas: LoadedCanvas, head: Canvas):
   const leaves = valueLeaves(canvas.tree, root)
   if (leaves.length > RESULT_MEMBERS_MAX) return undefined
   const results = await memberResults(system, canvas, leaves, RESULT_BYTES_MAX)
-  if (results === 'too-long') return undefined
-  if (!results) return undefined
+  if (!results || results === 'too-long') return undefined
   const value = nodeValue(canvas.tree, root, leaf => results.get(leaf) ?? null)
   return escapedBytes(value) <= RESULT_BYTES_MAX ? value : undefined
 }

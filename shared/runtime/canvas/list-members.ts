@@ -1,32 +1,22 @@
-import { isGone } from '../../core/publish/publish.ts'
-import { statusOf } from '../../core/status/status.ts'
-import { isCanvas } from '../../core/task/head.ts'
-import type { Status } from '../../core/task/lifecycle.ts'
 import type { Task } from '../../core/task/task.ts'
-import { readHead, readTasks, readTasksById } from '../kernel/read-heads.ts'
+import { defined } from '../../core/values/json.ts'
 import type { System } from '../kernel/system.ts'
-import type { ListAnswer } from '../list/list.ts'
+import { type ListAnswer, refused } from '../list/list.ts'
 import {
   decodeCursor,
   encodeCursor,
   filterName,
-  type ListFilter,
-  type ListOrder,
-  passes,
+  type ListQuery,
+  matches,
   sortKeyOf,
 } from '../list/list-query.ts'
-import { type LoadedCanvas, loadCanvas, memberId } from './canvas.ts'
+import { type LoadedCanvas, readCanvasOf, readMembers } from './canvas.ts'
 
-export type MemberQuery = ListFilter & {
+export type MemberQuery = Omit<ListQuery, 'types'> & {
   /** The id of the canvas. */
   readonly canvasId: string
   /** None means every type. */
   readonly types: readonly string[]
-  readonly userId?: string
-  readonly statuses: readonly Status[]
-  readonly order: ListOrder
-  readonly limit: number
-  readonly cursor?: string
 }
 
 /**
@@ -42,10 +32,9 @@ const BATCH_LEAVES = 100
  * body. Other orders are sorted in memory, up to a bounded number of members.
  */
 export async function listMembers(system: System, query: MemberQuery): Promise<ListAnswer | undefined> {
-  const head = await readHead(system, query.canvasId, isCanvas)
-  if (!head?.canvas || isGone(head, system.clock.now())) return undefined
-  const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
-  if (!canvas) return undefined
+  const found = await readCanvasOf(system, query.canvasId)
+  if (!found) return undefined
+  const { canvas } = found
   const name = JSON.stringify([
     canvas.born,
     query.canvasId,
@@ -67,10 +56,6 @@ export async function listMembers(system: System, query: MemberQuery): Promise<L
   return page(system, { canvas, query, order, name, from: after ? Number(after.sort) + 1 : 0 })
 }
 
-function refused(path: string, message: string): ListAnswer {
-  return { ok: false, problem: { path, message } }
-}
-
 /** The leaves in the order of the query; undefined when there are too many to sort. */
 async function orderOf(
   system: System,
@@ -81,12 +66,9 @@ async function orderOf(
   if (order === 'created') return leaves
   if (order === '-created') return leaves.reverse()
   if (canvas.leaves > EXAMINED_MAX) return undefined
-  const heads = await readTasks(
-    system,
-    leaves.map(leaf => memberId(canvas, leaf)),
-  )
-  const sorts = new Map(heads.map(head => [head.id, sortKeyOf(head, order)]))
-  const positionOf = (leaf: number) => sorts.get(memberId(canvas, leaf)) ?? 0
+  const members = await readMembers(system, canvas, leaves)
+  const sorts = new Map([...members].map(([leaf, head]) => [leaf, sortKeyOf(head, order)]))
+  const positionOf = (leaf: number) => sorts.get(leaf) ?? 0
   const sign = order.startsWith('-') ? -1 : 1
   return leaves.sort((a, b) => sign * (positionOf(a) - positionOf(b)) || a - b)
 }
@@ -104,42 +86,15 @@ async function page(system: System, { canvas, query, order, name, from }: PageRe
   let at = from
   while (at < order.length && at < from + EXAMINED_MAX && tasks.length < query.limit) {
     const batch = order.slice(at, at + BATCH_LEAVES)
-    const found = await headsAt(system, canvas, batch)
-    at += fill(tasks, found, query, system.clock.now())
+    const members = await readMembers(system, canvas, batch)
+    const now = system.clock.now()
+    for (const leaf of batch) {
+      if (tasks.length === query.limit) break
+      at += 1
+      const task = members.get(leaf)
+      if (task && matches(task, query.types, query, now)) tasks.push(task)
+    }
   }
   const nextCursor = at < order.length ? encodeCursor(name, { sort: at - 1, id: '', range: 0 }) : undefined
-  return { ok: true, tasks, ...(nextCursor !== undefined && { nextCursor }) }
-}
-
-async function headsAt(
-  { tasks }: System,
-  canvas: LoadedCanvas,
-  leaves: readonly number[],
-): Promise<Array<Task | undefined>> {
-  const ids = leaves.map(leaf => memberId(canvas, leaf))
-  const heads = await readTasksById({ tasks }, ids)
-  return ids.map(id => heads.get(id))
-}
-
-/** Adds the matching tasks until the page is full; returns how many heads it looked at. */
-function fill(
-  tasks: Task[],
-  found: ReadonlyArray<Task | undefined>,
-  query: MemberQuery,
-  now: number,
-): number {
-  for (const [index, task] of found.entries()) {
-    if (tasks.length === query.limit) return index
-    if (task && matches(task, query, now)) tasks.push(task)
-  }
-  return found.length
-}
-
-function matches(task: Task, query: MemberQuery, now: number): boolean {
-  const { types, userId, statuses } = query
-  if (isGone(task, now)) return false
-  if (types.length > 0 && !types.includes(task.type)) return false
-  if (!passes(task, sortKeyOf(task, query.order), query)) return false
-  if (userId !== undefined && task.userId !== userId) return false
-  return statuses.length === 0 || statuses.includes(statusOf(task, now))
+  return { ok: true, tasks, ...defined({ nextCursor }) }
 }

@@ -22,18 +22,15 @@ import { isCanvas } from '../../core/task/head.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
 import { type Json, jsonBytes } from '../../core/values/json.ts'
-import { hash32 } from '../../core/values/text.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
-import { readHead } from '../kernel/read-heads.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import { readHead, sideBySide } from '../kernel/heads.ts'
+import { transact, transactBirth } from '../kernel/kernel.ts'
+import { newTraceparent } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
-import { newTraceparent } from '../kernel/traceparent.ts'
-import { resolvePublication, type UnknownType } from '../publish/resolve-publication.ts'
+import { resolveRequest, type UnknownType } from '../publish/resolve-publication.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
 import { registeredNames } from '../types/types.ts'
-import { type LeafRequest, type LoadedCanvas, loadCanvas, memberId } from './canvas.ts'
-import { recordMemberEnds } from './count-ends.ts'
-import { startLeaves } from './start-leaves.ts'
+import { canvasOf, type LeafRequest, type LoadedCanvas, memberId } from './canvas.ts'
+import { recordMemberEnds, startLeaves } from './count-ends.ts'
 
 export type CanvasRequest = {
   /** Generated when left out. */
@@ -70,11 +67,8 @@ export async function publishCanvas(system: System, request: CanvasRequest): Pro
   if (refusal) return refusal
   const pages = pagesOf(leaves)
   const types = leaves.map(({ type }) => type)
-  const layout = storedLayout(
-    shape,
-    types,
-    pages.map(({ from }) => from),
-  )
+  const firstLeaves = pages.map(({ from }) => from)
+  const layout = storedLayout(shape, types, firstLeaves)
   if (jsonBytes(layout) > BODY_BYTES_MAX) return layoutTooLong()
   const content = {
     layout,
@@ -82,7 +76,7 @@ export async function publishCanvas(system: System, request: CanvasRequest): Pro
     leaves: leaves.length,
   }
   const { head, created } = await storeCanvas(system, request, content)
-  const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
+  const canvas = await canvasOf(system, head)
   if (!canvas) throw new BatonError('unavailable', `${head.id} vanished while it was published`)
   await startFirstLeaves(system, canvas, head)
   return { ok: true, created, canvas }
@@ -106,12 +100,9 @@ async function refusalOf(
     const message = `has ${leaves.length} tasks; a canvas has at most ${CANVAS_LEAVES_MAX}`
     return { ok: false, reason: 'too-large', problems: [{ path: '', message }] }
   }
-  const typeOf = batchTypeReader(system)
-  const settings = { ...system, typeOf }
+  const settings = { ...system, typeOf: batchTypeReader(system) }
   const found = await sideBySide(leaves, 1, async (request, leaf) => {
-    const type = await typeOf(request.type)
-    if (!type) return { leaf, problems: [], unknown: [{ type: request.type, path: 'type' }] }
-    const resolved = await resolvePublication(settings, type, { ...PLACEHOLDERS, ...request })
+    const resolved = await resolveRequest(settings, { ...PLACEHOLDERS, ...request })
     return resolved.ok ? undefined : { leaf, ...resolved }
   })
   const refused = found.filter(one => one !== undefined)
@@ -177,11 +168,7 @@ async function startFirstLeaves(system: System, canvas: LoadedCanvas, head: Canv
     const refused = await startLeaves(system, canvas, head, first)
     if (refused.length > 0)
       await recordMemberEnds(system, canvas, new Map(refused.map(leaf => [leaf, 'failed'])))
-    await transact(
-      system,
-      head,
-      ofSameBirth(canvas, current => noteStarted(current, system.clock.now())),
-    )
+    await transactBirth(system, head, current => noteStarted(current, system.clock.now()))
   } catch (error) {
     system.log.warn('the first members of a canvas were not all published; the jobs function goes on', {
       canvasId: canvas.id,

@@ -4,16 +4,12 @@ import { chunksOf } from '../../core/canvas/layout.ts'
 import { viewPartition } from '../../core/place/place-names.ts'
 import { sweepRecord } from '../../core/record-names.ts'
 import { isCanvas } from '../../core/task/head.ts'
-import { CANVAS_TYPE, type Canvas } from '../../core/task/head-fields.ts'
-import { lostMessageDetector } from '../jobs/lost-messages.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
-import { readHead } from '../kernel/read-heads.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import { readHead, sideBySide } from '../kernel/heads.ts'
+import { transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { readFromCursor } from '../repair/read-from-cursor.ts'
-import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
-import { type LoadedCanvas, loadCanvas } from './canvas.ts'
-import { sendCanvasLook } from './continue-canvas.ts'
+import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
+import { canvasOf, type LoadedCanvas, sendCanvasLook } from './canvas.ts'
 import { type RepairRange, repairMembers } from './drive-canvas.ts'
 
 /**
@@ -71,7 +67,7 @@ async function sweepCanvas(
   }
   const head = await readHead(system, seen.id, isCanvas)
   if (head?.state !== 'open' || head.born !== seen.born) return
-  const canvas = await loadCanvas(system, { canvasId: head.key, born: head.born }, head)
+  const canvas = await canvasOf(system, head)
   if (!canvas) return
   if (head.updatedAt <= now - RENEW_AFTER_MS) await renewStoredParts(system, canvas, head)
   const fitsBudget = canvas.leaves <= bounds.budget
@@ -116,9 +112,5 @@ async function renewStoredParts(system: System, canvas: LoadedCanvas, head: Canv
   await sideBySide(chunks, CANVASES_AT_ONCE_MAX, chunk =>
     system.canvases.addEnds(canvas, chunk, { ok: [], bad: [] }, expiresAt),
   )
-  await transact(
-    system,
-    head,
-    ofSameBirth(canvas, current => noteProgress(current, system.clock.now())),
-  )
+  await transactBirth(system, head, current => noteProgress(current, system.clock.now()))
 }

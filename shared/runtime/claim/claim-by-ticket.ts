@@ -4,8 +4,8 @@ import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { Delivery } from '../../ports/messages.ts'
 import type { System } from '../kernel/system.ts'
-import type { Claimed } from './claim.ts'
 import { type ClaimResult, claimReady } from './claim-ready.ts'
+import type { Claimed } from './claimed-task.ts'
 
 /** A dispatch of a type that is run in order; see `dispatch/dispatch.ts`. */
 export type Ticket = Pick<Delivery, 'task' | 'passedOn'>
@@ -16,7 +16,7 @@ export type Ticket = Pick<Delivery, 'task' | 'passedOn'>
  * - `paused`              the type is paused
  * - `no-task`             no task waits
  * - `not-needed`          a found task waits for a limit or was released, and gets a new ticket; or two tickets named one task
- * - `suspect-runs-alone`  no task was found, but tasks were released since a suspect runs alone; see `dispatch/suspects.ts`
+ * - `suspect-runs-alone`  no task was found, but tasks were released since a suspect runs alone; see `dispatch/serve-dispatches.ts`
  */
 export type TicketRefusal = 'paused' | 'no-task' | 'not-needed' | 'suspect-runs-alone'
 

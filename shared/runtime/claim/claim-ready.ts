@@ -12,19 +12,31 @@ import {
 } from '../../core/run/claim.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import { noteFront } from '../fair/front.ts'
-import { isKnownFault } from '../kernel/isolate-faults.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import { isKnownFault, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { holdBack } from '../limits/line.ts'
 import type { SlotUse } from '../limits/start.ts'
-import { type ReadyTasks, readyTasks } from '../ready/ready.ts'
-import { type AttemptSize, firstAttempt, nextAttempt, scatteredAttempt } from './attempt-size.ts'
-import { type Candidates, createCandidates } from './candidates.ts'
-import { type Claimed, claimTask } from './claim.ts'
+import { noteFront } from '../place/fair.ts'
+import { type ReadyTasks, readyTasks } from '../place/ready.ts'
 import {
+  type AttemptSize,
+  type Candidates,
+  continuedAt,
+  createCandidates,
+  firstAttempt,
+  nextAttempt,
+  type ReadEnd,
+  rememberRead,
+  scatteredAttempt,
+} from './candidates.ts'
+import { claimTask } from './claim.ts'
+import {
+  type ClaimScope,
+  isAllHeldBack,
+  isHeldBack,
   isInOrder,
   leftOf,
+  lineHolding,
   mayReadMore,
   NOTHING_DONE,
   type Progress,
@@ -33,8 +45,7 @@ import {
   withAnswer,
   withVerdict,
 } from './claim-progress.ts'
-import { continuedAt, type ReadEnd, rememberRead } from './continued-reads.ts'
-import { type ClaimScope, isAllHeldBack, isHeldBack, lineHolding } from './held-back.ts'
+import type { Claimed } from './claimed-task.ts'
 
 const PAGE_ENTRIES_MAX = 100
 /**
@@ -80,7 +91,7 @@ type Call = ClaimScope & {
  * It passes over tasks that limits hold back.
  *
  * When an attempt loses many claims to other processes, the next attempts choose at random from a window of the first
- * tasks: see `attempt-size.ts`. A later call may return tasks that belong before those of an earlier call, but no call
+ * tasks: see `candidates.ts`. A later call may return tasks that belong before those of an earlier call, but no call
  * passes over more than 500. Within one result the tasks are in order.
  */
 export async function claimReady(

@@ -6,13 +6,13 @@ import { splitTaskId, type Task } from '../../core/task/task.ts'
 import { awaitedWorkers } from '../../core/worker/own-retries.ts'
 import { MARKER_LIFE_MS, type Marker } from '../../core/worker/worker.ts'
 import type { MarkerPage } from '../../ports/stores.ts'
-import { readTask } from '../kernel/read-heads.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import { readTask, sideBySide } from '../kernel/heads.ts'
+import { logFields } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
-import { logFields } from '../kernel/traceparent.ts'
-import { type Claimed, claimTask } from './claim.ts'
+import { claimTask } from './claim.ts'
+import type { Claimed } from './claimed-task.ts'
 
-/** Claims tasks that list `workerIds`. Their workers find them by markers: see `worker/targets.ts`. */
+/** Claims tasks that list `workerIds`. Their workers find them by markers: see `worker/worker.ts`. */
 
 /** One round reads at most this many markers, of some 100 bytes each, and as many heads, at a read unit each. */
 const MARKERS_MAX = 100

@@ -39,9 +39,9 @@
  *   call passes them over. It remembers each refusal, so many tasks behind one used-up limit cost the questions of
  *   one attempt. Tasks behind a used-up limit with a key are written into its line, which takes them out of the ready place. A call
  *   examines at most 1,000 candidates, and a candidate that is held back counts a quarter. Where that many cannot be claimed, the
- *   next call looks at the first 250 and continues behind them (`continued-reads.ts`).
+ *   next call looks at the first 250 and continues behind them (`candidates.ts`).
  * - Passed-over tasks of tenants stay at the front of their line. The call then notes up to which turn it claimed, so that new
- *   tenants do not enter in front of the tasks that were served since (`fair/front.ts`).
+ *   tenants do not enter in front of the tasks that were served since (`place/fair.ts`).
  *
  * A task that a limit refuses uses up a ticket, too: looks at the limit send new tickets. An HTTP worker needs no tickets, because it asks
  * again.
@@ -51,14 +51,12 @@
  *
  * Read in this order:
  * - `claimTask` below claims one given task; `limits/limits.ts` says whether limits admit it
- * - `claim-ready.ts`: claims the best ready tasks, attempt by attempt. `candidates.ts` reads them, `attempt-size.ts` says how many
- *   an attempt tries, `claim-progress.ts` and `held-back.ts` keep what the call has learnt
+ * - `claim-ready.ts`: claims the best ready tasks, attempt by attempt. `candidates.ts` reads them and says how many an attempt tries,
+ *   `claim-progress.ts` keeps what the call has learnt
  * - `claim-by-ticket.ts`: claims for tickets
  * - `claim-targets.ts`: claims tasks that list their workers, which a worker finds by markers
- * - `http-claims.ts`: claims over HTTP, with `wait-for-work.ts` (how a claim waits) and `claim-once-per-request.ts`
- *   (a repeated request does not claim twice)
- * - `claimed-task.ts`, `content-of.ts`: what a worker is given with its claim
- * - `release-run.ts`: gives a claimed task back before its handler began
+ * - `http-claims.ts`: claims over HTTP, and once however often a request is repeated; with `wait-for-work.ts` (how a claim waits)
+ * - `claimed-task.ts`: what a worker is given with its claim, and how its run ends
  */
 
 import { BatonError, isItemFault } from '../../core/errors.ts'
@@ -73,23 +71,16 @@ import {
   stillHolds,
 } from '../../core/run/claim.ts'
 import { isSamePiece, openSince } from '../../core/task/piece.ts'
-import { endedRuns, type LiveRun, liveRuns, type Task } from '../../core/task/task.ts'
-import { isKnownFault, logFault, rememberFault } from '../kernel/isolate-faults.ts'
+import { endedRuns, liveRuns, type Task } from '../../core/task/task.ts'
+import { isKnownFault, logFault, rememberFault } from '../kernel/heads.ts'
 import { type Patience, transact } from '../kernel/kernel.ts'
+import { logFields } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
-import { logFields } from '../kernel/traceparent.ts'
-import { isLimited, limitRulesOf } from '../limits/limit-rules.ts'
 import { type Admitted, admit, giveBack, waitForStart } from '../limits/limits.ts'
+import { isLimited, limitRulesOf } from '../limits/line.ts'
 import { releasePermits } from '../limits/permits.ts'
 import type { SlotUse } from '../limits/start.ts'
-import { releaseRun } from './release-run.ts'
-
-export type Claimed = {
-  readonly task: Task
-  readonly run: LiveRun
-  /** The traceparent of the run's span, which the handler's calls and publishes continue. */
-  readonly traceparent?: string | undefined
-}
+import { type Claimed, releaseRun } from './claimed-task.ts'
 
 export type NotClaimed = {
   /**

@@ -1,16 +1,18 @@
 import { ANSWER_BYTES_MAX, CLAIMED_LISTS_BYTES_MAX } from '../../core/bounds.ts'
 import { claimFrameBytes } from '../../core/run/claim.ts'
+import { type FinishDecision, finish } from '../../core/run/finish.ts'
+import type { Finish, Outcome } from '../../core/run/run.ts'
 import type { StepAction } from '../../core/task/flow-state.ts'
 import { actionOf } from '../../core/task/piece.ts'
-import { effectiveInput, type Task } from '../../core/task/task.ts'
+import type { LiveRun, Task } from '../../core/task/task.ts'
+import { effectiveInput } from '../../core/task/task.ts'
 import { escapedBytes, type Json } from '../../core/values/json.ts'
 import type { RunContent } from '../../ports/runs.ts'
 import { readPrevious, TOO_LONG } from '../canvas/read-previous.ts'
-import { bodyValue, publishedBody } from '../kernel/living-bodies.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import { bodyValue, publishedBody, sideBySide } from '../kernel/heads.ts'
+import { type Patience, transact, type Outcome as Written } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import type { Claimed } from './claim.ts'
-import { endRunOrLog } from './release-run.ts'
+import { releasePermits } from '../limits/permits.ts'
 
 /** A claimed task with its run and its content. */
 export type ClaimedTask = Claimed &
@@ -165,4 +167,52 @@ async function resultsOf(system: Pick<System, 'tasks'>, { id, flow }: Task): Pro
     }),
   )
   return Object.fromEntries(results.flat())
+}
+
+export type Claimed = {
+  readonly task: Task
+  readonly run: LiveRun
+  /** The traceparent of the run's span, which the handler's calls and publishes continue. */
+  readonly traceparent?: string | undefined
+}
+
+/**
+ * After this many refusals, a success with the guard `counted` is written with the guard `revision` instead. The store
+ * refuses a counted success when its run has ended, which the next decision finds out, or when older code wrote the head.
+ */
+const COUNTED_TRIES = 3
+
+/** Ends a run by its worker's report. A worker may repeat its report: after the report has ended the run, it changes nothing. */
+export async function writeFinish(
+  system: System,
+  seen: Task,
+  report: Finish,
+  patience?: Patience,
+): Promise<Written<Task, FinishDecision>> {
+  const decide = (task: Task | undefined, refusals: number) =>
+    finish(task, report, system.clock.now(), system.chance.fraction(), { mayCount: refusals < COUNTED_TRIES })
+  const written = await transact(system, seen, decide, patience)
+  // The write was refused because it was already stored: its answer was lost. The permits are still to be released.
+  const { decision, refusals } = written
+  if (decision.ok && !decision.change && refusals > 0) {
+    await releasePermits(system, seen.live[report.fence]?.permits ?? [])
+  }
+  return written
+}
+
+/**
+ * Releases a run whose handler has not begun. Its task is dispatched again, and no retry is used up.
+ *
+ * @throws BatonError when the release is not written. Then the run ends with its lease.
+ */
+export async function releaseRun(system: System, { task, run }: Claimed, patience?: Patience): Promise<void> {
+  await writeFinish(system, task, { born: task.born, fence: run.fence, outcome: 'release' }, patience)
+}
+
+/** Ends a run whose handler has not begun. Logs when its end is not written: the run then ends with its lease. */
+export async function endRunOrLog(system: System, { task, run }: Claimed, outcome: Outcome): Promise<void> {
+  await writeFinish(system, task, { born: task.born, fence: run.fence, ...outcome }).catch(error => {
+    const message = 'the end of a run was not written; the run ends with its lease'
+    system.log.warn(message, { taskId: task.id, error })
+  })
 }

@@ -1,10 +1,9 @@
 import type { Claimer } from '../../core/run/claim.ts'
 import type { Worker } from '../../core/worker/worker.ts'
-import { elapsedSince, type Moment, momentOf } from '../kernel/moment.ts'
-import type { System } from '../kernel/system.ts'
+import { elapsedSince, type Moment, momentOf, type System } from '../kernel/system.ts'
 import type { HttpWorkers, WaitHistory } from '../worker/announce-http-workers.ts'
-import type { Claimed } from './claim.ts'
 import type { ClaimResult } from './claim-ready.ts'
+import type { Claimed } from './claimed-task.ts'
 
 /**
  * How a claim over HTTP waits for work.
@@ -37,8 +36,11 @@ export type WaitOutcome = {
   readonly isRefused?: boolean
 }
 
+/** What one try has claimed, and when a slot of a rate limit may be free. */
+export type Tried = Pick<ClaimResult, 'claimed' | 'nextSlotAt'>
+
 /** Tries once to claim, and says when a slot of a rate limit may be free. */
-type TryOnce = () => Promise<Pick<ClaimResult, 'claimed' | 'nextSlotAt'>>
+type TryOnce = () => Promise<Tried>
 
 type Wait = {
   readonly claimer: Claimer
@@ -137,9 +139,9 @@ async function poll(
   system: System,
   { claimer, types, workers, tryOnce, waitMs }: Wait,
   { begun, endMs, isBrisk, nextSlotAt }: Polling,
-): Promise<Pick<ClaimResult, 'claimed' | 'nextSlotAt'>> {
+): Promise<Tried> {
   const { clock, chance } = system
-  let last: Pick<ClaimResult, 'claimed' | 'nextSlotAt'> = { claimed: [], nextSlotAt }
+  let last: Tried = { claimed: [], nextSlotAt }
   for (let pause = BRISK_POLL_MS; ; pause = isBrisk ? pause : Math.min(pause * POLL_GROWTH, POLL_MS_MAX)) {
     const spentMs = elapsedSince(clock, begun)
     if (spentMs >= endMs) return last

@@ -34,7 +34,7 @@
  * | tickets       | share one claim per batch and type          | share one claim if they arrive during another one |
  * | suspects      | run alone, since a batch shares a process   | run beside other tasks                            |
  *
- * Read next: `disposition.ts`. A function enters by `serve-dispatches.ts`, with `batch-tickets.ts` and `suspects.ts`. A
+ * Read next: `disposition.ts`. A function enters by `serve-dispatches.ts`. A
  * worker receives in `worker/queue/receive.ts`, and its tickets wait in `claim/claim-by-ticket.ts`.
  */
 
@@ -45,15 +45,15 @@ import { workOf } from '../../core/task/piece.ts'
 import { type Task, workersWanted } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import type { Delivery } from '../../ports/messages.ts'
-import { type Claimed, claimTask } from '../claim/claim.ts'
+import { claimTask } from '../claim/claim.ts'
 import type { ClaimByTicket } from '../claim/claim-by-ticket.ts'
-import { sleepUntil } from '../kernel/moment.ts'
-import { readTask } from '../kernel/read-heads.ts'
-import type { System } from '../kernel/system.ts'
-import { logFields } from '../kernel/traceparent.ts'
-import { noteFreed } from '../limits/free-permits.ts'
+import type { Claimed } from '../claim/claimed-task.ts'
+import { readTask } from '../kernel/heads.ts'
+import { logFields } from '../kernel/log-run-ends.ts'
+import { type System, sleepUntil } from '../kernel/system.ts'
+import { noteFreed } from '../limits/permits.ts'
 import type { SlotUse } from '../limits/start.ts'
-import { isTicket } from '../ready/ready.ts'
+import { isTicket } from '../place/ready.ts'
 import { runInTable } from '../run/keep-in-table.ts'
 import type { RunTools } from '../run/run.ts'
 import type { TypeReader } from '../types/type-cache.ts'

@@ -3,9 +3,8 @@
  * lines of changed limits, or purges them. A job runs in a function of its own and continues in a new message
  * when its time is over. Each step may be repeated without harm.
  *
- * This file works on every kind of job, and `types/start-job.ts` starts one. `start-purge.ts` begins a purge,
- * `purge-progress.ts` records how far it is, and `sweep-purges.ts` continues a purge whose message was lost, as
- * `lost-messages.ts` judges.
+ * This file works on every kind of job, and `types/change-type.ts` starts one. `sweep-purges.ts` begins a purge,
+ * records how far it is, and continues it when its message was lost.
  */
 
 import { purge } from '../../core/operate/operate.ts'
@@ -14,16 +13,14 @@ import { CANVAS_TYPE } from '../../core/task/head-fields.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { JobLook, PurgeJob } from '../../core/types/task-type.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
-import { isolateEach } from '../kernel/isolate-faults.ts'
+import { isolateEach, readTask, readTasksInOrder } from '../kernel/heads.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
-import { readTask, readTasksInOrder } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
 import { lookAtLines } from '../limits/line.ts'
 import { deleteLastingBodies } from '../operate/operate.ts'
 import { sendMessages } from '../plan/plan.ts'
 import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
-import { followPresentTypes } from '../types/follow-types.ts'
-import { type JobRange, jobRanges, throwIfUnsent } from '../types/start-job.ts'
+import { followPresentTypes, jobRanges, throwIfUnsent } from '../types/change-type.ts'
 import { recordPurgeProgress } from './sweep-purges.ts'
 
 const PAGE_TASKS = 100
@@ -35,6 +32,7 @@ export async function workOnJob(system: System, begun: JobLook, stopAt: number):
   const { type, job, bucket, shard } = look
   const range = jobRanges(job, system.clock.now()).find(one => one.bucket === bucket)
   if (!range) return
+  const { bucket: _bucket, ...bounds } = range
   let position: IndexEntry | undefined = look.after
   await recordProgress(system, look, position)
   for (;;) {
@@ -46,18 +44,12 @@ export async function workOnJob(system: System, begun: JobLook, stopAt: number):
     const page = await system.tasks.page({
       index: 'view',
       partition: viewPartition(type, bucket, shard),
-      ...boundsOf(range),
+      ...bounds,
       limit: PAGE_TASKS,
       ...(position && { after: position }),
     })
-    look = await workOnPage(
-      system,
-      look,
-      await readTasksInOrder(
-        system,
-        page.entries.map(({ id }) => id),
-      ),
-    )
+    const ids = page.entries.map(({ id }) => id)
+    look = await workOnPage(system, look, await readTasksInOrder(system, ids))
     position = page.entries.at(-1) ?? position
     if (!page.more) return recordProgress(system, look, position, true)
   }
@@ -71,10 +63,6 @@ async function recordProgress(system: System, look: JobLook, after: IndexEntry |
   const { job } = look
   if (job.kind === 'purge')
     await recordPurgeProgress(system, { ...look, job }, { isDone, ...(after && { after }) })
-}
-
-function boundsOf({ bucket: _bucket, ...bounds }: JobRange): Pick<JobRange, 'from' | 'to'> {
-  return bounds
 }
 
 /** Works on the tasks of one page. Returns the look that continues the job. */

@@ -3,10 +3,8 @@ import { purgeRecord } from '../../core/record-names.ts'
 import { type JobLook, type PurgeJob, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
-import { changeType } from '../types/change-type.ts'
-import { startJob } from '../types/start-job.ts'
-import { lostMessageDetector } from './lost-messages.ts'
+import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
+import { changeType, startJob } from '../types/change-type.ts'
 
 /**
  * Longer than the work on one message of a purge takes. A purge that is silent for longer has lost its message,

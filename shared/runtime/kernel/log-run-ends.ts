@@ -1,9 +1,10 @@
 import { type Change, isOfTask } from '../../core/change/change.ts'
 import { statusOf } from '../../core/status/status.ts'
 import { isSamePiece } from '../../core/task/piece.ts'
-import { type EndedRun, type EndedRunState, runId, type Task } from '../../core/task/task.ts'
-import type { Log, LogFields, Metrics } from '../../ports/machine.ts'
-import { logFields } from './traceparent.ts'
+import type { EndedRun, EndedRunState } from '../../core/task/task.ts'
+import { runId, type Task } from '../../core/task/task.ts'
+import { TRACEPARENT } from '../../core/values/text.ts'
+import type { Chance, Log, LogFields, Metrics } from '../../ports/machine.ts'
 
 type Logging = { readonly log: Log }
 
@@ -59,4 +60,28 @@ function nextTry(before: Task, after: Task): LogFields {
   const isTriedAgain = after.state === 'open' && isSamePiece(before, after)
   if (!isTriedAgain) return { nextTry: 'never', status: statusOf(after, after.updatedAt) }
   return { nextTry: new Date(Math.max(after.dueAt, after.updatedAt)).toISOString() }
+}
+
+/** The id of the trace in a traceparent. Undefined when there is none. */
+export function traceIdOf(traceparent: string | undefined): string | undefined {
+  return TRACEPARENT.exec(traceparent ?? '')?.[1]
+}
+
+/** A traceparent of a new trace. */
+export function newTraceparent(chance: Chance): string {
+  return `00-${hex(chance, 32)}-${hex(chance, 16)}-01`
+}
+
+/** Random hexadecimal digits. The last digit is never 0, because an id of zeros only is invalid. */
+function hex(chance: Chance, digits: number): string {
+  const random = Array.from({ length: digits - 1 }, () => Math.floor(chance.fraction() * 16).toString(16))
+  return `${random.join('')}${(1 + Math.floor(chance.fraction() * 15)).toString(16)}`
+}
+
+/** The fields of every log line about a head. */
+export function logFields({ id, traceparent }: { readonly id: string; readonly traceparent?: string }): {
+  taskId: string
+  traceId: string | undefined
+} {
+  return { taskId: id, traceId: traceIdOf(traceparent) }
 }

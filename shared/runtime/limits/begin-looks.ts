@@ -2,8 +2,7 @@ import type { LimitChange, LimitLook, Line } from '../../core/limits/line.ts'
 import { withIndexEntries } from '../../core/place/place.ts'
 import type { Task } from '../../core/task/task.ts'
 import { groupBy } from '../../core/values/records.ts'
-import { isolateEach } from '../kernel/isolate-faults.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import { isolateEach, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedNote, forgetNote, noteLine } from './line.ts'
 import { endWaitOf } from './serve-limit-looks.ts'
@@ -86,10 +85,8 @@ export async function sweepLimits(system: System, tasks: readonly Task[]): Promi
   const isElsewhere = (task: Task) => withIndexEntries(task, now).place?.name !== task.place?.name
   await isolateEach(system, waiting.filter(isElsewhere), SWEPT_AT_ONCE_MAX, task => endWaitOf(system, task))
   const lines = waiting.flatMap(({ wait }) => wait ?? [])
-  await serveAgain(
-    system,
-    [...groupBy(lines, ({ kind, limit }) => `${kind} ${limit}`).values()].flatMap(([line]) => line ?? []),
-  )
+  const distinct = new Map(lines.map(line => [`${line.kind} ${line.limit}`, line]))
+  await serveAgain(system, [...distinct.values()])
 }
 
 async function serveAgain(system: System, lines: readonly Line[]): Promise<void> {

@@ -3,9 +3,8 @@ import { nextSlot } from '../../core/limits/slots.ts'
 import type { LimitReason } from '../../core/status/status.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType } from '../../core/types/task-type.ts'
-import type { System } from '../kernel/system.ts'
-import { createTimedCache } from '../kernel/timed-cache.ts'
-import { limitRulesOf } from './limit-rules.ts'
+import { createTimedCache, type System } from '../kernel/system.ts'
+import { limitRulesOf } from './line.ts'
 
 const HOLDERS_SHOWN_MAX = 100
 /** The shards that are read at a time beyond those of a limit. */

@@ -53,8 +53,8 @@
  *   than 5 s therefore confirms its permits before the handler begins.
  *
  * Read in this order:
- * - `admit` below, with `limit-rules.ts`: which limits and pauses apply to a task
- * - `start.ts`: how a claim gets its slots. `reserve-slots.ts` writes the slot log. `one-at-a-time.ts` spaces the starts of one process
+ * - `admit` below, with `limitRulesOf` of `line.ts`: which limits and pauses apply to a task
+ * - `start.ts`: how a claim gets its slots. `reserve-slots.ts` writes the slot log. `oneAtATime` of `line.ts` spaces the starts of one process
  * - `permits.ts`: takes and releases permits
  * - `line.ts`: how tasks join a line. `serve-limit-looks.ts`: the looks at lines. `core/limits/line.ts` decides for both
  * - `limit-usage.ts`: what of a limit is used, and which limit holds a task back, for readers
@@ -65,11 +65,20 @@ import type { Line } from '../../core/limits/line.ts'
 import type { ReservedSlot } from '../../core/limits/slots.ts'
 import type { Permit, Task } from '../../core/task/task.ts'
 import type { Patience } from '../kernel/kernel.ts'
-import { type Moment, momentOf, sleepUntil } from '../kernel/moment.ts'
-import type { System } from '../kernel/system.ts'
-import { areRulesFresh, isLimited, type LimitRules, limitRulesOf, linesOf } from './limit-rules.ts'
-import { holdBack, isAskedForAgain, isLineClosed, noteLine, waitsReady } from './line.ts'
-import { oneAtATime } from './one-at-a-time.ts'
+import { type Moment, momentOf, type System, sleepUntil } from '../kernel/system.ts'
+import {
+  areRulesFresh,
+  holdBack,
+  isAskedForAgain,
+  isLimited,
+  isLineClosed,
+  type LimitRules,
+  limitRulesOf,
+  linesOf,
+  noteLine,
+  oneAtATime,
+  waitsReady,
+} from './line.ts'
 import { type Acquired, acquirePermits, confirmPermits, releasePermits } from './permits.ts'
 import { noteMissedSlot } from './reserve-slots.ts'
 import { giveBackSlots, reserveStart, type SlotUse, startIn } from './start.ts'

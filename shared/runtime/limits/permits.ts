@@ -1,17 +1,29 @@
+import type { NamedLimit } from '../../core/limits/limits.ts'
 import {
   FRESH_HOLDER_MS,
+  type FreedPermit,
+  type HeldPermits,
+  heldByShard,
   holderIn,
   isBeingClaimed,
   mayBeStale,
   type NamedLimit,
   permitsIn,
+  SHARD_PERMITS_MAX,
+  shardOf,
+  shardsOf,
 } from '../../core/limits/limits.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import { liveRuns, type Permit, type Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
-import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
-import type { ChangeHook, System } from '../kernel/system.ts'
-import { noteHeld, takeInShards } from './free-permits.ts'
+import {
+  type ChangeHook,
+  isWithin,
+  type Moment,
+  momentOf,
+  processMemory,
+  type System,
+} from '../kernel/system.ts'
 
 /** A permit of each limit, recorded at `since` or later; or the limit that has no free permit, and why. */
 export type Acquired =
@@ -109,4 +121,139 @@ function permitsOfEndedRuns(before: Head | undefined, after: Head): Permit[] {
   return liveRuns(before)
     .filter(({ fence }) => before.born !== after.born || !after.live[fence])
     .flatMap(({ permits = [] }) => permits)
+}
+
+/**
+ * Finds a shard with a free permit. A refused write costs as much as a granted one, and five times as much as a read. So a claim
+ * writes to a shard only in three cases: its dispatch names a permit that was just freed there; this process knows that several
+ * permits of the shard are free; or the claim has just read that one is free. A limit of one shard needs no search.
+ */
+
+/** What a process knows of a shard says for this long which shards to read first. */
+const KNOWN_MS = 1_000
+/** For this long a process writes to a shard without a read, if it knows of this many free permits there. */
+const SURE_MS = 100
+const FREE_PERMITS_MIN = 3
+/** A freed permit that a dispatch named is tried first for this long. Then the search has probably found it. */
+const HINT_MS = 10_000
+const FIRST_READ_SHARDS = 2
+const LIMITS_MAX = 1_000
+
+/** What this process knows of a shard. `pending`: its own writes that have no answer yet. */
+type Shard = { held: number; pending: number; readAt: Moment }
+type Known = {
+  hints: Array<{ readonly shard: number; readonly at: Moment }>
+  readonly shards: Map<number, Shard>
+}
+
+const limitsOf = processMemory(() => new Map<string, Known>())
+
+function knownOf({ limits }: Pick<System, 'limits'>, limit: string): Known {
+  const all = limitsOf(limits)
+  const known = all.get(limit) ?? { hints: [], shards: new Map<number, Shard>() }
+  if (!all.has(limit) && all.size >= LIMITS_MAX) all.clear()
+  all.set(limit, known)
+  return known
+}
+
+/** Notes that a permit was freed. One claim of this process tries it first. */
+export function noteFreed(system: Pick<System, 'limits' | 'clock'>, { limit, shard }: FreedPermit): void {
+  knownOf(system, limit).hints.push({ shard, at: momentOf(system.clock) })
+}
+
+/** Notes how many permits of the holder's shard are held after its release. */
+function noteHeld(system: System, limit: string, holder: string, { holders }: HeldPermits): void {
+  if (limitsOf(system.limits).has(limit)) learn(system, knownOf(system, limit), [shardOf(holder)], holders)
+}
+
+/**
+ * Calls `take` for one shard after another until one grants a permit. `take` writes, and returns the holders of the shard when no
+ * permit is free there. Undefined when a permit was granted; otherwise the holders of the whole limit.
+ */
+async function takeInShards(
+  system: System,
+  limit: string,
+  max: number,
+  take: (shard: number) => Promise<HeldPermits | undefined>,
+): Promise<HeldPermits | undefined> {
+  if (max <= SHARD_PERMITS_MAX) return take(0)
+  const known = knownOf(system, limit)
+  const isGranted = async (shard: number) => {
+    const entry = known.shards.get(shard) ?? { held: 0, pending: 0, readAt: momentOf(system.clock) }
+    entry.pending += 1
+    const refused = await take(shard).finally(() => {
+      entry.pending -= 1
+    })
+    if (refused) learn(system, known, [shard], refused.holders)
+    else entry.held += 1
+    return !refused
+  }
+  const likely = hintedShard(system, known, max) ?? roomiest(system, known, max)
+  if (likely !== undefined && (await isGranted(likely))) return undefined
+  const order = searchOrder(system, known, max)
+  let found: HeldPermits = { holders: [] }
+  for (let from = 0, size = FIRST_READ_SHARDS; from < order.length; from += size, size *= 2) {
+    const shards = order.slice(from, from + size)
+    const read = await system.limits.permits(limit, shards)
+    learn(system, known, shards, read.holders)
+    const free = shards.map(shard => ({ shard, room: roomIn(known, shard, max) })).sort(byRoom)[0]
+    if (free && free.room > 0 && (await isGranted(free.shard))) return undefined
+    found = { ...found, ...read, holders: [...found.holders, ...read.holders] }
+  }
+  return found
+}
+
+/** The shard of a permit that a dispatch has named. Each name is used once. */
+function hintedShard({ clock }: System, { hints }: Known, max: number): number | undefined {
+  for (let hint = hints.shift(); hint; hint = hints.shift()) {
+    if (isWithin(clock, hint.at, HINT_MS) && permitsIn(hint.shard, max) > 0) return hint.shard
+  }
+  return undefined
+}
+
+type Room = { readonly shard: number; readonly room: number }
+
+/** The shard that is known to have the most free permits, if they are so many that a write will hardly be refused. */
+function roomiest(system: System, known: Known, max: number): number | undefined {
+  const [first] = knownRooms(system, known, max, SURE_MS)
+  return first && first.room >= FREE_PERMITS_MIN ? first.shard : undefined
+}
+
+/** All shards, in the order in which they are read: first the ones known to have room, last the ones known to be full. */
+function searchOrder(system: System, known: Known, max: number): number[] {
+  const rooms = new Map(knownRooms(system, known, max, KNOWN_MS).map(({ shard, room }) => [shard, room]))
+  return shardsOf(max)
+    .map(shard => ({ shard, room: rooms.get(shard) ?? system.chance.fraction() }))
+    .sort(byRoom)
+    .map(({ shard }) => shard)
+}
+
+function knownRooms({ clock }: System, known: Known, max: number, withinMs: number): Room[] {
+  return [...known.shards]
+    .filter(([, { readAt }]) => isWithin(clock, readAt, withinMs))
+    .map(([shard]) => ({ shard, room: roomIn(known, shard, max) }))
+    .sort(byRoom)
+}
+
+function byRoom(a: Room, b: Room): number {
+  return b.room - a.room
+}
+
+function roomIn({ shards }: Known, shard: number, max: number): number {
+  const { held = 0, pending = 0 } = shards.get(shard) ?? {}
+  return permitsIn(shard, max) - held - pending
+}
+
+function learn(
+  { clock }: System,
+  known: Known,
+  shards: readonly number[],
+  holders: HeldPermits['holders'],
+): void {
+  const held = heldByShard(holders)
+  for (const shard of shards) {
+    const pending = known.shards.get(shard)?.pending ?? 0
+    const entry = { held: held.get(shard) ?? 0, pending, readAt: momentOf(clock) }
+    known.shards.set(shard, Object.assign(known.shards.get(shard) ?? entry, entry))
+  }
 }

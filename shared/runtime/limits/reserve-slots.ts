@@ -10,8 +10,7 @@ import {
 } from '../../core/limits/slots.ts'
 import type { Slot } from '../../core/task/task.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
-import type { System } from '../kernel/system.ts'
-import { processMemory } from '../kernel/timed-cache.ts'
+import { processMemory, type System } from '../kernel/system.ts'
 
 /**
  * Reserves slots of a rate limit, and gives back those that no start has used. All processes write one slot log per limit with optimistic
@@ -70,32 +69,11 @@ export function noteMissedSlot({ limits }: System): void {
 
 /**
  * Reserves one slot under a rate limit: the earliest one that the limit allows, some milliseconds ahead, if it is as near as the request
- * says. Calls that are made while this process writes the limit's log share the next write.
+ * says. A request may give a slot back instead. Calls that are made while this process writes the limit's log share the next write.
  *
  * @throws BatonError `contended` when other processes were faster a hundred times in a row.
  */
 export function reserveSlot(
-  system: System,
-  limited: NamedLimit<RateLimit>,
-  request: SlotRequest,
-): Promise<Slot | NoNearSlot> {
-  return askFor(system, limited, request)
-}
-
-/** Gives back a slot that no start has used. Never fails: a slot that is not given back only counts as used. */
-export async function giveBackSlot(
-  system: System,
-  limited: NamedLimit<RateLimit>,
-  slot: Slot,
-): Promise<void> {
-  try {
-    await askFor(system, limited, { giveBack: slot })
-  } catch (error) {
-    system.log.debug('a slot was not given back', { limit: limited.name, error })
-  }
-}
-
-function askFor(
   system: System,
   limited: NamedLimit<RateLimit>,
   request: SlotRequest | { readonly giveBack: Slot },
@@ -110,6 +88,19 @@ function askFor(
   })
   if (!existing) void serveWaitList(system, limited, list, () => lists.delete(name))
   return served
+}
+
+/** Gives back a slot that no start has used. Never fails: a slot that is not given back only counts as used. */
+export async function giveBackSlot(
+  system: System,
+  limited: NamedLimit<RateLimit>,
+  slot: Slot,
+): Promise<void> {
+  try {
+    await reserveSlot(system, limited, { giveBack: slot })
+  } catch (error) {
+    system.log.debug('a slot was not given back', { limit: limited.name, error })
+  }
 }
 
 /** Serves the wait list until it is empty, then calls `leave` at once. A caller that asks after that begins a new list. */

@@ -30,14 +30,12 @@ import { limitPlace, readyPlace } from '../../core/place/place-names.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { isTargeted, type Task, typeOfLimit } from '../../core/task/task.ts'
 import { orderingOf, servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
-import { applyChange } from '../kernel/apply-change.ts'
-import { isolateEach } from '../kernel/isolate-faults.ts'
-import { readTask, readTasksInOrder } from '../kernel/read-heads.ts'
+import { isolateEach, readTask, readTasksInOrder } from '../kernel/heads.ts'
+import { applyChange } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { mergeRanges } from '../ready/merge-ranges.ts'
-import { isTicket } from '../ready/ready.ts'
+import { isTicket, mergeRanges } from '../place/ready.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
-import { limitRulesOf, linesOf } from './limit-rules.ts'
+import { limitRulesOf, linesOf } from './line.ts'
 
 /**
  * The looks at lines: they admit the tasks at the front, as many as the limit can grant.
@@ -167,12 +165,8 @@ async function frontOf(
   }
   let examined = 0
   let isRecorded = false
-  for await (const { id, range } of entriesOf(
-    system,
-    line,
-    type,
-    Math.min(PAGE_ENTRIES, wanted + SPARE_ENTRIES),
-  )) {
+  const pageSize = Math.min(PAGE_ENTRIES, wanted + SPARE_ENTRIES)
+  for await (const { id, range } of entriesOf(system, line, type, pageSize)) {
     examined += 1
     isRecorded ||= range < shardNumbers(type).length
     if (remembered.mayBeSent(id)) unread.push(id)
@@ -194,11 +188,8 @@ function entriesOf(system: System, line: Line, type: TaskType, pageSize: number)
     ...shards.map(shard => limitPlace(line, shard)),
     ...(isReadyLine(line, type) ? shards.map(shard => readyPlace(type.type, shard)) : []),
   ]
-  return mergeRanges(
-    system.tasks,
-    places.map(partition => ({ index: 'place' as const, partition })),
-    { pageSize },
-  )
+  const ranges = places.map(partition => ({ index: 'place' as const, partition }))
+  return mergeRanges(system.tasks, ranges, { pageSize })
 }
 
 /** Whether tasks may wait for the limit in the ready place of its type, where tickets lead to them. */

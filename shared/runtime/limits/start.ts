@@ -12,8 +12,7 @@ import {
   WORKER_WAIT_MS_MAX,
 } from '../../core/limits/slots.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
-import { sleepUntil } from '../kernel/moment.ts'
-import type { System } from '../kernel/system.ts'
+import { type System, sleepUntil } from '../kernel/system.ts'
 import { giveBackSlot, noteMissedSlot, reserveSlot } from './reserve-slots.ts'
 
 /** Gets a claim its slots under rate limits, and waits in place for them. All rate limits that count the task must allow the start. */

@@ -1,4 +1,4 @@
-import { ownerPartition, viewPartition } from '../../core/place/place-names.ts'
+import { ownerPartition, runningPlace, viewPartition } from '../../core/place/place-names.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { statusOf } from '../../core/status/status.ts'
 import type { View } from '../../core/task/head-fields.ts'
@@ -8,9 +8,9 @@ import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/json.ts'
 import { hash32 } from '../../core/values/text.ts'
 import type { IndexRange } from '../../ports/stores.ts'
-import { readTasks } from '../kernel/read-heads.ts'
+import { readTasks, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
-import type { MergedEntry } from '../ready/merge-ranges.ts'
+import type { MergedEntry } from '../place/ready.ts'
 
 /**
  * `ended` sorts ended tasks by their end and all others by their due time, as the index of a type does. For
@@ -101,14 +101,22 @@ export async function matchingHeads(
 ): Promise<Map<string, Task>> {
   const fresh = [...new Set(ids)].filter(id => !seen.has(id))
   for (const id of fresh) seen.add(id)
+  const now = system.clock.now()
+  const types = query.types.map(({ type }) => type)
   const heads = fresh.length > 0 ? await readTasks(system, fresh) : []
-  return new Map(heads.filter(task => matches(task, query, system.clock.now())).map(task => [task.id, task]))
+  return new Map(heads.filter(task => matches(task, types, query, now)).map(task => [task.id, task]))
 }
 
-function matches(task: Task, query: ListQuery, now: number): boolean {
-  const { types, userId, statuses } = query
+/** Whether the task is of one of these types, or of any if there are none, and fits the query. */
+export function matches(
+  task: Task,
+  types: readonly string[],
+  query: Omit<ListQuery, 'types'>,
+  now: number,
+): boolean {
+  const { userId, statuses } = query
   if (isGone(task, now)) return false
-  if (types.length > 0 && !types.some(({ type }) => type === task.type)) return false
+  if (types.length > 0 && !types.includes(task.type)) return false
   if (!passes(task, sortKeyOf(task, query.order), query)) return false
   if (userId !== undefined && task.userId !== userId) return false
   return statuses.length === 0 || statuses.includes(statusOf(task, now))
@@ -130,7 +138,7 @@ export type ListFilter = {
 }
 
 /** Whether the task passes the filter. `sort` is its time in the order of the list. */
-export function passes(
+function passes(
   { tags = {}, error }: Task,
   sort: number,
   {
@@ -197,4 +205,77 @@ function parse(cursor: string): unknown {
   } catch {
     return undefined
   }
+}
+
+type Counts = Readonly<Record<Status, number>>
+
+const RANGES_AT_ONCE_MAX = 32
+
+/**
+ * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished
+ * tasks count until DynamoDB deletes them, up to days after their retention. The cost grows with the number of
+ * tasks: some 10 read units per thousand. With `atMost`, each count but that of running tasks stops at this number, and its shards are
+ * counted one after the other. A type without open tasks, as most types are at most times, is then asked for one of them and for no
+ * status that open tasks have.
+ */
+export async function countTasks(system: System, taskType: TaskType, atMost?: number): Promise<Counts> {
+  const now = system.clock.now()
+  const { type } = taskType
+  const shards = shardNumbers(taskType)
+  const count = (rangeOf: (shard: number) => IndexRange, most: number | undefined) =>
+    countShards(system, shards.map(rangeOf), most)
+  const view = (bucket: Parameters<typeof viewPartition>[1], bounds: { from?: number; to?: number } = {}) =>
+    count(shard => ({ index: 'view', partition: viewPartition(type, bucket, shard), ...bounds }), atMost)
+  const openRange = (shard: number): IndexRange => ({
+    index: 'view',
+    partition: viewPartition(type, 'open', shard),
+  })
+  const isOpen = atMost === undefined ? Promise.resolve(true) : hasAny(system, shards.map(openRange))
+  const ifOpen = (work: () => Promise<number>) => isOpen.then(has => (has ? work() : 0))
+  // Running tasks are due, too. All of them are counted, so that they can be taken off the due ones.
+  const running = ifOpen(() =>
+    count(shard => ({ index: 'place', partition: runningPlace(type, shard) }), undefined),
+  )
+  const due = running.then(tasks =>
+    ifOpen(() => count(shard => ({ ...openRange(shard), to: now }), atMost && atMost + tasks)),
+  )
+  const found: Record<Status, number> = await allOf({
+    delayed: ifOpen(() => view('open', { from: now + 1 })),
+    ready: Promise.all([due, running]).then(([all, begun]) => Math.max(0, all - begun)),
+    running,
+    compensating: view('compensating'),
+    succeeded: view('succeeded'),
+    failed: view('failed'),
+    cancelled: view('cancelled'),
+  })
+  const most = atMost ?? Number.POSITIVE_INFINITY
+  const entries = Object.entries(found).map(([status, number]) => [status, Math.min(number, most)])
+  return Object.fromEntries(entries)
+}
+
+async function hasAny({ tasks }: System, ranges: readonly IndexRange[]): Promise<boolean> {
+  const counts = await sideBySide(ranges, RANGES_AT_ONCE_MAX, range => tasks.count(range, 1))
+  return counts.some(count => count > 0)
+}
+
+async function countShards(
+  { tasks }: System,
+  ranges: readonly IndexRange[],
+  most: number | undefined,
+): Promise<number> {
+  if (most === undefined) {
+    const counts = await sideBySide(ranges, RANGES_AT_ONCE_MAX, range => tasks.count(range))
+    return counts.reduce((sum, one) => sum + one, 0)
+  }
+  let total = 0
+  for (const range of ranges) {
+    if (total >= most) return total
+    total += await tasks.count(range, most - total)
+  }
+  return total
+}
+
+async function allOf(counts: Record<Status, Promise<number>>): Promise<Record<Status, number>> {
+  const entries = Object.entries(counts).map(async ([status, count]) => [status, await count])
+  return Object.fromEntries(await Promise.all(entries))
 }

@@ -4,7 +4,7 @@ import type { Task } from '../../core/task/task.ts'
 import { shardNumbers } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import { type MergedEntry, mergeRanges, take } from '../ready/merge-ranges.ts'
+import { type MergedEntry, mergeRanges, take } from '../place/ready.ts'
 import {
   decodeCursor,
   encodeCursor,
@@ -19,10 +19,8 @@ import {
 /**
  * Lists show many tasks, a page at a time: those of a type or of a user, by status, in an order.
  *
- * Where an index keeps the order, a page follows the index (this file). Other orders sort a bounded number of
- * tasks in memory (`sorted-list.ts`). `list-query.ts` has the query, `list-filter.ts` what narrows it, `list-cursor.ts` its opaque
- * cursor, and
- * `count-tasks.ts` the counts.
+ * Where an index keeps the order, a page follows the index. Other orders sort a bounded number of tasks in memory.
+ * `list-query.ts` has the query, what narrows it, its opaque cursor, and the counts.
  */
 
 export type ListAnswer =
@@ -57,7 +55,8 @@ export async function listTasks(system: System, query: ListQuery): Promise<ListA
 const FOREIGN_CURSOR =
   'is not a cursor of this query: leave it out to begin at the start, or pass nextCursor with the query that returned it'
 
-function refused(path: string, message: string): ListAnswer {
+/** The refusal of a query for one of its fields. */
+export function refused(path: string, message: string): ListAnswer {
   return { ok: false, problem: { path, message } }
 }
 
@@ -94,11 +93,8 @@ function sortedPage(
 ): ListAnswer {
   const rest = tasksAfter(placed, after, query)
   const page = rest.slice(0, query.limit)
-  return answer(
-    page.map(({ task }) => task),
-    name,
-    rest.length > page.length ? page.at(-1)?.entry : undefined,
-  )
+  const tasks = page.map(({ task }) => task)
+  return answer(tasks, name, rest.length > page.length ? page.at(-1)?.entry : undefined)
 }
 
 function answer(tasks: readonly Task[], name: string, last: MergedEntry | undefined): ListAnswer {
@@ -123,12 +119,8 @@ async function indexPage(
   for (let examined = 0; examined < EXAMINED_ENTRIES_MAX; ) {
     const batch = await take(entries, examined === 0 ? query.limit : BATCH_ENTRIES)
     if (batch.length === 0) return answer(found, name, undefined)
-    const matching = await matchingHeads(
-      system,
-      query,
-      batch.map(({ id }) => id),
-      seen,
-    )
+    const ids = batch.map(({ id }) => id)
+    const matching = await matchingHeads(system, query, ids, seen)
     const used = fill(found, batch, matching, query.limit)
     last = batch[used - 1]
     examined += batch.length

@@ -19,7 +19,7 @@ import { lostMessageOf } from '../../core/dead-letters/lost-message.ts'
 import { isItemFault, messageOf } from '../../core/errors.ts'
 import { textBytes } from '../../core/values/json.ts'
 import type { ArrivedLetter, DeadLetterQueue } from '../../ports/messages.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import { sideBySide } from '../kernel/heads.ts'
 import type { DiagnosticSystem } from '../kernel/system.ts'
 
 const WRITES_AT_ONCE_MAX = 10

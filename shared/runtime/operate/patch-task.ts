@@ -1,17 +1,18 @@
 import type { Change, Expected } from '../../core/change/change.ts'
-import { BatonError, type FieldProblem } from '../../core/errors.ts'
-import { type Patch, patch } from '../../core/operate/patch.ts'
-import { clears, type PatchedOptions, patchedOptions } from '../../core/options/overlaid-options.ts'
-import { flowOptionProblems } from '../../core/rules/rules.ts'
-import type { FlowState } from '../../core/task/flow-state.ts'
+import type { FieldProblem } from '../../core/errors.ts'
+import { BatonError } from '../../core/errors.ts'
+import type { Patch } from '../../core/operate/patch.ts'
+import { patch } from '../../core/operate/patch.ts'
+import type { PatchedOptions } from '../../core/options/overlaid-options.ts'
+import { clears, patchedOptions } from '../../core/options/overlaid-options.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TypeConfiguration } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook.ts'
 import { defined } from '../../core/values/json.ts'
+import { readTask } from '../kernel/heads.ts'
 import { transact } from '../kernel/kernel.ts'
-import { readTask } from '../kernel/read-heads.ts'
 import type { System } from '../kernel/system.ts'
-import { flowInputProblems } from '../publish/resolve-flow.ts'
+import { flowProblems } from '../publish/resolve-flow.ts'
 import { typeOptions } from '../publish/resolve-publication.ts'
 import { asExpected, type OperateOutcome, outcomeOf } from './operate.ts'
 
@@ -116,14 +117,5 @@ function patchProblems(
   configuration: TypeConfiguration | undefined,
 ): FieldProblem[] {
   const webhookProblems = configuration ? webhookInputProblems(configuration, request.input) : []
-  return flow ? [...flowPatchProblems(flow, request), ...webhookProblems] : webhookProblems
-}
-
-function flowPatchProblems(
-  { definition }: FlowState,
-  { options = {}, input, stage }: PatchRequest,
-): FieldProblem[] {
-  const stageProblems =
-    stage === undefined ? [] : [{ path: 'stage', message: 'is only for tasks that are not flows' }]
-  return [...flowOptionProblems(options), ...flowInputProblems(definition.steps, input), ...stageProblems]
+  return flow ? [...flowProblems(flow.definition.steps, request), ...webhookProblems] : webhookProblems
 }

@@ -14,10 +14,9 @@ import type { Task } from '../../core/task/task.ts'
 import { groupBy } from '../../core/values/records.ts'
 import { type Planned, planned } from '../../core/wake/plan.ts'
 import type { CanvasLook, Dispatch, Look } from '../../ports/messages.ts'
-import { failureOf, type PlanFailure } from '../kernel/isolate-faults.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import { failureOf, type PlanFailure, sideBySide } from '../kernel/heads.ts'
 import type { PlanningSystem, System } from '../kernel/system.ts'
-import { markTargets } from '../worker/targets.ts'
+import { markTargets } from '../worker/worker.ts'
 import { publishOwedCallbacks } from './publish-callbacks.ts'
 
 /**

@@ -7,14 +7,19 @@ import { bodyExpiry } from '../../core/task/body.ts'
 import { bodiesExpiringBefore } from '../../core/task/head.ts'
 import { resultOf } from '../../core/task/piece.ts'
 import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
-import { cut } from '../../core/task-error/task-error.ts'
-import { defined, type Json } from '../../core/values/json.ts'
-import { fullError } from '../kernel/full-error.ts'
-import { failureOf, faultOf, type PlanFailure } from '../kernel/isolate-faults.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
-import { BODY_ALERT_MS, publishedBody } from '../kernel/living-bodies.ts'
-import { readTask } from '../kernel/read-heads.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import type { Json } from '../../core/values/json.ts'
+import { defined } from '../../core/values/json.ts'
+import {
+  BODY_ALERT_MS,
+  failureOf,
+  faultOf,
+  fullError,
+  type PlanFailure,
+  publishedBody,
+  readTask,
+  sideBySide,
+} from '../kernel/heads.ts'
+import { transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
 import type { PublishRequest } from '../publish/resolve-publication.ts'
@@ -57,17 +62,13 @@ export async function publishTaskCallbacks(
   const unpublished = head.callbacks && (await publishCallbacks(system, head, head.callbacks))
   // Another process may have published these callbacks meanwhile, and the task may have been resumed and ended
   // again. Then it owes new callbacks, which are not published yet.
-  await transact(
-    system,
-    head,
-    ofSameBirth(head, current => {
-      if (current.revision !== head.revision) return OUTDATED
-      const now = system.clock.now()
-      return unpublished
-        ? recordUnpublishable(current, unpublished, now)
-        : recordCallbacksPublished(current, now)
-    }),
-  )
+  await transactBirth(system, head, current => {
+    if (current.revision !== head.revision) return OUTDATED
+    const now = system.clock.now()
+    return unpublished
+      ? recordUnpublishable(current, unpublished, now)
+      : recordCallbacksPublished(current, now)
+  })
 }
 
 const OUTDATED = { ok: false, reason: 'outdated' } as const
@@ -84,15 +85,10 @@ async function publishCallbacks(
   const requests = stored?.[when] ?? []
   const indices = task.unpublished?.indices ?? [...requests.keys()]
   const previous = await readHandedOn(system, task)
-  const outcomes = await publishMany(
-    system,
-    indices.flatMap(index => callbackRequest(task, requests[index], index, previous) ?? []),
-  )
-  await renewResult(
-    system,
-    task,
-    outcomes.flatMap(outcome => (outcome.ok ? outcome.task : [])),
-  )
+  const owed = indices.flatMap(index => callbackRequest(task, requests[index], index, previous) ?? [])
+  const outcomes = await publishMany(system, owed)
+  const published = outcomes.flatMap(outcome => (outcome.ok ? outcome.task : []))
+  await renewResult(system, task, published)
   const problems = indices.flatMap((index, nth) => problemsOf(outcomes[nth], `${when}.${index}`))
   const refused = indices.filter((_index, nth) => outcomes[nth]?.ok === false)
   if (refused.length === 0) return undefined

@@ -4,9 +4,20 @@ import { restart } from '../../core/operate/operate.ts'
 import { create, isGone, type Publication } from '../../core/publish/publish.ts'
 import { update } from '../../core/publish/update.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
+import { defined } from '../../core/values/json.ts'
+import { preparedChange } from '../kernel/kernel.ts'
+import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
+import { markFair } from '../place/fair.ts'
+import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import { registeredNames } from '../types/types.ts'
-import type { PublishRequest, UnknownType } from './resolve-publication.ts'
+import {
+  type PublicationDraft,
+  type PublishRequest,
+  resolveRequest,
+  type UnknownType,
+  withNewBirth,
+} from './resolve-publication.ts'
 
 /**
  * What a publish does with the task `current` that has its key. Not `ok`: the publish is refused, for one of the
@@ -147,4 +158,52 @@ export async function withRegisteredTypes<One extends Outcome>(
 
 function isUnknown({ ok, reason }: Outcome): boolean {
   return !ok && reason === 'unknown-type'
+}
+
+type PreparedPublishes =
+  | { readonly ok: true; readonly changes: ReadonlyArray<Change<Task>> }
+  /** `index`: the first request that is refused. */
+  | { readonly ok: false; readonly index: number; readonly refusal: PublishRefusal }
+
+/**
+ * Prepares publishes that the caller writes itself, within a transaction of its own. Each change creates its task, with the guard
+ * `absent`. This function writes none of the heads. It writes only what a task relies on and what is harmless without the task:
+ *
+ * - the mark of a type that its tasks have tenants, once for each type;
+ * - the turn of a tenant. It is lost when the transaction is cancelled.
+ *
+ * Nothing is written when a request is refused.
+ */
+export async function preparePublishes(
+  system: System,
+  requests: readonly PublishRequest[],
+): Promise<PreparedPublishes> {
+  const typeOf = batchTypeReader(system)
+  const context = { ...system, typeOf }
+  const resolved = await Promise.all(requests.map(request => resolveRequest(context, request)))
+  const index = resolved.findIndex(one => !one.ok)
+  const refused = resolved.flatMap(one => (one.ok ? [] : [refusalOf(one)])).slice(0, 1)
+  const [refusal] = await withRegisteredTypes(system, refused)
+  if (refusal) return { ok: false, index, refusal }
+  const drafts = resolved.flatMap(one => (one.ok ? [one.publication] : []))
+  const changes = await Promise.all(
+    drafts.map((draft, nth) => changeOf(system, typeOf, draft, requests[nth]?.traceparent)),
+  )
+  return { ok: true, changes }
+}
+
+async function changeOf(
+  system: System,
+  typeOf: TypeReader,
+  draft: PublicationDraft,
+  parent: string | undefined,
+): Promise<Change<Task>> {
+  return inPublishSpan(draft.type, parent, async (traceparent, span) => {
+    const type = draft.fairnessKey === undefined ? undefined : await typeOf(draft.type)
+    if (type) await markFair(system, typeOf, type)
+    const publication = withNewBirth(system, { ...draft, ...defined({ traceparent }) })
+    const change = create(publication, undefined, system.clock.now())
+    span.setAttributes({ 'baton.task.id': change.after.id })
+    return preparedChange(system, change)
+  })
 }

@@ -10,8 +10,9 @@ import type { Task } from '../../core/task/task.ts'
 import { defined } from '../../core/values/json.ts'
 import type { ChildPublication } from '../../define/definitions.ts'
 import type { System } from '../kernel/system.ts'
-import { type PublishOutcome, publish } from './publish.ts'
-import { requestOfBody } from './request-of-body.ts'
+import { publish } from './publish.ts'
+import { problemText } from './resolve-flow.ts'
+import { requestOfBody } from './resolve-publication.ts'
 
 /** The parent, and the traceparent of its run. */
 type Parent = { readonly task: Pick<Task, 'id' | 'userId'>; readonly traceparent?: string | undefined }
@@ -28,7 +29,7 @@ export async function publishChild(
   publication: ChildPublication,
 ): Promise<{ id: string; created: boolean }> {
   const problems = storageProblems(publication)
-  if (problems.length > 0) throw invalid(problems)
+  if (problems.length > 0) throw refused('invalid', problems)
   const { delayMs, ...request } = requestOfBody(publication)
   const outcome = await publish(system, {
     ...defined({ userId, traceparent }),
@@ -38,10 +39,13 @@ export async function publishChild(
   })
   if (outcome.ok) return { id: outcome.task.id, created: outcome.created }
   switch (outcome.reason) {
-    case 'unknown-type':
-      throw unknownTypes(outcome)
+    case 'unknown-type': {
+      const messageOf = (type: string) => unknownTypeProblem(type, outcome.existing)
+      const unknown = outcome.unknown.map(({ type, path }) => ({ path, message: messageOf(type) }))
+      throw refused('unknown-type', unknown)
+    }
     case 'invalid':
-      throw invalid(outcome.problems)
+      throw refused('invalid', outcome.problems)
     case 'running':
       throw new BatonError('refused', `${outcome.task.id} is running`)
     case 'error':
@@ -61,16 +65,6 @@ function storageProblems({ delayMs, dueAt, priority, stage }: ChildPublication):
   return found.flatMap(([path, message]) => (message === undefined ? [] : [{ path, message }]))
 }
 
-function unknownTypes({
-  unknown,
-  existing,
-}: Extract<PublishOutcome, { reason: 'unknown-type' }>): BatonError {
-  const problems = unknown.map(({ type, path }) => ({ path, message: unknownTypeProblem(type, existing) }))
-  const message = problems.map(one => `${one.path} ${one.message}`).join('; ')
-  return new BatonError('unknown-type', message, { problems })
-}
-
-function invalid(problems: readonly FieldProblem[]): BatonError {
-  const message = problems.map(({ path, message }) => `${path} ${message}`).join('; ')
-  return new BatonError('invalid', message, { problems })
+function refused(code: 'unknown-type' | 'invalid', problems: readonly FieldProblem[]): BatonError {
+  return new BatonError(code, problemText(problems), { problems })
 }

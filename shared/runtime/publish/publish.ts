@@ -4,7 +4,7 @@
  * `resolve-publication.ts` checks a request against its type and completes it with the type's defaults;
  * `resolve-flow.ts` resolves the steps of a flow. `decide-publish.ts` decides what to write, and this file
  * writes it on the condition that no other process was faster. `publish-child.ts` publishes for handlers,
- * `prepare-publishes.ts` prepares publishes that a user's transaction writes, and `request-of-body.ts` reads HTTP bodies.
+ * and `preparePublishes` (`decide-publish.ts`) prepares publishes that a user's transaction writes.
  */
 
 import { INLINE_BODY_BYTES_MAX } from '../../core/bounds.ts'
@@ -16,12 +16,11 @@ import { separateBodies } from '../../core/task/head.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { defined, jsonBytes } from '../../core/values/json.ts'
-import { markFair } from '../fair/fair.ts'
+import { readTask, sideBySide, sideBySideByName } from '../kernel/heads.ts'
 import { transact } from '../kernel/kernel.ts'
-import { readTask } from '../kernel/read-heads.ts'
-import { sideBySide, sideBySideByName } from '../kernel/side-by-side.ts'
 import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
+import { markFair } from '../place/fair.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import {
   decidePublish,

@@ -2,7 +2,9 @@ import { FLOW_DEFINITION_BYTES_MAX } from '../../core/bounds.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import { definitionName } from '../../core/flow/flow.ts'
 import { DEFAULT_OPTIONS, type PartialOptions } from '../../core/options/options.ts'
+import type { PatchedOptions } from '../../core/options/overlaid-options.ts'
 import { overlaidOptions } from '../../core/options/overlaid-options.ts'
+import { flowOptionProblems } from '../../core/rules/rules.ts'
 import type { FlowDefinition, Step, StepAction } from '../../core/task/flow-state.ts'
 import {
   defaultOrdering,
@@ -11,8 +13,9 @@ import {
   shardsOf,
   type TaskType,
 } from '../../core/types/task-type.ts'
-import { defined, type Json } from '../../core/values/json.ts'
-import { processMemory } from '../kernel/timed-cache.ts'
+import type { Json } from '../../core/values/json.ts'
+import { defined } from '../../core/values/json.ts'
+import { processMemory } from '../kernel/system.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 
 export type ResolvedFlow =
@@ -122,15 +125,29 @@ function optionsOf(
   return base.ok ? overlaidOptions(base.options, given) : base
 }
 
-function problemText(problems: readonly FieldProblem[]): string {
+/** Problems as one text. */
+export function problemText(problems: readonly FieldProblem[]): string {
   return problems.map(({ path, message }) => `${path} ${message}`).join('; ')
+}
+
+/** Problems of what a publish or a patch of a flow asks for. */
+export function flowProblems(
+  steps: ReadonlyArray<{ readonly name: string }>,
+  { options = {}, input, stage }: { options?: PatchedOptions; input?: Json; stage?: string },
+): FieldProblem[] {
+  const hasStage = stage !== undefined
+  return [
+    ...flowOptionProblems(options),
+    ...inputProblems(steps, input),
+    ...(hasStage ? [{ path: 'stage', message: 'is only for tasks that are not flows' }] : []),
+  ]
 }
 
 /**
  * Problems of a flow's input. It must be an object, and no field may have the name of a step: the step's result
  * is stored there.
  */
-export function flowInputProblems(
+function inputProblems(
   steps: ReadonlyArray<{ readonly name: string }>,
   input: Json | undefined,
 ): FieldProblem[] {

@@ -1,15 +1,16 @@
-import type { PublishBody } from '../../api/publish.ts'
+import type { DerivedBody, PublishBody } from '../../api/publish.ts'
 import { MEMBER_RETENTION_MS_MIN } from '../../core/bounds.ts'
 import type { FieldProblem } from '../../core/errors.ts'
 import {
   DEFAULT_OPTIONS,
+  OPTION_NAMES,
   type Options,
   type PartialOptions,
   resolveOptions,
 } from '../../core/options/options.ts'
+import type { PatchedOptions } from '../../core/options/overlaid-options.ts'
 import { overlaidOptions } from '../../core/options/overlaid-options.ts'
 import type { CallbackBodies, HandedOn, Publication } from '../../core/publish/publish.ts'
-import { flowOptionProblems } from '../../core/rules/rules.ts'
 import type { Member } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
 import {
@@ -19,11 +20,12 @@ import {
   type TypeConfiguration,
 } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook.ts'
-import { defined, type Json } from '../../core/values/json.ts'
+import type { Json } from '../../core/values/json.ts'
+import { defined } from '../../core/values/json.ts'
+import { newTraceparent } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
-import { newTraceparent } from '../kernel/traceparent.ts'
 import type { TypeReader } from '../types/type-cache.ts'
-import { flowInputProblems, resolveFlow } from './resolve-flow.ts'
+import { flowProblems, resolveFlow } from './resolve-flow.ts'
 
 /** Fields that a request has in the same form before and after it is resolved. */
 type SharedFields =
@@ -79,7 +81,7 @@ export type PublishRequest = Pick<PublishBody, SharedFields> & {
 }
 
 /** Tasks that arrive together are due at the same time, and their births sort in their order. */
-export type Arrival = { readonly at: number; readonly born: string }
+type Arrival = { readonly at: number; readonly born: string }
 
 /** Creates the arrivals of a number of tasks that arrive together. */
 export function createArrivals(
@@ -122,7 +124,7 @@ export async function resolvePublication(
   const refusedCallbacks = await callbackProblems(context, request)
   const problems = [
     ...(overlaid.ok ? [] : overlaid.problems),
-    ...(flow ? flowProblems(type, request) : []),
+    ...(flow ? flowProblems(type.configuration.steps ?? [], request) : []),
     ...webhookInputProblems(type.configuration, request.input),
     ...(flow && !flow.ok ? flow.problems : []),
     ...refusedCallbacks.flatMap(refused => refused.problems),
@@ -141,6 +143,16 @@ export async function resolvePublication(
   }
 }
 
+/** Like `resolvePublication`, for a request whose type is not read yet. */
+export async function resolveRequest(
+  context: ResolveContext,
+  request: PublishRequest,
+): Promise<ResolvedPublication> {
+  const type = await context.typeOf(request.type)
+  if (type) return resolvePublication(context, type, request)
+  return { ok: false, problems: [], unknown: [{ type: request.type, path: 'type' }] }
+}
+
 /** The input fields by which limits count the task: limits of its type and of the types of its steps. */
 async function limitFieldsOf({ typeOf }: ResolveContext, type: TaskType): Promise<string[]> {
   const steps = (type.configuration.steps ?? []).flatMap(step => [step.do, ...(step.undo ? [step.undo] : [])])
@@ -154,16 +166,6 @@ async function limitFieldsOf({ typeOf }: ResolveContext, type: TaskType): Promis
   ) as string[]
 }
 
-function flowProblems(
-  { configuration }: TaskType,
-  { options = {}, input, stage }: PublishRequest,
-): FieldProblem[] {
-  const { steps = [] } = configuration
-  const stageProblems =
-    stage === undefined ? [] : [{ path: 'stage', message: 'is only for tasks that are not flows' }]
-  return [...flowOptionProblems(options), ...flowInputProblems(steps, input), ...stageProblems]
-}
-
 /** Problems of the callbacks, with their paths. */
 async function callbackProblems(context: ResolveContext, request: PublishRequest): Promise<Refused[]> {
   const callbacks = (['onSuccess', 'onError'] as const).flatMap(when =>
@@ -171,9 +173,7 @@ async function callbackProblems(context: ResolveContext, request: PublishRequest
   )
   const found = await Promise.all(
     callbacks.map(async ({ callback, at }) => {
-      const type = await context.typeOf(callback.type)
-      if (!type) return [refusedAt(at, { problems: [], unknown: [{ type: callback.type, path: 'type' }] })]
-      const resolved = await resolvePublication(context, type, callback)
+      const resolved = await resolveRequest(context, callback)
       return resolved.ok ? [] : [refusedAt(at, resolved)]
     }),
   )
@@ -258,4 +258,34 @@ export function typeOptions({ defaults }: Pick<TypeConfiguration, 'defaults'>): 
   const { priority: _priority, ...options } = defaults
   const overlaid = overlaidOptions(DEFAULT_OPTIONS, options)
   return overlaid.ok ? overlaid.options : resolveOptions(options)
+}
+
+/**
+ * Turns a publish body, as the API and `ctx.publish` take it, into a request. Callbacks are requests of their own.
+ */
+export function requestOfBody(body: DerivedBody): PublishRequest {
+  const { type, key, input, userId, tags, delayMs, priority, stage, immutable, traceparent, fairnessKey } =
+    body
+  const options = optionsIn<PartialOptions>(body)
+  return {
+    type,
+    ...(Object.keys(options).length > 0 && { options }),
+    ...defined({ key, input, userId, tags, delayMs, priority, stage, traceparent, fairnessKey }),
+    ...(immutable && { immutable }),
+    ...defined({
+      dueAt: timeOf(body.dueAt),
+      onSuccess: body.onSuccess?.map(requestOfBody),
+      onError: body.onError?.map(requestOfBody),
+    }),
+  }
+}
+
+/** The options among the fields of a body. */
+export function optionsIn<Body extends PatchedOptions = PartialOptions>(body: Body): Body {
+  const found = OPTION_NAMES.flatMap(name => (body[name] === undefined ? [] : [[name, body[name]]]))
+  return Object.fromEntries(found)
+}
+
+export function timeOf(text: string | undefined): number | undefined {
+  return text === undefined ? undefined : Date.parse(text)
 }

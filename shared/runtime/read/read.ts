@@ -1,20 +1,28 @@
 /**
  * This room reads one task: its head, what follows from it at this time, and as many inputs, results, runs and
- * errors as fit the answer. This file reads what an answer needs; `describe-task.ts` builds the answer from it.
+ * errors as fit the answer. `describeTask` builds the answer from it. `why.ts` answers why a task waits.
  */
 
 import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS_MAX } from '../../core/bounds.ts'
+import { stepRuns } from '../../core/flow/flow.ts'
 import { isGone } from '../../core/publish/publish.ts'
+import type { Claimer } from '../../core/run/claim.ts'
+import { type Served, type StatusReason, statusOf, statusReasonOf } from '../../core/status/status.ts'
 import type { Body } from '../../core/task/body.ts'
 import { isTask } from '../../core/task/head.ts'
-import { resultOf } from '../../core/task/piece.ts'
-import { type EndedRun, endedRuns, type Task } from '../../core/task/task.ts'
+import type { Status } from '../../core/task/lifecycle.ts'
+import { type Attempts, attempts, isTakenInOrder, pieceOf, resultOf, workOf } from '../../core/task/piece.ts'
+import type { EndedRun, LiveRun, RunState } from '../../core/task/task.ts'
+import { endedRuns, isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
+import { shortError, type TaskError } from '../../core/task-error/task-error.ts'
+import { servingType, type TaskType } from '../../core/types/task-type.ts'
 import type { Json } from '../../core/values/json.ts'
+import { defined } from '../../core/values/json.ts'
+import { invocationWorkerId, type Worker } from '../../core/worker/worker.ts'
 import { readPrevious, TOO_LONG } from '../canvas/read-previous.ts'
-import { readHead } from '../kernel/read-heads.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import { readHead, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
-import { describeTask, readServed, type StatusReaders, type TaskDescription } from './describe-task.ts'
+import type { HoldingLimit } from '../limits/limit-usage.ts'
 
 /**
  * One answer reads values of at most this size, each once. They may exceed the answer, which leaves out what
@@ -98,4 +106,180 @@ function isStoredApart(body: Body | undefined): body is Extract<Body, { ref: str
 async function readRecords({ tasks }: System, task: Task): Promise<EndedRun[]> {
   const hasUnsuccessfulRuns = endedRuns(task).some(run => run.state !== 'succeeded')
   return hasUnsuccessfulRuns ? tasks.runRecords(task.id, task.born, SHOWN_RUNS_MAX) : []
+}
+
+/** The history of a task shows this many ended runs. */
+const HISTORY_RUNS = 5
+
+/** A live or ended run as an answer shows it, with its result. */
+export type DescribedRun = Omit<EndedRun, 'state' | 'endedAt' | 'result'> &
+  Partial<Pick<LiveRun, 'leaseUntil'>> &
+  Partial<Pick<EndedRun, 'endedAt'>> & { readonly state: RunState; readonly result?: Json }
+
+/** A task as an answer shows it: the stored fields, and what follows from them at a time. */
+export type TaskDescription = {
+  readonly task: Task
+  readonly status: Status
+  readonly statusReason?: StatusReason
+  readonly attempts: Attempts
+  /** Sorted by fence, earliest first. */
+  readonly runs: readonly DescribedRun[]
+  /** The last ended runs, earliest first. */
+  readonly history: readonly EndedRun[]
+  readonly input?: Json
+  readonly result?: Json
+  readonly error?: TaskError
+  /** For a flow: the results of its steps by name; `params` adds its input to them. */
+  readonly stepResults?: Readonly<Record<string, Json>>
+  readonly params?: Readonly<Record<string, Json>>
+  readonly previous?: Json
+  /** A list that was handed on is too long to be shown, and is read in pages. */
+  readonly isPreviousPaged?: boolean
+  /** Not all results were read, because they are too large for one answer. */
+  readonly isCut?: boolean
+}
+
+/** The inputs of a description beside the head. */
+type DescriptionSources = {
+  readonly now: number
+  readonly served: Served
+  /** The values of bodies that are stored apart, by their reference; a missing value is left out. */
+  readonly values?: ReadonlyMap<string, Json>
+  /** Full records of ended runs, which the head shortens or has forgotten. */
+  readonly records?: readonly EndedRun[]
+  /** Leaves out input and results. */
+  readonly isBrief?: boolean
+}
+
+function describeTask(task: Task, sources: DescriptionSources): TaskDescription {
+  const { now, served, records = [] } = sources
+  const statusReason = statusReasonOf(task, now, served)
+  const input = valueIn(task.input, sources)
+  const result = valueIn(resultOf(task), sources)
+  const error = fullError(task.error, records)
+  return {
+    task,
+    status: statusOf(task, now),
+    attempts: attempts(task),
+    runs: describedRuns(task, sources),
+    history: endedRunsOf(task).sort(byEnd).slice(-HISTORY_RUNS),
+    ...(statusReason && { statusReason }),
+    ...defined({ input, result }),
+    ...(error && { error }),
+    ...flowParts(task, input, sources),
+    ...handedOn(task, sources),
+  }
+}
+
+function flowParts(
+  { flow }: Task,
+  input: Json | undefined,
+  sources: DescriptionSources,
+): Pick<TaskDescription, 'stepResults' | 'params'> {
+  if (!flow || sources.isBrief) return {}
+  const results = flow.definition.steps.flatMap(({ name }, index) => {
+    const value = valueIn(flow.steps[index]?.result, sources)
+    return value === undefined ? [] : [[name, value] as const]
+  })
+  const stepResults = Object.fromEntries(results)
+  return { stepResults, params: { ...(input as Record<string, Json> | undefined), ...stepResults } }
+}
+
+/** The handed-on value, if it is stored with the task. `readTask` and a claim read the other kinds. */
+function handedOn({ previous }: Task, sources: DescriptionSources): Pick<TaskDescription, 'previous'> {
+  const value = previous?.kind === 'body' ? valueIn(previous.body, sources) : undefined
+  return value === undefined ? {} : { previous: value }
+}
+
+/** Reads types and workers as they were within the last second, for answers that may lag a little. */
+export type StatusReaders = {
+  typeOf(type: string): Promise<TaskType | undefined>
+  /** The workers that show signs of life. */
+  liveWorkers(): Promise<readonly Worker[]>
+  /** The limit that allows no start of the task now, if there is one. */
+  limitHolding(task: Task): Promise<HoldingLimit | undefined>
+}
+
+/** The answer for a task that has ended or runs. No type and no worker decides the reason for its status. */
+const NOT_NEEDED: Served = { hasHandler: true, liveWorkers: [], isPaused: false }
+
+/**
+ * Reads which workers and which rules decide the task's waiting reason. This is needed only for a task that is
+ * open and does not run. Types and workers are cached for a second, so a page of a list reads each type once
+ * and the workers once.
+ */
+export async function readServed(readers: StatusReaders, task: Task): Promise<Served> {
+  const { typeOf, liveWorkers } = readers
+  const { state, live } = task
+  if (state !== 'open' || Object.keys(live).length > 0) return NOT_NEEDED
+  const { type, kind } = workOf(task)
+  const serving = servingType(type, kind)
+  const deployed = kind === 'http' ? undefined : await typeOf(serving)
+  const isByLambda = deployed?.handlerSince !== undefined && deployed.servedBy !== 'workers'
+  const isNeeded = isTargeted(task) || kind === 'http' || deployed?.servedBy === 'workers'
+  const workers: readonly Worker[] = isNeeded ? await liveWorkers() : []
+  return {
+    hasHandler: kind === 'http' || deployed?.handlerSince !== undefined,
+    liveWorkers: [
+      ...(isTargeted(task) ? workers : workers.filter(({ types }) => types.includes(serving))),
+      ...(isByLambda ? [invocationOf(deployed)] : []),
+    ],
+    ...(await readControls(readers, task)),
+  }
+}
+
+/** Each invocation is a new worker, which has no runs of any task yet. */
+function invocationOf({ handlerVersion: version }: TaskType): Claimer {
+  return { workerId: invocationWorkerId('next'), ...(version !== undefined && { version }) }
+}
+
+async function readControls(
+  { typeOf, limitHolding }: StatusReaders,
+  task: Task,
+): Promise<Pick<Served, 'isPaused' | 'limitedBy'>> {
+  const names = [...new Set([task.type, workOf(task).type])]
+  const types = await Promise.all(names.map(typeOf))
+  // A dispatched task behind a limit with a key is in the line of the limit, as its head says.
+  const mayWaitUnrecorded = types.some(type => {
+    const { rate, concurrency } = type?.configuration.limits ?? {}
+    return [rate, concurrency].some(limit => limit && (limit.key === undefined || isTakenInOrder(task)))
+  })
+  const holding = mayWaitUnrecorded && !task.wait ? await limitHolding(task) : undefined
+  return { isPaused: types.some(type => type?.paused), limitedBy: holding?.reason }
+}
+
+function endedRunsOf(task: Task): EndedRun[] {
+  return [...endedRuns(task), ...stepRuns(task)]
+}
+
+function describedRuns(task: Task, sources: DescriptionSources): DescribedRun[] {
+  const byFence = new Map(endedRunsOf(task).map(run => [run.fence, run]))
+  for (const record of sources.records ?? []) {
+    const inHead = byFence.get(record.fence)
+    if (!inHead || inHead.state === record.state) byFence.set(record.fence, record)
+  }
+  const ended = [...byFence.values()].map(({ result, ...run }) => {
+    const value = valueIn(result, sources)
+    return { ...run, ...(value !== undefined && { result: value }) }
+  })
+  // Live runs belong to the present piece, because the end of a piece ends its runs.
+  const piece = pieceOf(task)
+  const present = { state: 'running' as const, ...(piece !== undefined && { piece }) }
+  const live = liveRuns(task).map(run => ({ ...run, ...present }))
+  return [...ended, ...live].sort((a, b) => a.fence - b.fence)
+}
+
+function valueIn(body: Body | undefined, { values, isBrief }: DescriptionSources): Json | undefined {
+  if (!body || isBrief) return undefined
+  return 'inline' in body ? body.inline : values?.get(body.ref)
+}
+
+/** The full error. Heads keep a shortened error; the record of its run has all of it. */
+function fullError(short: TaskError | undefined, records: readonly EndedRun[]): TaskError | undefined {
+  const isSame = ({ error }: EndedRun) => error && shortError(error).message === short?.message
+  return records.find(isSame)?.error ?? short
+}
+
+function byEnd(a: EndedRun, b: EndedRun): number {
+  return a.endedAt - b.endedAt || a.fence - b.fence
 }

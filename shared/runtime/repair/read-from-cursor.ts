@@ -1,5 +1,7 @@
+import type { Task } from '../../core/task/task.ts'
 import type { Json } from '../../core/values/json.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
+import { readEntries } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
@@ -12,7 +14,7 @@ const PAGE_ENTRIES = 500
 const CURSOR_TTL_MS = 7 * 86_400_000
 
 /** The part of a range that one round has read. */
-export type RangePart = {
+type RangePart = {
   readonly entries: readonly IndexEntry[]
   /** The last entry, after which the next round goes on. Undefined: the range was read to its end. */
   readonly position: IndexEntry | undefined
@@ -32,7 +34,7 @@ export async function readFromCursor(
 }
 
 /** The position that a record holds; a record may hold more. */
-export function storedPosition(stored: Json | undefined): IndexEntry | undefined {
+function storedPosition(stored: Json | undefined): IndexEntry | undefined {
   const { id, sort } = (stored ?? {}) as Partial<IndexEntry>
   return id === undefined || sort === undefined ? undefined : { id, sort }
 }
@@ -58,7 +60,7 @@ export async function readAfter(
 }
 
 /** Records what the next round needs to go on. A range that is always read in one round never gets a record. */
-export async function moveCursor(
+async function moveCursor(
   { records, clock }: Pick<System, 'records' | 'clock'>,
   recordName: string,
   stored: Json | undefined,
@@ -66,4 +68,76 @@ export async function moveCursor(
 ): Promise<void> {
   if (next === null && (stored ?? null) === null) return
   await records.put(recordName, next, clock.now() + CURSOR_TTL_MS)
+}
+
+/**
+ * The sweeper reads each index partition from its start to its end, a budget of tasks per round: that is a
+ * pass. A pass over many tasks takes many rounds, and a record keeps its cursor. The record also keeps when
+ * this pass and the previous ones began. A task that became due since the previous pass began may not have been
+ * read yet, however old it is.
+ */
+
+/** A pass without a record took one round, and rounds come every minute. */
+const SHORT_PASS_MS = 60_000
+/**
+ * The record keeps this pass and the two before it. Two passes send a lost task, since a message of the sweeper may
+ * get lost as well.
+ */
+const PASSES_KNOWN_MAX = 3
+
+/** A task that a round looks at, and since when earlier passes may have missed it. */
+export type SweepCandidate = {
+  readonly task: Task
+  /** A task that became due at this time or later may not have been read by an earlier pass. */
+  readonly unreadSince: number
+  /** A task that became due at this time or later may have been read by only one earlier pass, or by none. */
+  readonly readOnceSince: number
+}
+
+type Pass = {
+  /** The last entry that was read; without it, a new pass begins. */
+  readonly position?: IndexEntry | undefined
+  /** When this pass and the previous ones began, the latest first. */
+  readonly begins: readonly number[]
+}
+
+/**
+ * Reads at most `budget` tasks of a range from where the last round stopped, and records where it stopped. Tasks that are `known`
+ * are not read again.
+ */
+export async function readNextInPass(
+  system: Pick<System, 'tasks' | 'records' | 'clock'>,
+  recordName: string,
+  range: IndexRange,
+  budget: number,
+  known?: ReadonlySet<string>,
+): Promise<SweepCandidate[]> {
+  const stored = await system.records.get(recordName)
+  const pass = passFrom(stored, system.clock.now())
+  const { entries, position } = await readAfter(system, pass.position, range, budget, known)
+  const tasks = await readEntries(system, entries)
+  await moveCursor(system, recordName, stored, recordOf({ ...pass, position }, pass.position !== undefined))
+  const unreadSince = beganBefore(pass, 1)
+  const readOnceSince = beganBefore(pass, 2)
+  return tasks.map(task => ({ task, unreadSince, readOnceSince }))
+}
+
+/** The pass that continues, or a new one. Earlier versions stored the position alone. */
+function passFrom(stored: Json | undefined, now: number): Pass {
+  const { begins = [] } = (stored ?? {}) as Partial<Pass>
+  const position = storedPosition(stored)
+  if (!position) return { begins: [now, ...begins].slice(0, PASSES_KNOWN_MAX) }
+  return { position, begins: begins.length > 0 ? begins : [now] }
+}
+
+/** When the pass that is `count` passes before this one began. */
+function beganBefore({ begins }: Pass, count: number): number {
+  const known = Math.min(count, begins.length - 1)
+  return (begins[known] ?? 0) - (count - known) * SHORT_PASS_MS
+}
+
+/** The record of a pass. A pass that ended in the round in which it began leaves none. */
+function recordOf({ position, begins }: Pass, tookSeveralRounds: boolean): Json {
+  if (position) return { ...position, begins: [...begins] }
+  return tookSeveralRounds ? { begins: [...begins] } : null
 }

@@ -1,9 +1,7 @@
 import type { Decision } from '../../core/change/change.ts'
 import { bodiesExpiringBefore, type Head, type OfKind } from '../../core/task/head.ts'
-import { isolateEach } from '../kernel/isolate-faults.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
-import { BODY_ALERT_MS } from '../kernel/living-bodies.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import { BODY_ALERT_MS, isolateEach, sideBySide } from '../kernel/heads.ts'
+import { transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
@@ -16,7 +14,7 @@ import type { System } from '../kernel/system.ts'
  *   (`read-from-cursor.ts`);
  * - repeats only work that may be done twice, because what seems lost may only be late;
  * - goes on with the other items when one fails (`sweepEach`);
- * - renews the bodies of heads that wait for long (`renew-ageing-bodies.ts`).
+ * - renews the bodies of heads that wait for long (`renewAgeingBodies`).
  */
 
 /** What a round did. */
@@ -77,11 +75,29 @@ export async function renewAgeingBodies<H extends Head>(
   const ageing = heads.filter(
     head => head.state === 'open' && bodiesExpiringBefore(head, now + BODY_ALERT_MS).length > 0,
   )
-  await isolateEach(system, ageing, most, seen =>
-    transact(
-      system,
-      seen,
-      ofSameBirth(seen, current => touch(current, now)),
-    ),
-  )
+  await isolateEach(system, ageing, most, seen => transactBirth(system, seen, current => touch(current, now)))
+}
+
+/** A message that has been silent for this long counts as lost even while other messages wait in the jobs queue. */
+const SILENCE_MS_MAX = 15 * 60_000
+
+/**
+ * Returns a function that judges whether the message of a job or a canvas is lost, given the time of its last
+ * sign of life.
+ *
+ * Silence alone is not enough. Behind a large resume a message may wait for minutes, and each copy of it would
+ * make the queue longer. The queue is measured at most once per detector, and only when something is silent.
+ */
+export function lostMessageDetector(
+  { messages, clock }: Pick<System, 'messages' | 'clock'>,
+  silentMs: number,
+): (lastSign: number) => Promise<boolean> {
+  let waiting: Promise<number> | undefined
+  return async lastSign => {
+    const silence = clock.now() - lastSign
+    if (silence < silentMs) return false
+    if (silence >= SILENCE_MS_MAX) return true
+    waiting ??= messages.waitingJobs()
+    return (await waiting) === 0
+  }
 }

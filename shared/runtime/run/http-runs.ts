@@ -5,11 +5,10 @@ import { isSameReport } from '../../core/run/report.ts'
 import { type Outcome, type RecordedEnd, type RunGone, recordedEnd, whyEnded } from '../../core/run/run.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import { type Json, jsonBytes } from '../../core/values/json.ts'
-import { endOfRequest, inTime } from '../kernel/in-time.ts'
+import { writeFinish } from '../claim/claimed-task.ts'
+import { readTask } from '../kernel/heads.ts'
 import { transact } from '../kernel/kernel.ts'
-import { readTask } from '../kernel/read-heads.ts'
-import type { System } from '../kernel/system.ts'
-import { writeFinish } from './finish-run.ts'
+import { endOfRequest, inTime, type System } from '../kernel/system.ts'
 
 /** The run that an HTTP worker reports on. */
 export type RunReference = { readonly taskId: string; readonly born: string; readonly fence: number }

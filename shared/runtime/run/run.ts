@@ -7,7 +7,7 @@
  * 4. The hooks of the worker learn how the run ended.
  *
  * A keeper (`ports/runs.ts`) does what reaches the world. Read next: `keep-in-table.ts`, which keeps a run in the table itself, with
- * `finish-run.ts`, the write of the end. Workers over HTTP keep their runs by requests (`worker/http/keep-over-http.ts`), which
+ * `claim/end-run.ts`, the write of the end. Workers over HTTP keep their runs by requests (`worker/http/keep-over-http.ts`), which
  * `http-runs.ts` serves. `handler/handler.ts` is the call of the handler.
  */
 
@@ -21,7 +21,7 @@ import type { KeptRun, RunEnd, RunFacts, RunLost, RunRules } from '../../ports/r
 import { Release } from '../../signals.ts'
 import { callHandler, handlerContext } from '../handler/handler.ts'
 import { createRunLog } from '../handler/run-log.ts'
-import { traceIdOf } from '../kernel/traceparent.ts'
+import { traceIdOf } from '../kernel/log-run-ends.ts'
 
 /** How a run ended. `stopped`: another process ended it, or its lease ended before its worker could write the end. */
 export type Ran = {

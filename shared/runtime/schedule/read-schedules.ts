@@ -6,11 +6,11 @@ import { isSchedule } from '../../core/task/head.ts'
 import { type PresentSchedule, SCHEDULE_TYPE } from '../../core/task/head-fields.ts'
 import { ticksOfTiming } from '../../cron/cron-ticks.ts'
 import type { IndexRange } from '../../ports/stores.ts'
-import { readHead } from '../kernel/read-heads.ts'
+import { readHead } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { decodeCursor, encodeCursor } from '../list/list-query.ts'
-import { mergeRanges, take } from '../ready/merge-ranges.ts'
-import { isPresent, readScheduledTask } from './operate-schedule.ts'
+import { mergeRanges, take } from '../place/ready.ts'
+import { isPresent, readScheduledTask } from './schedule.ts'
 
 /**
  * A schedule as an answer shows it. `nextRunAt` is the time of the next tick; undefined when the schedule never

@@ -4,17 +4,15 @@ import { sweepRecord } from '../../core/record-names.ts'
 import type { Task } from '../../core/task/task.ts'
 import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
-import { readTasks } from '../kernel/read-heads.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import { readEntries, sideBySide } from '../kernel/heads.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { sweepLimits } from '../limits/begin-looks.ts'
 import { isolateFaults, planTasks } from '../plan/plan.ts'
 import { areCallbacksWorthRetrying, publishOwedCallbacks } from '../plan/publish-callbacks.ts'
+import { readNextInPass, type SweepCandidate } from '../repair/read-from-cursor.ts'
 import { NOTHING_SWEPT, renewAgeingBodies, type SweepReport, sumOf } from '../repair/repair.ts'
-import { followEach } from '../types/follow-types.ts'
-import { DISORDER_MS, GRACE_MS, lostTasks } from './lost-tasks.ts'
-import { withoutSignOfLife } from './stuck-tasks.ts'
-import { readNextInPass, type SweepCandidate } from './sweep-passes.ts'
+import { followEach } from '../types/change-type.ts'
+import { DISORDER_MS, GRACE_MS, lostTasks, withoutSignOfLife } from './lost-tasks.ts'
 import { noRoundMissedSince, type SweepRound, type TasksBudget } from './sweep-round.ts'
 
 /** Rounds come every minute, so looking back further than one minute covers a lost round. */
@@ -124,10 +122,7 @@ function leastRead(one: SweepCandidate, other: SweepCandidate = one): SweepCandi
 
 async function readRecent(system: PlanningSystem, range: IndexRange, now: number): Promise<SweepCandidate[]> {
   const page = await system.tasks.page({ ...range, limit: RECENT_TASKS_MAX })
-  const tasks = await readTasks(
-    system,
-    page.entries.map(({ id }) => id),
-  )
+  const tasks = await readEntries(system, page.entries)
   return tasks.map(task => ({ task, unreadSince: now, readOnceSince: now }))
 }
 

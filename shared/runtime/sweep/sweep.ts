@@ -31,23 +31,24 @@
  * floods a queue: it sends the message of a task for certain until two passes have read the task, then ever more rarely, and at last
  * once in the life of a message. It never stops because one item, one type or one repair fails.
  *
- * Read this file, then `sweep-tasks.ts`, the repair with the most to do: `sweep-passes.ts` reads partitions of tasks in
- * passes, and `lost-tasks.ts` judges which tasks have lost their message. `sweep-minutes.ts` wakes minutes that lay
- * further ahead than an SQS delay reaches (far minutes). `stuck-tasks.ts` reports tasks that no message can help. The room
- * `repair/` holds what all repairs share.
+ * Read this file, then `sweep-tasks.ts`, the repair with the most to do. `lost-tasks.ts` judges which tasks have lost their
+ * message, and reports those that no message can help. The room `repair/` holds what all repairs share.
  */
 
+import { EVERY_TYPE } from '../../core/bounds.ts'
+import { minuteOf, minuteStart } from '../../core/place/place.ts'
+import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
 import type { Task } from '../../core/task/task.ts'
 import { sweepCanvases } from '../canvas/sweep-canvases.ts'
 import { sweepPurges } from '../jobs/sweep-purges.ts'
-import type { PlanningSystem } from '../kernel/system.ts'
+import type { PlanningSystem, System } from '../kernel/system.ts'
 import { sweepLines } from '../limits/begin-looks.ts'
-import { NOTHING_SWEPT, type SweepReport, sumOf } from '../repair/repair.ts'
-import { sweepSchedules } from '../schedule/sweep-schedules.ts'
-import { sweepTypeChanges } from '../types/apply-type-change.ts'
+import { NOTHING_SWEPT, type SweepReport, sumOf, sweepEach } from '../repair/repair.ts'
+import { sweepSchedules } from '../schedule/tick-schedule.ts'
+import { sweepTypeChanges } from '../types/change-type.ts'
+import { wakeMinute, wasMinuteWoken } from '../wake/wake.ts'
 import { sweepWorkers } from '../worker/worker.ts'
-import { reportStuck } from './stuck-tasks.ts'
-import { sweepMinutes } from './sweep-minutes.ts'
+import { reportStuck } from './lost-tasks.ts'
 import { beginRound, type SweepMemory, type SweepRound, type TasksBudget } from './sweep-round.ts'
 import { sweepTasks } from './sweep-tasks.ts'
 
@@ -126,10 +127,8 @@ export async function sweep(
 ): Promise<SweepReport> {
   const round = await beginRound(system, memory, budget)
   const reports = await Promise.all(repairs.map(repair => makeRepair(round, repair)))
-  await reportStuck(
-    round,
-    reports.flatMap(({ tasks = [] }) => tasks),
-  )
+  const read = reports.flatMap(({ tasks = [] }) => tasks)
+  await reportStuck(round, read)
   return sumOf(reports)
 }
 
@@ -146,4 +145,67 @@ async function makeRepair(round: SweepRound, repair: Repair): Promise<RepairRepo
     })
     return { ...NOTHING_SWEPT, failed: 1 }
   }
+}
+
+/**
+ * If the EventBridge schedule of a minute has not fired this long before the minute begins, it was lost. These
+ * schedules are set two minutes ahead, and may fire up to one minute late. An earlier check would dispatch whole
+ * minutes twice.
+ */
+const LOOK_AHEAD_MS = 55_000
+/**
+ * Rounds come every minute, so looking back further than one minute covers lost rounds. The tasks of older
+ * minutes are swept as overdue tasks.
+ */
+const LOOK_BACK_MS = 180_000
+
+/** The minutes that this process knows to need no repair. */
+export type CheckedMinutes = Set<number>
+
+/**
+ * Wakes the far minutes whose EventBridge schedule was lost, deleted, or never created: they begin about now, have
+ * tasks in their place, and left no record of having been woken. (Tasks enter the place of a far minute while it is further
+ * ahead than an SQS delay reaches, 15 minutes.)
+ *
+ * No task enters the place of a minute in the last quarter of an hour before it, so each minute is checked once. A
+ * check reads one record and, if there is none, `MINUTE_SHARDS` partitions, however many tasks wait.
+ *
+ * The process keeps `seen` from round to round.
+ */
+export async function sweepMinutes(system: System, seen: CheckedMinutes): Promise<SweepReport> {
+  const now = system.clock.now()
+  const from = minuteOf(now - LOOK_BACK_MS)
+  for (const minute of seen) if (minute < from) seen.delete(minute)
+  const minutes = []
+  for (let minute = from; minuteStart(minute) <= now + LOOK_AHEAD_MS; minute++) {
+    if (!seen.has(minute)) minutes.push(minute)
+  }
+  return sweepEach(
+    minutes,
+    minutes.length,
+    minute => sweepMinute(system, minute, seen),
+    (minute, error) => system.log.error('a far minute was not swept', { minute: minuteStart(minute), error }),
+  )
+}
+
+async function sweepMinute(system: System, minute: number, seen: CheckedMinutes): Promise<SweepReport> {
+  const isLost = !(await wasMinuteWoken(system, minute)) && (await hasTasks(system, minute))
+  if (isLost) {
+    await wakeMinute(system, minute)
+    system.metrics.add('SweeperRepaired', 1, EVERY_TYPE)
+    system.log.warn('woke a far minute whose EventBridge schedule did not fire', {
+      minute: minuteStart(minute),
+    })
+  }
+  seen.add(minute)
+  return { ...NOTHING_SWEPT, repaired: Number(isLost) }
+}
+
+async function hasTasks({ tasks }: System, minute: number): Promise<boolean> {
+  const pages = await Promise.all(
+    Array.from({ length: MINUTE_SHARDS }, (_, shard) =>
+      tasks.page({ index: 'place', partition: minutePlaceName(minute, shard), limit: 1 }),
+    ),
+  )
+  return pages.some(({ entries }) => entries.length > 0)
 }

@@ -1,6 +1,5 @@
 import type { TaskType } from '../../core/types/task-type.ts'
-import type { System } from '../kernel/system.ts'
-import { createTimedCache, type Known, processMemory } from '../kernel/timed-cache.ts'
+import { createTimedCache, type Known, onceEach, processMemory, type System } from '../kernel/system.ts'
 
 /**
  * Each process remembers a type for this long. So a change of its configuration, and a pause, reach every claim
@@ -10,7 +9,7 @@ export const TYPE_CACHE_MS = 1_000
 
 /**
  * A pause is acknowledged this long after it was written. A claim has read the type within `TYPE_CACHE_MS`, and
- * reads it again when its run has not begun within `CLAIM_MS_MAX` (see `limits/limit-rules.ts`) after that.
+ * reads it again when its run has not begun within `CLAIM_MS_MAX` (see `limits/line.ts`) after that.
  */
 export const PAUSE_ACK_MS = 1_500
 
@@ -18,9 +17,7 @@ export const PAUSE_ACK_MS = 1_500
 const cacheOf = processMemory(() => createTimedCache<TaskType | undefined>(TYPE_CACHE_MS))
 
 /** Reads task types through a cache of one second, for callers that read a type once per task. */
-export function cachedTypeReader(
-  system: Pick<System, 'types' | 'clock'>,
-): (type: string) => Promise<TaskType | undefined> {
+export function cachedTypeReader(system: Pick<System, 'types' | 'clock'>): TypeReader {
   return async type => (await cachedType(system, type)).value
 }
 
@@ -30,15 +27,6 @@ export function cachedType(
   type: string,
 ): Promise<Known<TaskType | undefined>> {
   return cacheOf(types).get(clock, type, () => types.get(type))
-}
-
-/** Reads the type as it is now, and refreshes the cache. */
-async function readFresh(
-  system: Pick<System, 'types' | 'clock'>,
-  type: string,
-): Promise<TaskType | undefined> {
-  forgetType(system, type)
-  return (await cachedType(system, type)).value
 }
 
 /** Drops the type from the cache, so that the next read is fresh. */
@@ -51,10 +39,8 @@ export type TypeReader = (type: string) => Promise<TaskType | undefined>
 
 /** Creates a reader for one batch: each type is read once, however many requests name it. */
 export function batchTypeReader(system: Pick<System, 'types' | 'clock'>): TypeReader {
-  const read = new Map<string, ReturnType<TypeReader>>()
-  return type => {
-    const known = read.get(type) ?? readFresh(system, type)
-    read.set(type, known)
-    return known
-  }
+  return onceEach(type => {
+    forgetType(system, type)
+    return cachedTypeReader(system)(type)
+  })
 }

@@ -4,20 +4,18 @@ import { unknownTypeProblem } from '../../core/rules/rules.ts'
 import type { TypeKind } from '../../core/states.ts'
 import { shardsOf, type TaskType, type TypeConfiguration } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
+import { sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
-import { applyTypeChange } from './apply-type-change.ts'
-import { changeType } from './change-type.ts'
-import { batchTypeReader } from './type-cache.ts'
+import { applyTypeChange, changeType, flowsWithStepsOf, startJob } from './change-type.ts'
+import { batchTypeReader, forgetType, PAUSE_ACK_MS } from './type-cache.ts'
 
 /**
  * A task type has a configuration, and may be paused. This room registers, changes, pauses and resumes types, and
  * starts the jobs that apply a change to waiting tasks.
  *
- * This file sets a configuration through the API; `register-type.ts` does so for deployments. Both write through
- * `change-type.ts`; then `apply-type-change.ts` starts the jobs (`start-job.ts`) that apply new limits and a new
- * order to waiting tasks. `pause-type.ts` pauses and resumes. Each process remembers a type for one second
- * (`type-cache.ts`), so a change reaches every claim within that time.
+ * This file sets a configuration, through the API or by a deployment, and pauses and resumes. It writes through
+ * `change-type.ts`, which then starts the jobs that apply new limits and a new order to waiting tasks. Each process
+ * remembers a type for one second (`type-cache.ts`), so a change reaches every claim within that time.
  */
 
 const READS_AT_ONCE_MAX = 25
@@ -109,4 +107,113 @@ async function stepProblems(
 /** The names of all registered types, sorted. The refusal of an unknown type shows them, so that its caller finds the right one. */
 export async function registeredNames({ types }: Pick<System, 'types'>): Promise<string[]> {
   return (await types.list()).map(({ type }) => type).sort()
+}
+
+/** An index may show a waiting task late, so a second pass follows after this time. */
+const SECOND_PASS_S = 5
+
+export type PauseOutcome =
+  | { readonly ok: true; readonly type: TaskType }
+  | { readonly ok: false; readonly reason: 'unknown' }
+  /** A person has changed the type since the caller read it. */
+  | { readonly ok: false; readonly reason: 'stale'; readonly type: TaskType }
+
+/** Pauses a type; returns when no task of it can start any more. Runs go on. */
+export async function pauseType(
+  system: System,
+  name: string,
+  expected: Expected = {},
+): Promise<PauseOutcome> {
+  const outcome = await setPaused(system, name, true, expected)
+  if (!outcome.ok) return outcome
+  // A repeated pause waits as well: the caller may repeat it because the first answer was lost.
+  await system.clock.sleep(PAUSE_ACK_MS)
+  return outcome
+}
+
+/** Ends a pause: waiting tasks are sent to their workers again, in order. */
+export async function resumeType(
+  system: System,
+  name: string,
+  expected: Expected = {},
+): Promise<PauseOutcome> {
+  const outcome = await setPaused(system, name, false, expected)
+  if (!outcome.ok) return outcome
+  const resumed = outcome.type
+  // A worker that still knows the pause would drop what is sent.
+  await system.clock.sleep(PAUSE_ACK_MS)
+  for (const type of [resumed, ...(await flowsWithStepsOf(system, name))]) {
+    await startJob(system, type, { kind: 'resume' })
+    await startJob(system, type, { kind: 'resume' }, SECOND_PASS_S)
+  }
+  return outcome
+}
+
+async function setPaused(
+  system: System,
+  name: string,
+  paused: boolean,
+  expected: Expected,
+): Promise<PauseOutcome> {
+  const { before, after } = await changeType(system, name, stored =>
+    stored && stored.paused !== paused && !isStale(stored, expected)
+      ? { ...stored, paused, operator: system.operator }
+      : undefined,
+  )
+  forgetType(system, name)
+  if (!before) return { ok: false, reason: 'unknown' }
+  if (isStale(before, expected)) return { ok: false, reason: 'stale', type: before }
+  return { ok: true, type: after ?? before }
+}
+
+type RegistrarSystem = Pick<System, 'types' | 'clock' | 'messages'>
+
+/**
+ * Registers a type whose handler, or whose queue for workers, was deployed. Its configuration is the deployed
+ * one from now on. `paused` stays as it is.
+ */
+export async function registerHandlerType(
+  system: RegistrarSystem,
+  type: string,
+  configuration: TypeConfiguration,
+  {
+    servedBy,
+    version,
+  }: { readonly servedBy?: 'workers' | undefined; readonly version?: string | undefined } = {},
+): Promise<void> {
+  const changed = await changeType(system, type, () => ({
+    configuration,
+    handlerSince: system.clock.now(),
+    ...(servedBy && { servedBy }),
+    ...(version !== undefined && { handlerVersion: version }),
+  }))
+  await applyTypeChange(system, changed)
+}
+
+/**
+ * Registers a deployed flow. Its steps serve it, so the flow itself has no handler, and an earlier handler of its type
+ * no longer serves it.
+ */
+export async function registerFlowType(
+  system: RegistrarSystem,
+  type: string,
+  configuration: TypeConfiguration,
+): Promise<void> {
+  await applyTypeChange(system, await changeType(system, type, () => ({ configuration, servedBy: 'steps' })))
+}
+
+/**
+ * Removes the handler of a type: its tasks wait visibly until a handler is deployed. A removed flow stays registered, as
+ * every type does. An unknown type stays unknown. A deployment that makes a flow of a type, or ends that, removes the former
+ * resource last; its `kind` shows that the present one stays.
+ */
+export async function removeHandler(
+  system: RegistrarSystem,
+  type: string,
+  kind: TypeKind = 'handler',
+): Promise<void> {
+  await changeType(system, type, stored => {
+    const isPresent = (stored?.configuration.kind === 'flow') === (kind === 'flow')
+    return stored && isPresent ? { configuration: stored.configuration } : undefined
+  })
 }

@@ -53,20 +53,13 @@ function asOneLook(a: LimitLook, b: LimitLook): LimitLook {
   return a.shards && b.shards ? { ...look, shards: [...a.shards, ...b.shards] } : look
 }
 
-/** Serves a look of a series. `serveLimitLooks` serves the looks after a release. */
-async function serveSeriesLook(system: System, look: LimitLook): Promise<void> {
-  if (look.released === undefined) await serveLimitLook(system, look)
-}
-
 async function serveLooks(system: System, received: readonly Received[]): Promise<string[]> {
   const looks = received.flatMap(({ messageId, wake }) =>
     wake.kind === 'look' ? [{ messageId, look: wake.look }] : [],
   )
   if (looks.length === 0) return []
-  const failures = await wakeTasks(
-    system,
-    looks.map(({ messageId, look }) => ({ ...look, messageId })),
-  )
+  const sent = looks.map(({ messageId, look }) => ({ ...look, messageId }))
+  const failures = await wakeTasks(system, sent)
   const failedIds = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
   for (const failure of failures) {
     const outcome = failure.transient ? 'SQS delivers its message again' : 'its message is deleted'
@@ -81,8 +74,9 @@ async function serveOther(system: System, { messageId, wake }: Received, stopAt:
     if (wake.kind === 'minute') await wakeMinute(system, wake.minute)
     else if (wake.kind === 'minute-shard') await wakeMinuteShard(system, wake.look, stopAt)
     else if (wake.kind === 'job') await workOnJob(system, wake.look, stopAt)
-    else if (wake.kind === 'limit') await serveSeriesLook(system, wake.look)
-    else await driveCanvas(system, wake.look, stopAt)
+    else if (wake.kind === 'canvas') await driveCanvas(system, wake.look, stopAt)
+    // `serveLimitLooks` serves the looks after a release.
+    else if (wake.look.released === undefined) await serveLimitLook(system, wake.look)
     return []
   } catch (error) {
     system.log.warn(`a wake message of kind ${wake.kind} was not served; SQS delivers it again`, {

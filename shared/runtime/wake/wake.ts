@@ -16,14 +16,13 @@ import { look, lookRecord } from '../../core/wake/look.ts'
 import { type Planned, plan, planned } from '../../core/wake/plan.ts'
 import type { Look, MinuteLook } from '../../ports/messages.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
-import { failureOf, type PlanFailure } from '../kernel/isolate-faults.ts'
+import { failureOf, type PlanFailure } from '../kernel/heads.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
-import { sleepUntil } from '../kernel/moment.ts'
-import type { System } from '../kernel/system.ts'
-import { logFields } from '../kernel/traceparent.ts'
+import { logFields } from '../kernel/log-run-ends.ts'
+import { type System, sleepUntil } from '../kernel/system.ts'
 import { lookOf, sendMessages } from '../plan/plan.ts'
 import { tickSchedule } from '../schedule/tick-schedule.ts'
-import { markTargets } from '../worker/targets.ts'
+import { markTargets } from '../worker/worker.ts'
 
 /** A look as its queue delivered it; without an id it counts as delivered once. */
 type ReceivedLook = Look & { readonly messageId?: string }
@@ -119,13 +118,8 @@ async function sendNextLook(
   const { head: task } = next
   if (hops >= HOPS_MAX) {
     system.metrics.add('LookLoop', 1, task.type)
-    system.log.error(
-      'a chain of looks at one task is too long and ends; the sweeper continues with the task',
-      {
-        ...logFields(task),
-        hops,
-      },
-    )
+    const message = 'a chain of looks at one task is too long and ends; the sweeper continues with the task'
+    system.log.error(message, { ...logFields(task), hops })
     return []
   }
   if (!(await maySendNext(system, task, hops + 1, messageId))) return []

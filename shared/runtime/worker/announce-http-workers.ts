@@ -1,8 +1,7 @@
 import type { Claimer } from '../../core/run/claim.ts'
 import { defined } from '../../core/values/json.ts'
 import { WORKER_LIFE_MS, type Worker } from '../../core/worker/worker.ts'
-import { isWithin, type Moment, momentOf } from '../kernel/moment.ts'
-import type { System } from '../kernel/system.ts'
+import { isWithin, type Moment, momentOf, type System } from '../kernel/system.ts'
 
 /**
  * A worker that claims or heartbeats all the time costs one read and one write per interval, for each process

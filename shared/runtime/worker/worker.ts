@@ -2,18 +2,18 @@
  * This room knows which workers are present. Standalone workers register themselves, the requests of HTTP workers
  * register them (`announce-http-workers.ts`), and Lambda workers are counted by their runs.
  *
- * This file lists workers and drops silent ones. `targets.ts` writes the markers by which a listed worker finds its
- * tasks.
+ * This file lists workers, drops silent ones, and writes the markers by which a listed worker finds its tasks.
  */
 
+import { isItemFault } from '../../core/errors.ts'
 import { runningPlace, undoingPlace } from '../../core/place/place-names.ts'
-import { liveRuns } from '../../core/task/task.ts'
+import { liveRuns, type Task } from '../../core/task/task.ts'
 import { servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
-import { WORKER_DROP_MS, type Worker } from '../../core/worker/worker.ts'
-import { readTasks } from '../kernel/read-heads.ts'
-import { sideBySide } from '../kernel/side-by-side.ts'
-import type { System } from '../kernel/system.ts'
-import { createTimedCache } from '../kernel/timed-cache.ts'
+import { type Planned, planned } from '../../core/wake/plan.ts'
+import { type Marker, WORKER_DROP_MS, type Worker } from '../../core/worker/worker.ts'
+import type { Chance } from '../../ports/machine.ts'
+import { failureOf, type PlanFailure, readEntries, sideBySide } from '../kernel/heads.ts'
+import { createTimedCache, type System } from '../kernel/system.ts'
 import { NOTHING_SWEPT, type SweepReport } from '../repair/repair.ts'
 
 /** A worker that is present. Lambda workers come and go with each invocation, so they are shown as one per type. */
@@ -90,10 +90,7 @@ async function heldOverHttp(
   const held = new Map<string, number>()
   await sideBySide(ranges, READS_AT_ONCE_MAX, async range => {
     const { entries } = await system.tasks.page({ ...range, limit: RUNS_READ_MAX })
-    const tasks = await readTasks(
-      system,
-      entries.map(({ id }) => id),
-    )
+    const tasks = await readEntries(system, entries)
     for (const { workerId } of tasks.flatMap(liveRuns)) held.set(workerId, (held.get(workerId) ?? 0) + 1)
   })
   return held
@@ -132,4 +129,61 @@ export async function sweepWorkers({
   const dropped = await workers.dropSilent(clock.now() - WORKER_DROP_MS, DROPPED_WORKERS_MAX)
   if (dropped.length > 0) log.info('took silent workers out of the registry', { workers: dropped })
   return { ...NOTHING_SWEPT, repaired: dropped.length }
+}
+
+/**
+ * A targeted task lists `workerIds`. It is never sent to its type's queue, where most receivers would refuse
+ * it, nor put into the ready place of an HTTP type, where other workers would read past it. When it is due,
+ * each worker that may still take it gets a marker in a partition of its own. A worker with free capacity reads
+ * its markers about once a second.
+ */
+
+const WRITES_AT_ONCE_MAX = 25
+/** One call checks at most this many markers: twenty requests, half a read unit per marker. */
+const CHECKED_MARKERS_MAX = 2_000
+
+/** Writes the markers that the plans ask for, one per task and worker. Returns the tasks that could not be marked. */
+export async function markTargets(
+  system: Pick<System, 'targets'>,
+  all: readonly Planned<Task>[],
+): Promise<PlanFailure[]> {
+  const failures = await sideBySide(all.flatMap(markersOf), WRITES_AT_ONCE_MAX, async marker => {
+    try {
+      await system.targets.mark(marker)
+      return []
+    } catch (error) {
+      return [failureOf(marker.taskId, error, !isItemFault(error))]
+    }
+  })
+  return failures.flat()
+}
+
+function markersOf({ head, plan }: Planned<Task>): Marker[] {
+  const { id: taskId, born, revision } = head
+  return (plan.markFor ?? []).map(workerId => ({ workerId, taskId, born, revision }))
+}
+
+/**
+ * The tasks that lack a marker they should have, because the planner's or the waker's work got lost. Of more
+ * than 2,000 markers it checks 2,000 from a random one on, so that over the rounds all are checked.
+ */
+export async function tasksWithoutMarkers(system: System, tasks: readonly Task[]): Promise<Task[]> {
+  const now = system.clock.now()
+  const markers = tasks.flatMap(task => markersOf(planned(task, now)))
+  const expected = sampleOf(markers, system.chance)
+  const stored = await system.targets.among(expected)
+  const births = new Map(stored.map(marker => [nameOf(marker), marker.born]))
+  const missing = expected.filter(marker => births.get(nameOf(marker)) !== marker.born)
+  const ids = new Set(missing.map(({ taskId }) => taskId))
+  return tasks.filter(({ id }) => ids.has(id))
+}
+
+function sampleOf(markers: readonly Marker[], { fraction }: Chance): readonly Marker[] {
+  if (markers.length <= CHECKED_MARKERS_MAX) return markers
+  const start = Math.floor(markers.length * fraction())
+  return [...markers.slice(start), ...markers.slice(0, start)].slice(0, CHECKED_MARKERS_MAX)
+}
+
+function nameOf({ workerId, taskId }: Marker): string {
+  return JSON.stringify([workerId, taskId])
 }

@@ -4,11 +4,11 @@ import { ANSWER_BYTES_MAX, KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
 import { CANVAS_TYPE } from '../../core/task/head-fields.ts'
 import { splitTaskId } from '../../core/task/task.ts'
 import { isName } from '../../core/values/text.ts'
-import { cancelCanvas } from '../../runtime/canvas/cancel-members.ts'
 import { readCanvas } from '../../runtime/canvas/describe-canvas.ts'
+import { cancelCanvas } from '../../runtime/canvas/drive-canvas.ts'
 import { memberIds, publishCanvas } from '../../runtime/canvas/publish-canvas.ts'
 import { readPreviousPage } from '../../runtime/canvas/read-previous.ts'
-import { readTask } from '../../runtime/kernel/read-heads.ts'
+import { readTask } from '../../runtime/kernel/heads.ts'
 import {
   type Answer,
   answerInvalid,

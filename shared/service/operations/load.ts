@@ -5,12 +5,11 @@ import {
   activityAddedUp,
   latenessAt,
 } from '../../core/events/activity.ts'
-import { isTypeName, isTypeName } from '../../core/rules/type-configuration.ts'
-import { sideBySide } from '../../runtime/kernel/side-by-side.ts'
+import { sideBySide } from '../../runtime/kernel/heads.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readLimitUsage, type TypeLimitUsage } from '../../runtime/limits/limit-usage.ts'
-import { countTasks } from '../../runtime/list/count-tasks.ts'
-import { firstMinute, readActivity, type TypeActivity } from '../../runtime/statistics/activity.ts'
+import { countTasks } from '../../runtime/list/list-query.ts'
+import { firstMinute, readActivity, type TypeActivity } from '../../runtime/stream/statistics.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
 import { unknownType, unknownTypes } from '../present/refusal-problems.ts'

@@ -18,7 +18,7 @@ import {
   type Replayed,
   replayDeadLetters,
 } from '../../runtime/operate/dead-letters.ts'
-import { FAILURE_COUNTS_MAX, type FailureGroup, readFailures } from '../../runtime/statistics/failures.ts'
+import { FAILURE_COUNTS_MAX, type FailureGroup, readFailures } from '../../runtime/stream/statistics.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import { listWorkers, type PresentWorker } from '../../runtime/worker/worker.ts'
 import {

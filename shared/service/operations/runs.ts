@@ -7,9 +7,8 @@ import { cut } from '../../core/task-error/task-error.ts'
 import { defined } from '../../core/values/json.ts'
 import { type ClaimedTask, releaseClaim } from '../../runtime/claim/claimed-task.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../runtime/claim/http-claims.ts'
-import { endOfRequest } from '../../runtime/kernel/in-time.ts'
-import { isolateEach } from '../../runtime/kernel/isolate-faults.ts'
-import { sideBySideByName } from '../../runtime/kernel/side-by-side.ts'
+import { isolateEach, sideBySideByName } from '../../runtime/kernel/heads.ts'
+import { endOfRequest } from '../../runtime/kernel/system.ts'
 import { describeHead } from '../../runtime/read/read.ts'
 import {
   type Answer,

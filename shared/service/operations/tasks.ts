@@ -4,7 +4,7 @@ import type { FieldProblem } from '../../core/errors.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { defined } from '../../core/values/json.ts'
 import { listMembers } from '../../runtime/canvas/list-members.ts'
-import { isolateEach } from '../../runtime/kernel/isolate-faults.ts'
+import { isolateEach } from '../../runtime/kernel/heads.ts'
 import type { System } from '../../runtime/kernel/system.ts'
 import { type ListAnswer, listTasks } from '../../runtime/list/list.ts'
 import { areOpen, type ListFilter, type ListOrder } from '../../runtime/list/list-query.ts'
@@ -17,8 +17,7 @@ import {
   retryCallbacks,
 } from '../../runtime/operate/operate.ts'
 import { patchTask } from '../../runtime/operate/patch-task.ts'
-import type { StatusReaders } from '../../runtime/read/describe-task.ts'
-import { describeHead, readTask } from '../../runtime/read/read.ts'
+import { describeHead, readTask, type StatusReaders } from '../../runtime/read/read.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import {
   type Answer,

@@ -6,13 +6,18 @@ import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../..
 import { withoutUser } from '../../core/types/webhook.ts'
 import { defined } from '../../core/values/json.ts'
 import { PURGES_MAX, startPurge } from '../../runtime/jobs/sweep-purges.ts'
-import { countTasks } from '../../runtime/list/count-tasks.ts'
-import { pauseType, resumeType } from '../../runtime/types/pause-type.ts'
-import { type PutTypeOutcome, putType, registeredNames } from '../../runtime/types/types.ts'
-import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
+import { countTasks } from '../../runtime/list/list-query.ts'
+import {
+  type PutTypeOutcome,
+  pauseType,
+  putType,
+  registeredNames,
+  resumeType,
+} from '../../runtime/types/types.ts'
+import { type Answer, answerProblem, type Call, operation, pageByName } from '../operation.ts'
 import { invalid, problem } from '../present/problems.ts'
 import { staleProblem, unknownType } from '../present/refusal-problems.ts'
-import { iso, isoOf, presentOperations } from '../present/tasks.ts'
+import { iso, iso, isoOf, isoOf, presentOperations } from '../present/tasks.ts'
 
 export const typeOperations = [
   operation({

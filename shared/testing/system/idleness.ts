@@ -4,7 +4,7 @@ import { type StatusReason, statusOf, statusReasonOf } from '../../core/status/s
 import { isCanvas } from '../../core/task/head.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
-import { readServed, type StatusReaders } from '../../runtime/read/describe-task.ts'
+import { readServed, type StatusReaders } from '../../runtime/read/read.ts'
 import type { World } from '../world/world.ts'
 
 /** Reasons for a wait that time alone does not end. */

@@ -1,7 +1,6 @@
 import type { ApiTask } from '../../api/tasks.ts'
 import { isTask } from '../../core/task/head.ts'
-import type { StatusReaders } from '../../runtime/read/describe-task.ts'
-import { readTask } from '../../runtime/read/read.ts'
+import { readTask, type StatusReaders } from '../../runtime/read/read.ts'
 import { presentTask } from '../../service/present/tasks.ts'
 import type { World } from '../world/world.ts'
 

@@ -6,7 +6,7 @@ import { servingType } from '../../core/types/task-type.ts'
 import type { Dispatch, FarTimers, Messages, Wake } from '../../ports/messages.ts'
 import type { PlanningSystem } from '../../runtime/kernel/system.ts'
 import { planLimits } from '../../runtime/limits/begin-looks.ts'
-import { planChanges } from '../../runtime/stream.ts'
+import { planChanges } from '../../runtime/stream/stream.ts'
 import { serveWakes } from '../../runtime/wake/serve-wakes.ts'
 import type { Timeline } from './timeline.ts'
 

@@ -10,7 +10,7 @@ import { type Deferred, deferred } from '../../core/values/deferred.ts'
 import { defined, type Json } from '../../core/values/json.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
 import type { RunEnd, RunLost } from '../../ports/runs.ts'
-import { elapsedSince, type Moment, momentOf } from '../../runtime/kernel/moment.ts'
+import { elapsedSince, type Moment, momentOf } from '../../runtime/kernel/system.ts'
 import { correctedEnd, countInBatch, type EndReport, endReport, isIllegal, verdictOf } from './end-reports.ts'
 
 /**

@@ -10,7 +10,7 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { FlowDefinition } from '../../../shared/core/task/flow-state.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { readTask, readTasks } from '../../../shared/runtime/kernel/read-heads.ts'
+import { readTask, readTasks } from '../../../shared/runtime/kernel/heads.ts'
 import {
   aFlow,
   aPublication,

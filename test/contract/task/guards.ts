@@ -9,7 +9,7 @@ import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
-import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
+import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { aPublication, BORN, changeOf, DAY, LATER_BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
 

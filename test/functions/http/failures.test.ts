@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { countFailures } from '../../../shared/runtime/statistics/failures.ts'
+import { countFailures } from '../../../shared/runtime/stream/statistics.ts'
 import { anApi, claimed, published, type TestApi } from '../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 

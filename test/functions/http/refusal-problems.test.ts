@@ -108,9 +108,7 @@ describe('the problem of a wrong cron expression begins with the fault', () => {
 describe('the kind of a type that is deployed', () => {
   test('changes only by deployment; the other fields change over HTTP', async () => {
     const { system, call } = await anApi()
-    const { registerHandlerType, removeHandler } = await import(
-      '../../../shared/runtime/types/register-type.ts'
-    )
+    const { registerHandlerType, removeHandler } = await import('../../../shared/runtime/types/types.ts')
     await registerHandlerType(system, 'resize', { kind: 'handler', defaults: {} })
     await registerHandlerType(system, 'webhook', { kind: 'webhook', defaults: {} })
 

@@ -6,7 +6,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { escapedBytes } from '../../../shared/core/values/json.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { withContents } from '../../../shared/runtime/claim/claimed-task.ts'
-import { planChanges } from '../../../shared/runtime/stream.ts'
+import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { anApi, claimed, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
 
 /** `api.call` compares the size of every answer with the limit of Lambda. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { firstAttempt, nextAttempt, scatteredAttempt } from '../../../shared/runtime/claim/attempt-size.ts'
+import { firstAttempt, nextAttempt, scatteredAttempt } from '../../../shared/runtime/claim/candidates.ts'
 
 const IN_ORDER = { size: 8, window: 0 }
 

@@ -4,6 +4,8 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
 import type { NotClaimed } from '../../../shared/runtime/claim/claim.ts'
 import {
+  type ClaimScope,
+  isHeldBack,
   leftOf,
   mayReadMore,
   NOTHING_DONE,
@@ -11,7 +13,6 @@ import {
   withAnswer,
   withVerdict,
 } from '../../../shared/runtime/claim/claim-progress.ts'
-import { type ClaimScope, isHeldBack } from '../../../shared/runtime/claim/held-back.ts'
 import { aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
 
 const RATE = { rate: { limit: 1, perMs: 1_000 } }

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { claimByTickets } from '../../../shared/runtime/claim/claim-by-ticket.ts'
 import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
-import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
+import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { MINUTE } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
-import { startJob } from '../../../shared/runtime/types/start-job.ts'
+import { startJob } from '../../../shared/runtime/types/change-type.ts'
 import { MINUTE, NOW } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 

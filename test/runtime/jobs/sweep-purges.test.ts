@@ -1,8 +1,7 @@
 import { beforeEach, expect, it } from 'vitest'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { startPurge, sweepPurges } from '../../../shared/runtime/jobs/sweep-purges.ts'
-import { registerHandlerType } from '../../../shared/runtime/types/register-type.ts'
-import { putType } from '../../../shared/runtime/types/types.ts'
+import { putType, registerHandlerType } from '../../../shared/runtime/types/types.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 

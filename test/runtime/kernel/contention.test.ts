@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { isLostRace, refusedWriterWaitMs } from '../../../shared/runtime/kernel/contention.ts'
+import { isLostRace, refusedWriterWaitMs } from '../../../shared/runtime/kernel/kernel.ts'
 import { aRun, aTask, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const LAST = 0.999

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { sleepUntil } from '../../../shared/runtime/kernel/moment.ts'
+import { sleepUntil } from '../../../shared/runtime/kernel/system.ts'
 import { createManualClock } from '../../support/ports/clock.ts'
 
 it('the wait never ends early, although timers fire a millisecond before their time', async () => {

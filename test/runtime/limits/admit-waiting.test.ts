@@ -2,11 +2,11 @@ import { describe, expect, it } from 'vitest'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import { claimByTickets } from '../../../shared/runtime/claim/claim-by-ticket.ts'
+import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
-import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
 import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
+import { readyTasks } from '../../../shared/runtime/place/ready.ts'
 import { publishMany } from '../../../shared/runtime/publish/publish.ts'
-import { readyTasks } from '../../../shared/runtime/ready/ready.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
 import {
   aSystemWith,

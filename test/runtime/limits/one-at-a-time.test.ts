@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../shared/aws/environment.ts'
-import { oneAtATime } from '../../../shared/runtime/limits/one-at-a-time.ts'
+import { oneAtATime } from '../../../shared/runtime/limits/line.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 it('callers that ask together go on one at a time, timers fire between two of them, and a start goes ahead of a task that only records that it waits', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
-import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
+import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { sweepLines } from '../../../shared/runtime/limits/begin-looks.ts'
 import { noteLine } from '../../../shared/runtime/limits/line.ts'
 import { releasePermits } from '../../../shared/runtime/limits/permits.ts'

@@ -2,15 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { BatonError } from '../../../shared/core/errors.ts'
 import { minuteOf } from '../../../shared/core/place/place.ts'
 import { minutePlaceName } from '../../../shared/core/place/place-names.ts'
-import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
+import { readTask } from '../../../shared/runtime/kernel/heads.ts'
+import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
 import {
   pauseSchedule,
+  putSchedule,
   removeSchedule,
   resumeSchedule,
   triggerSchedule,
-} from '../../../shared/runtime/schedule/operate-schedule.ts'
-import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
-import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
+} from '../../../shared/runtime/schedule/schedule.ts'
 import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { wakeMinuteShard } from '../../../shared/runtime/wake/wake.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
+import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { aRun, aTask, DAY, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, claimed, registered, stored } from '../../support/worlds/memory-system.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { joinLine } from '../../../shared/core/limits/limits.ts'
-import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
+import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
-import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
+import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { registerFlowType } from '../../../shared/runtime/types/register-type.ts'
-import { putType } from '../../../shared/runtime/types/types.ts'
+import { putType, registerFlowType } from '../../../shared/runtime/types/types.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 

@@ -3,15 +3,15 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { defineFlow } from '../../../shared/define/flow/define-flow.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
-import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
+import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import {
+  putType,
   registerFlowType,
   registerHandlerType,
   removeHandler,
-} from '../../../shared/runtime/types/register-type.ts'
-import { putType } from '../../../shared/runtime/types/types.ts'
+} from '../../../shared/runtime/types/types.ts'
 import { HOUR, MINUTE } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem } from '../../support/worlds/memory-system.ts'
 

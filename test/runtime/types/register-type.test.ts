@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import {
+  putType,
   registerFlowType,
   registerHandlerType,
   removeHandler,
-} from '../../../shared/runtime/types/register-type.ts'
-import { putType } from '../../../shared/runtime/types/types.ts'
+} from '../../../shared/runtime/types/types.ts'
 import { MINUTE } from '../../support/tasks/a-task.ts'
 import { aFlowTask, failedFor } from '../../support/tasks/flow-life.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'

@@ -1,7 +1,7 @@
 import type { Composition } from '../../../shared/core/canvas/tree.ts'
-import { cancelCanvas } from '../../../shared/runtime/canvas/cancel-members.ts'
 import type { LeafRequest } from '../../../shared/runtime/canvas/canvas.ts'
 import { readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'
+import { cancelCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'
 import { publishCanvas } from '../../../shared/runtime/canvas/publish-canvas.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { cancelTask, removeTask, restartTask } from '../../../shared/runtime/operate/operate.ts'

@@ -1,11 +1,11 @@
 import type { TypeConfiguration } from '../../../shared/core/types/task-type.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import {
+  putType,
   registerFlowType,
   registerHandlerType,
   removeHandler,
-} from '../../../shared/runtime/types/register-type.ts'
-import { putType } from '../../../shared/runtime/types/types.ts'
+} from '../../../shared/runtime/types/types.ts'
 import type { FlowSetup, TypeSetup } from '../scenario.ts'
 import type { Services } from '../world/aws/services.ts'
 import { createProcess } from '../world/process.ts'

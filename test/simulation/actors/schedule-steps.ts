@@ -1,14 +1,14 @@
 import type { ScheduledTask } from '../../../shared/api/schedules.ts'
 import type { Timing } from '../../../shared/core/task/head-fields.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
+import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
 import {
   pauseSchedule,
+  putSchedule,
   removeSchedule,
   resumeSchedule,
   triggerSchedule,
-} from '../../../shared/runtime/schedule/operate-schedule.ts'
-import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
-import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
+} from '../../../shared/runtime/schedule/schedule.ts'
 import type { Job, Step } from '../scenario.ts'
 import type { Answer } from '../world/history.ts'
 import { START } from '../world/world.ts'

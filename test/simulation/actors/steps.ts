@@ -2,10 +2,10 @@ import { editsOf } from '../../../shared/core/change/change.ts'
 import { statusOf } from '../../../shared/core/status/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { startPurge } from '../../../shared/runtime/jobs/sweep-purges.ts'
-import { readTask as readHead } from '../../../shared/runtime/kernel/read-heads.ts'
+import { readTask as readHead } from '../../../shared/runtime/kernel/heads.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import { countTasks } from '../../../shared/runtime/list/count-tasks.ts'
 import { listTasks } from '../../../shared/runtime/list/list.ts'
+import { countTasks } from '../../../shared/runtime/list/list-query.ts'
 import {
   cancelTask,
   removeTask,
@@ -16,9 +16,7 @@ import {
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { readTask } from '../../../shared/runtime/read/read.ts'
-import { pauseType, resumeType } from '../../../shared/runtime/types/pause-type.ts'
-import { removeHandler } from '../../../shared/runtime/types/register-type.ts'
-import { putType } from '../../../shared/runtime/types/types.ts'
+import { pauseType, putType, removeHandler, resumeType } from '../../../shared/runtime/types/types.ts'
 import type { BoundRequest } from '../bounds/bound-request.ts'
 import { boundRequests } from '../bounds/bounds.ts'
 import { createDice } from '../generate/dice.ts'

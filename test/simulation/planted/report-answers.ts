@@ -1,5 +1,5 @@
 import type { Task } from '../../../shared/core/task/task.ts'
-import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
+import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import type { PlantedFault } from './planted-fault.ts'
 import { withTaskWrites } from './task-writes.ts'

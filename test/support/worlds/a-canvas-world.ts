@@ -8,8 +8,8 @@ import { type LeafRequest, type LoadedCanvas, memberId } from '../../../shared/r
 import { type CanvasDescription, readCanvas } from '../../../shared/runtime/canvas/describe-canvas.ts'
 import { publishCanvas } from '../../../shared/runtime/canvas/publish-canvas.ts'
 import { contentOf } from '../../../shared/runtime/claim/claimed-task.ts'
-import { readTask } from '../../../shared/runtime/kernel/read-heads.ts'
-import { planChanges } from '../../../shared/runtime/stream.ts'
+import { readTask } from '../../../shared/runtime/kernel/heads.ts'
+import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { changeOf, taskIn } from '../tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
 

@@ -5,7 +5,7 @@ import { type PresentSchedule, SCHEDULE_TYPE, type Timing } from '../../../share
 import { taskId } from '../../../shared/core/task/task.ts'
 import { planned, plan as planOf } from '../../../shared/core/wake/plan.ts'
 import type { Look } from '../../../shared/ports/messages.ts'
-import { readHead } from '../../../shared/runtime/kernel/read-heads.ts'
+import { readHead } from '../../../shared/runtime/kernel/heads.ts'
 import { lookOf, planTasks } from '../../../shared/runtime/plan/plan.ts'
 import {
   type PutScheduleOutcome,

@@ -3,7 +3,7 @@ import type { RunContext } from '../../../shared/define/definitions.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
-import { registerHandlerType } from '../../../shared/runtime/types/register-type.ts'
+import { registerHandlerType } from '../../../shared/runtime/types/types.ts'
 import { createWorld } from '../../../shared/testing/world/world.ts'
 import { MINUTE, NOW } from '../tasks/a-task.ts'
 

@@ -1,6 +1,7 @@
 import type { Claimer } from '../../../shared/core/run/claim.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { type Claimed, claimTask, type NotClaimed } from '../../../shared/runtime/claim/claim.ts'
+import { claimTask, type NotClaimed } from '../../../shared/runtime/claim/claim.ts'
+import type { Claimed } from '../../../shared/runtime/claim/claimed-task.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { runInTable } from '../../../shared/runtime/run/keep-in-table.ts'
 import type { Ran, RunTools } from '../../../shared/runtime/run/run.ts'

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { totalOf } from '../../../local/gateway/meter.ts'
-import { sideBySide } from '../../../shared/runtime/kernel/side-by-side.ts'
+import { sideBySide } from '../../../shared/runtime/kernel/heads.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
 

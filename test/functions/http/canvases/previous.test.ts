@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import type { Task } from '../../../../shared/core/task/task.ts'
-import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
-import { planChanges } from '../../../../shared/runtime/stream.ts'
+import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
+import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { anApi, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
 /** Three of these results are too long for one claim's answer. */

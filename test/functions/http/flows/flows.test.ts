@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { planChanges } from '../../../../shared/runtime/stream.ts'
+import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { aFlowApi, FLOW, type FlowApi, ORDER } from '../../../support/http/a-flow-api.ts'
 import type { Shown } from '../../../support/http/an-api.ts'
 import { MINUTE, NOW, SECOND } from '../../../support/tasks/a-task.ts'

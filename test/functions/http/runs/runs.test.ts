@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { readTask } from '../../../../shared/runtime/kernel/read-heads.ts'
+import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
 import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 

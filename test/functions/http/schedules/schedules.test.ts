@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { isSchedule } from '../../../../shared/core/task/head.ts'
-import { readHead } from '../../../../shared/runtime/kernel/read-heads.ts'
+import { readHead } from '../../../../shared/runtime/kernel/heads.ts'
 import { anApi, published, type TestApi } from '../../../support/http/an-api.ts'
 import { BAD_OPTIONS, type Bad } from '../../../support/http/bad-fields.ts'
 

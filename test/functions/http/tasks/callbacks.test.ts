@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { planChanges } from '../../../../shared/runtime/stream.ts'
+import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { aFlowApi, type FlowApi, problemPaths } from '../../../support/http/a-flow-api.ts'
 import { timed } from '../../../support/worlds/memory-system.ts'
 

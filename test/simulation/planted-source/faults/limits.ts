@@ -197,7 +197,7 @@ export const LIMIT_FAULTS: readonly SourceFault[] = [
     name: 'a process forgets which shards of a limit have free permits',
     replacements: [
       {
-        path: 'shared/runtime/limits/free-permits.ts',
+        path: 'shared/runtime/limits/permits.ts',
         old: 'const likely = hintedShard(system, known, max) ?? roomiest(system, known, max)',
         new: 'const likely = hintedShard(system, known, max) ?? roomiest(system, known, 0)',
       },

@@ -1,7 +1,7 @@
 import type { BatonEvent } from '../../../../shared/core/events/events.ts'
 import type { LateEvents } from '../../../../shared/ports/messages.ts'
-import { type EventSystem, publishLateEvents } from '../../../../shared/runtime/events/publish-late-events.ts'
 import type { System } from '../../../../shared/runtime/kernel/system.ts'
+import { type EventSystem, publishLateEvents } from '../../../../shared/runtime/stream/events.ts'
 import type { Process } from '../process.ts'
 import type { Sandboxes } from '../sandboxes.ts'
 import type { World } from '../world.ts'

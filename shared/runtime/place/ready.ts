@@ -1,0 +1,236 @@
+/**
+ * Ready tasks wait in the ready places of their types, in the order in which they are claimed. This file reads them from
+ * the indexes, merged from several partitions into one order (`mergeRanges`). It also says which dispatches are tickets.
+ */
+
+import { tenantOf } from '../../core/place/claim-order.ts'
+import { readyPlace } from '../../core/place/place-names.ts'
+import { workOf } from '../../core/task/piece.ts'
+import type { Task } from '../../core/task/task.ts'
+import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import { defined } from '../../core/values/json.ts'
+import type { Chance } from '../../ports/machine.ts'
+import type { IndexEntry, IndexRange, TaskStore } from '../../ports/stores.ts'
+import { readTasksInOrder } from '../kernel/heads.ts'
+import type { System } from '../kernel/system.ts'
+
+/** The page size for `scatter`: one page of each partition is enough for most windows. */
+const WIDE_PAGE_ENTRIES = 100
+
+/**
+ * Reads the ready tasks as the indexes show them; some may have been claimed already. Heads are read as late as
+ * possible.
+ */
+export type ReadyTasks = {
+  /** The next tasks: `count` or a few less, and none when no more wait. */
+  next(count: number): Promise<Task[]>
+  /**
+   * Begins again at the front, as the indexes show it then. The first `window` tasks come in random order, the later ones
+   * in their order. Returns how many tasks the window holds.
+   */
+  scatter(window: number): Promise<number>
+  /** The position of the last task of each type that was read. */
+  position(): Position
+}
+
+/** A position in the order of each type, by the name of the type. */
+export type Position = ReadonlyMap<string, string>
+
+/** A reader that begins at a position first reads this many tasks from the front. */
+const FRONT_TASKS = 250
+
+/**
+ * Reads the ready tasks of each type in its order. Several types alternate. Each task appears once. With `start`, the tasks from
+ * that position on follow the first ones.
+ */
+export function readyTasks(
+  system: System,
+  types: readonly TaskType[],
+  pageSize: number,
+  start?: Position,
+): ReadyTasks {
+  // The index may still show a flow that has moved on to a step of another type.
+  const served = new Set(types.map(({ type }) => type))
+  const read = new Map<string, string>()
+  const from = (size: number, at?: Position) =>
+    alternating(types.map(type => lineOf(system, type, size, { from: at?.get(type.type), read })))
+  const fromTheFront = (size: number) => distinct(from(size))
+  let entries = start
+    ? distinct(joined(from(pageSize), FRONT_TASKS, from(pageSize, start)))
+    : fromTheFront(pageSize)
+  let queue: string[] = []
+  return {
+    next: async count => {
+      for (;;) {
+        if (queue.length < count) queue.push(...(await take(entries, count - queue.length)))
+        const ids = queue.splice(0, count)
+        if (ids.length === 0) return []
+        const heads = (await readTasksInOrder(system, ids)).filter(task => served.has(workOf(task).type))
+        if (heads.length > 0) return heads
+      }
+    },
+    scatter: async window => {
+      entries = fromTheFront(WIDE_PAGE_ENTRIES)
+      queue = shuffled(await take(entries, window), system.chance)
+      return queue.length
+    },
+    position: () => read,
+  }
+}
+
+/** The first `count` entries of one line, and all of another. */
+async function* joined(front: Line, count: number, rest: Line): Line {
+  yield* await take(front, count)
+  yield* rest
+}
+
+function shuffled(ids: readonly string[], { fraction }: Chance): string[] {
+  const lots = ids.map(id => ({ id, lot: fraction() })).sort((a, b) => a.lot - b.lot)
+  return lots.map(({ id }) => id)
+}
+
+type Line = AsyncGenerator<MergedEntry, void, undefined>
+
+/**
+ * The ready tasks of one type, in its order. In a fair type that is the order of the tenants' turns. `read` gets the position of
+ * each task that is read.
+ */
+async function* lineOf(
+  { tasks }: System,
+  type: TaskType,
+  pageSize: number,
+  { from, read }: { readonly from: string | undefined; readonly read: Map<string, string> },
+): Line {
+  const places = shardNumbers(type).map(shard => readyPlace(type.type, shard))
+  const ranges = places.map(partition => ({ index: 'place' as const, partition, ...defined({ from }) }))
+  for await (const entry of mergeRanges(tasks, ranges, { pageSize })) {
+    read.set(type.type, String(entry.sort))
+    yield entry
+  }
+}
+
+async function* alternating(lines: readonly Line[]): Line {
+  let waiting = lines
+  while (waiting.length > 0) {
+    const round = await Promise.all(waiting.map(async line => ({ line, next: await line.next() })))
+    for (const { next } of round) if (!next.done) yield next.value
+    waiting = round.filter(({ next }) => !next.done).map(({ line }) => line)
+  }
+}
+
+async function* distinct(
+  entries: AsyncGenerator<MergedEntry, void, undefined>,
+): AsyncGenerator<string, void, undefined> {
+  const seen = new Set<string>()
+  for await (const { id } of entries) {
+    if (seen.has(id)) continue
+    seen.add(id)
+    yield id
+  }
+}
+
+/** Whether a dispatch of the task is a ticket, by the type's present configuration. A task in the line of a limit is claimed itself. */
+export function isTicket(named: Task, type: TaskType | undefined): boolean {
+  if (named.wait || named.options.workerIds.length > 0) return false
+  if (tenantOf(named) !== undefined) return true
+  return type !== undefined && (type.isFair === true || orderingOf(type) !== 'arrival')
+}
+
+/** An entry, with the number of the merged range that it came from. */
+export type MergedEntry = IndexEntry & { readonly range: number }
+
+type Source = {
+  readonly range: IndexRange
+  readonly number: number
+  readonly buffer: IndexEntry[]
+  last: IndexEntry | undefined
+  more: boolean
+}
+
+type MergeOptions = {
+  readonly pageSize: number
+  readonly descending?: boolean
+  /** Continue after this entry. Its sort key must be a whole number. */
+  readonly after?: MergedEntry | undefined
+}
+
+/**
+ * Merges the entries of several partitions into one order, read page by page. Entries are sorted by their sort key. Among
+ * equal keys, those of an earlier range come first; within a range, the index's order holds.
+ *
+ * So one entry marks a position in all ranges, whatever order the index keeps among equal keys. Ranges may be added at the
+ * end between two pages.
+ */
+export async function* mergeRanges(
+  tasks: TaskStore,
+  ranges: readonly IndexRange[],
+  options: MergeOptions,
+): AsyncGenerator<MergedEntry, void, undefined> {
+  const sources = ranges.map((range, number) => sourceOf(range, number, options))
+  await Promise.all(sources.map(source => fill(tasks, source, options)))
+  for (;;) {
+    const next = foremost(sources, options.descending ?? false)
+    const entry = next?.buffer.shift()
+    if (!next || !entry) return
+    yield { ...entry, range: next.number }
+    if (next.buffer.length === 0) await fill(tasks, next, options)
+  }
+}
+
+/**
+ * Returns a source that begins where the reader continues. The ranges before that of `after` have no entries left
+ * with the sort key of `after`; the ranges behind it still have all of them.
+ */
+function sourceOf(range: IndexRange, number: number, { after, descending }: MergeOptions): Source {
+  const fresh = { range, number, buffer: [], last: undefined, more: true }
+  if (!after) return fresh
+  const { id, sort } = after
+  if (number === after.range) return { ...fresh, last: { id, sort } }
+  const step = descending ? -1 : 1
+  const start = number < after.range ? Number(sort) + step : Number(sort)
+  return { ...fresh, range: beginningAt(range, start, descending ?? false) }
+}
+
+function beginningAt(range: IndexRange, start: number, descending: boolean): IndexRange {
+  return descending
+    ? { ...range, to: Math.min(start, Number(range.to ?? start)) }
+    : { ...range, from: Math.max(start, Number(range.from ?? start)) }
+}
+
+async function fill(tasks: TaskStore, source: Source, { pageSize, descending }: MergeOptions): Promise<void> {
+  while (source.more && source.buffer.length === 0) {
+    const page = await tasks.page({
+      ...source.range,
+      limit: pageSize,
+      ...(descending && { descending }),
+      ...(source.last && { after: source.last }),
+    })
+    source.buffer.push(...page.entries)
+    source.last = page.entries.at(-1) ?? source.last
+    source.more = page.more && page.entries.length > 0
+  }
+}
+
+function foremost(sources: readonly Source[], descending: boolean): Source | undefined {
+  let best: Source | undefined
+  for (const source of sources) {
+    if (source.buffer.length > 0 && (!best || precedes(source, best, descending))) best = source
+  }
+  return best
+}
+
+function precedes(one: Source, other: Source, descending: boolean): boolean {
+  const [a, b] = [one.buffer[0]?.sort ?? 0, other.buffer[0]?.sort ?? 0]
+  return descending ? a > b : a < b
+}
+
+/** The next `count` entries. Returns fewer at the end. */
+export async function take<T>(entries: AsyncGenerator<T, void, undefined>, count: number): Promise<T[]> {
+  const taken: T[] = []
+  while (taken.length < count) {
+    const next = await entries.next()
+    if (next.done) break
+    taken.push(next.value)
+  }
+  return taken
+}
