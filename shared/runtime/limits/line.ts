@@ -1,6 +1,14 @@
 import type { Decision } from '../../core/change/change.ts'
 import { BatonError } from '../../core/errors.ts'
-import { fieldValue, limitName, limitValue, type NamedLimit } from '../../core/limits/limits.ts'
+import type { WaitRefusal } from '../../core/limits/limits.ts'
+import {
+  fieldValue,
+  isInLine,
+  joinLine,
+  limitName,
+  limitValue,
+  type NamedLimit,
+} from '../../core/limits/limits.ts'
 import {
   ADMITTED_AHEAD_MS,
   closedNote,

@@ -7,7 +7,6 @@ import {
   holderIn,
   isBeingClaimed,
   mayBeStale,
-  type NamedLimit,
   permitsIn,
   SHARD_PERMITS_MAX,
   shardOf,

@@ -7,6 +7,7 @@ import { bodyExpiry } from '../../core/task/body.ts'
 import { bodiesExpiringBefore } from '../../core/task/head.ts'
 import { resultOf } from '../../core/task/piece.ts'
 import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
+import { cut } from '../../core/task-error/task-error.ts'
 import type { Json } from '../../core/values/json.ts'
 import { defined } from '../../core/values/json.ts'
 import {

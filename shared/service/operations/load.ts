@@ -5,6 +5,7 @@ import {
   activityAddedUp,
   latenessAt,
 } from '../../core/events/activity.ts'
+import { isTypeName } from '../../core/rules/type-configuration.ts'
 import { sideBySide } from '../../runtime/kernel/heads.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readLimitUsage, type TypeLimitUsage } from '../../runtime/limits/limit-usage.ts'

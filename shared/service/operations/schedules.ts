@@ -24,10 +24,17 @@ import {
   resumeSchedule,
   triggerSchedule,
 } from '../../runtime/schedule/schedule.ts'
-import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
+import {
+  type Answer,
+  answerInvalid,
+  answerProblem,
+  type Call,
+  operation,
+  PAGE_ITEMS_DEFAULT,
+} from '../operation.ts'
 import { invalid, problem } from '../present/problems.ts'
 import { publishProblem, staleProblem, unknownTypes } from '../present/refusal-problems.ts'
-import { iso, iso, isoOf, isoOf, presentOperations } from '../present/tasks.ts'
+import { iso, isoOf, presentOperations } from '../present/tasks.ts'
 import { scheduleRequestOf } from '../requests/publish-requests.ts'
 
 const THE_SCHEDULE = { 200: { description: 'The schedule.', schema: api.scheduleAnswer } }

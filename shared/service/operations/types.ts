@@ -14,10 +14,10 @@ import {
   registeredNames,
   resumeType,
 } from '../../runtime/types/types.ts'
-import { type Answer, answerProblem, type Call, operation, pageByName } from '../operation.ts'
+import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
 import { invalid, problem } from '../present/problems.ts'
 import { staleProblem, unknownType } from '../present/refusal-problems.ts'
-import { iso, iso, isoOf, isoOf, presentOperations } from '../present/tasks.ts'
+import { iso, isoOf, presentOperations } from '../present/tasks.ts'
 
 export const typeOperations = [
   operation({

@@ -10,9 +10,9 @@ import { idempotencyKey, workOf } from '../../core/task/piece.ts'
 import type { EndedRun } from '../../core/task/task.ts'
 import { runId, type Task, taskId } from '../../core/task/task.ts'
 import { defined } from '../../core/values/json.ts'
+import type { ClaimedTask } from '../../runtime/claim/claimed-task.ts'
 import { traceIdOf } from '../../runtime/kernel/log-run-ends.ts'
 import type { DescribedRun, TaskDescription } from '../../runtime/read/read.ts'
-import { iso, isoOf } from './iso.ts'
 
 /** The answers of an operation that answers with the task. */
 export const PRESENT_TASK = { 200: { description: 'The task as it is now.', schema: taskAnswer } }

@@ -28,6 +28,8 @@ import {
   requestOfBody,
   timeOf,
 } from '../../runtime/publish/resolve-publication.ts'
+import type { RunReference } from '../../runtime/run/http-runs.ts'
+import type { ScheduleRequest } from '../../runtime/schedule/schedule.ts'
 import { check } from '../operation.ts'
 import { invalid } from '../present/problems.ts'
 

@@ -18,7 +18,8 @@ import { BatonError, type ErrorCode } from '../../core/errors.ts'
 import type { Json } from '../../core/values/json.ts'
 import { defined } from '../../core/values/json.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
-import { type Moment, momentOf } from '../../runtime/kernel/system.ts'
+import type { KeptRun, Published, RunContent, RunFacts, RunRules } from '../../ports/runs.ts'
+import { elapsedSince, type Moment, momentOf } from '../../runtime/kernel/system.ts'
 import { type RunHooks, runClaimed } from '../../runtime/run/run.ts'
 import {
   begin,
