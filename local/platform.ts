@@ -69,7 +69,7 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
 
   const broken = Promise.withResolvers<string>()
   const onLost = (reason: string) => void closing.run().then(() => broken.resolve(reason))
-  const stores = await startStores(gateway, { ...options, accessKey, data, log, onLost }, closing)
+  const stores = await startStores(gateway, { ...options, accessKey, data, log, onLost }, closing.part)
 
   const { maxSandboxesPerFunction: maxSandboxes = SANDBOXES_PER_FUNCTION_MAX, code, inspect } = options
   const functions = createFunctions({

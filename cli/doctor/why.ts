@@ -4,22 +4,22 @@ import type { DefineCommand } from '../terminal/command.ts'
 import { oneLine, safeLines } from '../terminal/style.ts'
 import type { Finding } from './finding.ts'
 
-type Options = { readonly canvasId?: string }
+type WhyOptions = { readonly canvasId?: string }
 
 /** `baton why`: in one sentence why a task waits, runs or has ended, and what to do. */
 export const why: DefineCommand = (command, invocation) => {
   command
     .argument('<id>', 'the id of a task, such as resize:img-1')
     .option('--canvas-id <id>', 'the canvas of a member that is not published yet')
-  withSystem(command, invocation, async (context, { canvasId }: Options, id: string) => {
+  withSystem(command, invocation, async (context, { canvasId }: WhyOptions, id: string) => {
     const answer = await context.client.why(id, canvasId === undefined ? {} : { canvasId })
     if (context.printer.isJson) context.printer.document(answer)
-    else show(context, answer)
+    else showAnswer(context, answer)
     return 0
   })
 }
 
-function show(
+function showAnswer(
   { printer, followUp }: Context,
   { status, reason, sentence, next, limit, log }: WhyAnswer,
 ): void {

@@ -5,7 +5,7 @@ import { BatonError } from '../../shared/core/errors.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, jsonArgument, repeated } from '../terminal/command.ts'
 
-type Options = { readonly body?: string; readonly query?: readonly string[] }
+type ApiOptions = { readonly body?: string; readonly query?: readonly string[] }
 
 /** A stream of events never ends. `baton events` shows it. */
 const STREAM = 'events'
@@ -18,7 +18,7 @@ export const api: DefineCommand = (command, invocation) => {
     .argument('[ids...]', 'the parts of its path that vary, in order')
     .option('--body <json>', 'the body of the request; - reads it from the input')
     .option('--query <name=value>', 'a parameter of the query; may be repeated', repeated)
-  withSystem(command, invocation, (context, options: Options, name?: OperationName, ids: string[] = []) =>
+  withSystem(command, invocation, (context, options: ApiOptions, name?: OperationName, ids: string[] = []) =>
     name === undefined ? listOperations(context) : callOperation(context, options, name, ids),
   )
 }
@@ -40,7 +40,7 @@ async function listOperations({ printer }: Context): Promise<number> {
 
 async function callOperation(
   { url, fetch, printer, io }: Context,
-  { body, query = [] }: Options,
+  { body, query = [] }: ApiOptions,
   name: OperationName,
   ids: readonly string[],
 ): Promise<number> {

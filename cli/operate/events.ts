@@ -5,7 +5,7 @@ import { type DefineCommand, repeated, someOf } from '../terminal/command.ts'
 import { oneLine } from '../terminal/style.ts'
 import { clockText } from '../terminal/times.ts'
 
-type Options = {
+type EventsOptions = {
   readonly type?: readonly EventType[]
   readonly taskType?: readonly string[]
   readonly taskId?: readonly string[]
@@ -19,14 +19,14 @@ export const events: DefineCommand = (command, invocation) => {
     .option('--task-type <type>', 'events about tasks of this type; may be repeated', repeated)
     .option('--task-id <id>', 'events about this task; may be repeated', repeated)
     .option('--after <id>', 'first the events since the one with this id')
-  withSystem(command, invocation, async (context, options: Options) => {
+  withSystem(command, invocation, async (context, options: EventsOptions) => {
     if (context.io.out.isTTY) context.printer.note('waiting for events; Ctrl-C ends')
     for await (const event of context.client.events(selectionOf(context, options))) print(context, event)
     return 0
   })
 }
 
-function selectionOf({ io }: Context, { type, taskType, taskId, after }: Options) {
+function selectionOf({ io }: Context, { type, taskType, taskId, after }: EventsOptions) {
   return {
     signal: io.signal,
     ...(type && { types: type }),

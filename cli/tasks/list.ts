@@ -6,7 +6,7 @@ import type { Printer } from '../terminal/printer.ts'
 import type { Column } from '../terminal/table.ts'
 import { relativeTime } from '../terminal/times.ts'
 
-type Options = FilterOptions & {
+type ListOptions = FilterOptions & {
   readonly limit: number
   readonly all?: boolean
 }
@@ -21,7 +21,7 @@ export const list: DefineCommand = (command, invocation) => {
   command
     .option('--limit <n>', 'shows at most so many tasks', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
     .option('--all', 'shows all tasks')
-  withSystem(command, invocation, async (context, options: Options, named?: string) => {
+  withSystem(command, invocation, async (context, options: ListOptions, named?: string) => {
     const type = [...(named === undefined ? [] : [named]), ...(options.type ?? [])]
     const filter = filterOf({ ...options, ...(type.length > 0 && { type }) })
     await printPages(context, page => context.client.listPage({ ...filter, ...page }), {

@@ -5,21 +5,21 @@ import { oneLine, safeLines } from '../terminal/style.ts'
 import { relativeTime } from '../terminal/times.ts'
 import { follow } from './watch.ts'
 
-type Options = { readonly follow?: boolean; readonly interval: number }
+type LogsOptions = { readonly follow?: boolean; readonly interval: number }
 
-const DEFAULT_INTERVAL_MS = 2_000
+const FOLLOW_INTERVAL_MS = 2_000
 
 /** `baton logs`: the logs that are stored with the failed runs of a task. */
 export const logs: DefineCommand = (command, invocation) => {
   command
     .argument('<id>', 'the id of a task, such as resize:img-1')
     .option('--follow', 'goes on until the task has ended')
-    .addOption(durationOption('--interval <duration>', 'how often --follow looks', DEFAULT_INTERVAL_MS))
+    .addOption(durationOption('--interval <duration>', 'how often --follow looks', FOLLOW_INTERVAL_MS))
     .addHelpText(
       'after',
       '\nOnly failed runs are stored with their logs: the newest 4 KB of each. All lines are in the terminal of baton dev. For a deployed stack they are in CloudWatch Logs, in the log groups of its functions.',
     )
-  withSystem(command, invocation, async (context, options: Options, id: string) => {
+  withSystem(command, invocation, async (context, options: LogsOptions, id: string) => {
     const shown = new Set<string>()
     const read = async () => {
       const task = await context.client.get(id)

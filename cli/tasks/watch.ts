@@ -12,9 +12,9 @@ import { clockText } from '../terminal/times.ts'
 import { taskColumns } from './list.ts'
 import { contentLines, taskLines } from './task-view.ts'
 
-type Options = { readonly interval: number }
+type WatchOptions = { readonly interval: number }
 
-const DEFAULT_INTERVAL_MS = 1_000
+const WATCH_INTERVAL_MS = 1_000
 
 /**
  * `baton watch`: a task or a flow until its end, or a type until the user interrupts. On a terminal it draws in place, otherwise it
@@ -23,8 +23,8 @@ const DEFAULT_INTERVAL_MS = 1_000
 export const watch: DefineCommand = (command, invocation) => {
   command
     .argument('<id>', 'the id of a task, such as resize:img-1, or the name of a type')
-    .addOption(durationOption('--interval <duration>', 'how often it looks', DEFAULT_INTERVAL_MS))
-  withSystem(command, invocation, (context, { interval }: Options, id: string) =>
+    .addOption(durationOption('--interval <duration>', 'how often it looks', WATCH_INTERVAL_MS))
+  withSystem(command, invocation, (context, { interval }: WatchOptions, id: string) =>
     // The name of a type has no colon.
     id.includes(':') ? watchTask(context, id, interval) : watchType(context, id, interval),
   )

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { type HttpAnswer, problemAnswer, type RequestHandler } from '../../loopback/loopback.ts'
 import { EVENT_TYPES } from '../../shared/core/events/event-types.ts'
-import { type HttpAnswer, problemAnswer, type RequestHandler } from '../http/answer.ts'
 import type { EventLog, LoggedEvent } from './event-log.ts'
 
 const READERS_MAX = 100

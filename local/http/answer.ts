@@ -1,7 +1,5 @@
 import { type HttpAnswer, problemAnswer } from '../../loopback/loopback.ts'
 
-export { type HttpAnswer, problemAnswer, type RequestHandler } from '../../loopback/loopback.ts'
-
 /** An answer of API Gateway itself: its `message`, in a problem document. */
 export function gatewayAnswer(kind: string, status: number, message: string, detail: string): HttpAnswer {
   return problemAnswer(kind, status, message, detail, { members: { message } })

@@ -13,7 +13,13 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Admit, admitting } from '../../loopback/loopback.ts'
+import {
+  type Admit,
+  admitting,
+  type HttpAnswer,
+  problemAnswer,
+  type RequestHandler,
+} from '../../loopback/loopback.ts'
 import { servePages } from '../../loopback/pages.ts'
 import type { Functions } from '../functions/functions.ts'
 import { newTrace } from '../functions/lineage.ts'
@@ -22,14 +28,7 @@ import { close, listen } from '../gateway/gateway.ts'
 import type { Meter } from '../gateway/meter.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
-import {
-  gatewayAnswer,
-  type HttpAnswer,
-  httpAnswerOf,
-  problemAnswer,
-  type RequestHandler,
-  serverError,
-} from './answer.ts'
+import { gatewayAnswer, httpAnswerOf, serverError } from './answer.ts'
 import { type Authentication, callerOf, mayInvoke } from './caller.ts'
 import { httpEventOf } from './event.ts'
 import { findRoute, type Route } from './routes.ts'

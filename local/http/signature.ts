@@ -9,6 +9,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { REGION } from '../account.ts'
+import { decoded } from './routes.ts'
 
 /** What a request says about its sender. `refused` has the reason for the log of the local system; the sender does not get it. */
 export type Signature =
@@ -145,14 +146,6 @@ function canonicalQuery(query: string): string {
 function compared(a: string, b: string): number {
   if (a === b) return 0
   return a < b ? -1 : 1
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    return text
-  }
 }
 
 /** Encodes all but letters, digits and `- _ . ~`. */
