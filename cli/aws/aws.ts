@@ -14,14 +14,17 @@ import type { Io } from '../terminal/io.ts'
 import { type AccessOptions, credentialsOf, regionFor, regionNamedBy } from './access.ts'
 import type { Access } from './call.ts'
 import { explainingRefusals } from './explain-refusal.ts'
-import { type FunctionState, readFunctions, readTriggers, type TriggerState } from './functions.ts'
 import {
+  type FunctionState,
   type QueueState,
   type RingingAlarm,
   readBootstrapVersion,
+  readFunctions,
   readQueues,
   readResources,
   readRingingAlarms,
+  readTriggers,
+  type TriggerState,
 } from './resources.ts'
 import { chooseSystem, type ReadStack, readStack, type TaskSystemOutputs } from './stacks.ts'
 

@@ -2,10 +2,8 @@
 
 import { searchOf } from '../../shared/client/signed/request-parts.ts'
 import { BatonError, messageOf } from '../../shared/core/errors.ts'
-import type { Io } from '../terminal/io.ts'
-import { fetchFailureOf } from '../terminal/say.ts'
-import type { LoadCredentials } from './access.ts'
-import { credentialFaultIn, credentialTexts } from './credential-faults.ts'
+import { fetchFailureOf, type Io } from '../terminal/io.ts'
+import { credentialFaultIn, credentialTexts, type LoadCredentials } from './access.ts'
 
 /** The region and the credentials of calls. */
 export type Access = {

@@ -7,9 +7,14 @@
 
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import { messageOf } from '../../shared/core/errors.ts'
-import { regionNamedBy } from './access.ts'
+import {
+  type CredentialFault,
+  credentialFaultIn,
+  credentialTexts,
+  regionNamedBy,
+  type Texts,
+} from './access.ts'
 import { type Access, call, profileOf } from './call.ts'
-import { type CredentialFault, credentialFaultIn, credentialTexts, type Texts } from './credential-faults.ts'
 import { explainedRefusal, isUnexplainedRefusal } from './refusal.ts'
 
 type Send = (request: Request) => Promise<Response>

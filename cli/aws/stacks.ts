@@ -5,8 +5,8 @@ import {
   type Stack,
 } from '@aws-sdk/client-cloudformation'
 import { BatonError } from '../../shared/core/errors.ts'
+import { credentialFaultIn, credentialTexts } from './access.ts'
 import { type Access, call, isBusy, profileOf, type Refusal } from './call.ts'
-import { credentialFaultIn, credentialTexts } from './credential-faults.ts'
 
 /** What CloudFormation says about a stack. */
 export type ReadStack = {

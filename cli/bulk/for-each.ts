@@ -1,5 +1,5 @@
 import type { Context } from '../connection/with-system.ts'
-import { INTERRUPTED_EXIT_CODE } from '../terminal/say.ts'
+import { INTERRUPTED_EXIT_CODE } from '../terminal/io.ts'
 
 /**
  * Calls `work` for each item, at most `concurrency` at a time, until `signal` aborts. An error ends it, after the calls under way have

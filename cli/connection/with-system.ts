@@ -2,10 +2,9 @@ import { type Command, Option } from 'commander'
 import type { Page } from '../../shared/api/scalars.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import type { Invocation } from '../terminal/command.ts'
-import { createPrinter, type Printer } from '../terminal/printer.ts'
-import { FAILED_EXIT_CODE, fetchFailureOf, shellWord, WRONG_USE_EXIT_CODE } from '../terminal/say.ts'
+import { FAILED_EXIT_CODE, fetchFailureOf, shellWord, WRONG_USE_EXIT_CODE } from '../terminal/io.ts'
+import { type Column, createPrinter, type Layout, type Printer } from '../terminal/printer.ts'
 import { safeJson, safeLines } from '../terminal/style.ts'
-import type { Column, Layout } from '../terminal/table.ts'
 import { connect, type System, type SystemOptions, systemOptions } from './connection.ts'
 
 /** What the action of a command works with. */

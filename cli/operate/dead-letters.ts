@@ -3,10 +3,9 @@ import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { type Context, printPages, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, refuseUnknownWord, repeated, wholeNumber } from '../terminal/command.ts'
-import { confirm } from '../terminal/io.ts'
-import { FAILED_EXIT_CODE } from '../terminal/say.ts'
+import { confirm, FAILED_EXIT_CODE } from '../terminal/io.ts'
+import type { Column } from '../terminal/printer.ts'
 import { oneLine } from '../terminal/style.ts'
-import type { Column } from '../terminal/table.ts'
 import { relativeTime, timeBefore } from '../terminal/times.ts'
 
 /** One request of the API sends at most this many dead letters again. */

@@ -3,8 +3,8 @@ import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
 import { type Context, printPages, withSystem } from '../connection/with-system.ts'
 import { factLines } from '../tasks/task-view.ts'
 import { type DefineCommand, type Invocation, jsonArgument, refuseUnknownWord } from '../terminal/command.ts'
+import type { Column } from '../terminal/printer.ts'
 import { oneLine, safeJson } from '../terminal/style.ts'
-import type { Column } from '../terminal/table.ts'
 import { durationText, relativeTime } from '../terminal/times.ts'
 
 type Act = (context: Context, name: string, ...more: string[]) => Promise<number>

@@ -4,10 +4,9 @@ import { STATUSES } from '../../shared/core/states.ts'
 import { type Context, printPages, withSystem } from '../connection/with-system.ts'
 import { factLines } from '../tasks/task-view.ts'
 import { type DefineCommand, someOf } from '../terminal/command.ts'
-import { confirm } from '../terminal/io.ts'
-import { FAILED_EXIT_CODE } from '../terminal/say.ts'
+import { confirm, FAILED_EXIT_CODE } from '../terminal/io.ts'
+import type { Column } from '../terminal/printer.ts'
 import { oneLine, safeJson } from '../terminal/style.ts'
-import type { Column } from '../terminal/table.ts'
 import { durationText, relativeTime, timeBefore } from '../terminal/times.ts'
 
 /** `baton types`: all types, or one with the counts of its tasks. */

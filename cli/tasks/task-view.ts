@@ -1,7 +1,7 @@
 import type { ApiRun, ApiStep, ApiTask } from '../../shared/api/tasks.ts'
 import type { FollowUp } from '../connection/with-system.ts'
+import { type Column, tableLines } from '../terminal/printer.ts'
 import { oneLine, type Style, safeJson, safeLines } from '../terminal/style.ts'
-import { type Column, tableLines } from '../terminal/table.ts'
 import { durationText, relativeTime } from '../terminal/times.ts'
 
 /** How a task is shown. */

@@ -2,12 +2,11 @@
 
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { KeptResource, KeptResources, StateFile } from '../data-folder/state-file.ts'
+import type { KeptResource, KeptResources, StateFile } from '../data-folder.ts'
 import type { InvocationResult } from '../functions/sandbox.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { isRecord } from '../template/intrinsics.ts'
-import type { Stack } from '../template/stack.ts'
-import { isCustomResource } from '../template/template.ts'
+import { isCustomResource, type Stack } from '../template/stack.ts'
 
 /** CloudFormation waits an hour for an answer. At a terminal a minute is long enough. */
 const ANSWER_TIMEOUT_MS = 60_000

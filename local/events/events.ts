@@ -8,8 +8,7 @@ import type { RequestHandler } from '../../loopback/loopback.ts'
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
-import { createEventLog, type EventLog } from './event-log.ts'
-import { createEventStream } from './event-stream.ts'
+import { createEventLog, createEventStream, type EventLog } from './event-stream.ts'
 
 const KEPT_EVENTS = 10_000
 

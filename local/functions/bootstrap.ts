@@ -14,7 +14,7 @@ import {
 } from 'node:module'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { InvocationError, InvocationRequest, SandboxMessage } from './protocol.ts'
+import type { InvocationError, InvocationRequest, SandboxMessage } from './sandbox.ts'
 
 type Handler = (event: unknown, context: unknown) => unknown
 

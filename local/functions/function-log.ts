@@ -1,44 +1,32 @@
 import type { Meter } from '../gateway/meter.ts'
-import type { LogReceiver } from '../log-line.ts'
-import type { InvocationError } from './protocol.ts'
-
-const LINES_KEPT = 1000
-
-type FunctionLog = {
-  /** The last lines, oldest first. */
-  readonly lines: readonly string[]
-  add(line: string): void
-  /** Adds a failure. One to load the code is added once, however often the code is loaded again. */
-  addFailure(error: InvocationError): void
-  /** The next failure to load the code is added in any case. */
-  forgetFailure(): void
-}
+import { keepLines, type LogReceiver } from '../log.ts'
+import type { InvocationError } from './sandbox.ts'
 
 /** The lines that a function writes. They are metered, sent on, and the last ones are kept. */
-export function keepLines(
+export function createFunctionLog(
   logicalId: string,
   { log, meter }: { readonly log: LogReceiver; readonly meter: Meter },
-): FunctionLog {
-  const lines: string[] = []
+) {
+  const kept = keepLines(logicalId, log)
   const usageKey = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
   let loadFailure: string | undefined
 
   function add(line: string) {
-    log({ source: logicalId, line })
-    lines.push(line)
-    if (lines.length > LINES_KEPT) lines.shift()
+    kept.add(line)
     meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) }, meter.owners.ofLine(line))
   }
 
   return {
-    lines,
+    lines: kept.lines,
     add,
-    addFailure: ({ errorType, errorMessage, isLoadFailure }) => {
+    /** Adds a failure. One to load the code is added once, however often the code is loaded again. */
+    addFailure: ({ errorType, errorMessage, isLoadFailure }: InvocationError) => {
       const line = `${errorType}: ${errorMessage}`
       if (isLoadFailure && line === loadFailure) return
       loadFailure = isLoadFailure ? line : undefined
       add(line)
     },
+    /** The next failure to load the code is added in any case. */
     forgetFailure: () => {
       loadFailure = undefined
     },

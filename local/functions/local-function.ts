@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Meter } from '../gateway/meter.ts'
-import type { LogReceiver } from '../log-line.ts'
-import { keepLines } from './function-log.ts'
+import type { LogReceiver } from '../log.ts'
+import { createFunctionLog } from './function-log.ts'
 import { watchRecursion } from './lineage.ts'
 import { createPool, type Pool } from './pool.ts'
-import { ANSWER_BYTES_MAX, payloadBytes } from './protocol.ts'
-import type { FunctionSpec, InvocationResult } from './sandbox.ts'
+import { ANSWER_BYTES_MAX, type FunctionSpec, type InvocationResult, payloadBytes } from './sandbox.ts'
 import { type Definition, isSameFunction } from './spec.ts'
 
 /** A mapping loads code again after this time when it could not be loaded: the failure may come from outside. */
@@ -124,7 +123,7 @@ function partsOf(first: Definition, setting: FunctionSetting) {
   const { inspect } = setting
   const inspectPort = inspect?.functionId === first.logicalId ? inspect.port : undefined
   const maxProcesses = () => (inspectPort === undefined ? definition().maxProcesses : 1)
-  const logs = keepLines(first.logicalId, setting)
+  const logs = createFunctionLog(first.logicalId, setting)
   const code = chosenCode(definition, setting)
   const pool: Pool = createPool({
     source: async (): Promise<FunctionSpec> => {

@@ -1,6 +1,5 @@
 import { createProcesses, type Processes, type Source } from './processes.ts'
-import type { InvocationError } from './protocol.ts'
-import type { InvocationResult } from './sandbox.ts'
+import type { InvocationError, InvocationResult } from './sandbox.ts'
 
 /**
  * An invocation waits this long for a busy process before the pool starts another one. A start costs 100 ms of a developer's few

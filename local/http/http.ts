@@ -23,15 +23,13 @@ import {
 import { servePages } from '../../loopback/pages.ts'
 import type { Functions } from '../functions/functions.ts'
 import { newTrace } from '../functions/lineage.ts'
-import { EVENT_BYTES_MAX, payloadBytes } from '../functions/protocol.ts'
+import { EVENT_BYTES_MAX, payloadBytes } from '../functions/sandbox.ts'
 import { close, listen } from '../gateway/gateway.ts'
 import type { Meter } from '../gateway/meter.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
-import { gatewayAnswer, httpAnswerOf, serverError } from './answer.ts'
 import { type Authentication, callerOf, mayInvoke } from './caller.ts'
-import { httpEventOf } from './event.ts'
-import { findRoute, type Route } from './routes.ts'
+import { findRoute, gatewayAnswer, httpAnswerOf, httpEventOf, type Route, serverError } from './event.ts'
 
 /** Limits of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const BODY_BYTES_MAX = 10 * 1024 * 1024

@@ -5,14 +5,13 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
-import type { StateFile } from '../data-folder/state-file.ts'
+import type { StateFile } from '../data-folder.ts'
 import type { Functions, NextFunctions } from '../functions/functions.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { SqsServer } from '../stores/sqs-server.ts'
 import { isTable } from '../stores/tables.ts'
 import type { Stack } from '../template/stack.ts'
-import { readFilters } from './event-pattern.ts'
-import type { Mapping } from './mapping.ts'
+import { type Mapping, readFilters } from './mapping.ts'
 import type { Checkpoints } from './shard-loop.ts'
 import { type SqsMappingSpec, startSqsMapping } from './sqs-mapping.ts'
 import { type StreamMappingSpec, startStreamMapping } from './stream-mapping.ts'

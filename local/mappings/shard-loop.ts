@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Gateway } from '../gateway/gateway.ts'
-import { type Pattern, passesFilters } from './event-pattern.ts'
+import { type Pattern, passesFilters } from './mapping.ts'
 import { type BatchSetting, deliverStreamBatch, type StreamRecord } from './stream-batch.ts'
 
 /** The most records that one GetRecords returns. */

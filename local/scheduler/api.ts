@@ -1,6 +1,6 @@
 import { type Answer, type Backend, bodyOf, type Call, errorAnswer } from '../gateway/call.ts'
 import type { ScheduleRunner } from './runner.ts'
-import { findFault, type Schedule, type ScheduleRequest, type ScheduleStore } from './schedule-store.ts'
+import { findFault, type Schedule, type ScheduleRequest, type ScheduleStore } from './schedules.ts'
 
 type SchedulerRequest = {
   readonly operation: string

@@ -4,7 +4,7 @@
  */
 
 import { nameOfArn } from '../account.ts'
-import type { DataFolder } from '../data-folder/data-folder.ts'
+import type { DataFolder } from '../data-folder.ts'
 import { type Backend, bodyOf, errorAnswer } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'

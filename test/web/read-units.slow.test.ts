@@ -1,6 +1,6 @@
 import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { expect, it } from 'vitest'
-import { prices } from '../../local/gateway/prices.ts'
+import { prices } from '../../local/gateway/meter.ts'
 import { runningPlace, viewPartition } from '../../shared/core/place/place-names.ts'
 import { activityExpiresAt, MINUTE_MS } from '../../shared/core/statistics/activity.ts'
 import { ACTIVITY_MS, COUNTED_MAX, MANY_COUNTS_MS, SLOW_MS } from '../../web/api/paces.ts'

@@ -6,7 +6,7 @@ import type { BuildContext, BuildOptions, Metafile, OutputFile, Plugin } from 'e
 import type { BundleSpec } from '../../../infra/bundling/bundle-spec.ts'
 import { findEsbuild, inputFiles, refusalText } from '../../../infra/bundling/esbuild-parts.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
-import type { Project } from '../synthesis/project.ts'
+import type { Project } from '../synthesis/synthesis.ts'
 
 /** The bundle of one function, or of the executor. Each version stands in a folder of its own: processes on old code still read theirs. */
 export type Bundle = {

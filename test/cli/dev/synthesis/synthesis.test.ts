@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
 import { afterEach, expect, test, vi } from 'vitest'
-import { readProject } from '../../../../cli/dev/synthesis/project.ts'
-import { removeUnfinished, synthesise } from '../../../../cli/dev/synthesis/synthesis.ts'
+import { readProject, removeUnfinished, synthesise } from '../../../../cli/dev/synthesis/synthesis.ts'
 import { isAlive } from '../../../support/local-system/local-process.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
