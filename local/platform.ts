@@ -158,9 +158,8 @@ function openStateFiles(data: DataFolder | undefined) {
  */
 function createSecrets(environment: Readonly<Record<string, string | undefined>>): Backend {
   return async call => {
-    if (call.operation !== 'GetSecretValue') {
+    if (call.operation !== 'GetSecretValue')
       return errorAnswer(400, 'InvalidRequestException', `${call.operation} is not supported locally`)
-    }
     const id = String(bodyOf(call).SecretId)
     const name = id.slice(id.lastIndexOf(':') + 1)
     const variable = `BATON_SECRET_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`

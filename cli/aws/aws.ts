@@ -38,8 +38,8 @@ export type DeployedSystem = TaskSystemOutputs & {
   readonly account: string
   /** Such as `UPDATE_COMPLETE`. */
   readonly stackStatus: string
-  /** Where the CDK notes the version of its bootstrap, as the template of the stack says. */
-  readonly bootstrap?: ReadStack['bootstrap']
+  /** The parameter with the version of the CDK's bootstrap, as the template of the stack says. */
+  readonly bootstrap?: string
   readonly look: Looks
 }
 

@@ -72,7 +72,7 @@ function toldCause(headers: Headers, body: string): Cause | undefined {
 async function askedCause(access: Explaining): Promise<Cause> {
   if (!access.asksAws) return { kind: 'unclear', why: 'the local system prints why in its terminal' }
   try {
-    const named = { service: 'sts', action: 'GetCallerIdentity' } as const
+    const named = 'sts:GetCallerIdentity'
     const command = new GetCallerIdentityCommand({})
     const answer = await call(named, access, settings => new STSClient(settings).send(command))
     if ('refusal' in answer) {

@@ -10,8 +10,7 @@ import {
 import { GetQueueAttributesCommand, type QueueAttributeName, SQSClient } from '@aws-sdk/client-sqs'
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm'
 import pLimit from 'p-limit'
-import { type Access, call, refused } from './call.ts'
-import type { BootstrapParameter } from './stacks.ts'
+import { type Access, read, type Settings } from './call.ts'
 
 /** The resources of a stack, and what their services say about them, for `baton doctor`. */
 
@@ -35,20 +34,15 @@ export async function readResources(stack: string, access: Access): Promise<read
   let next: string | undefined
   do {
     const command = new ListStackResourcesCommand({ StackName: stack, NextToken: next })
-    const named = { service: 'cloudformation', action: 'ListStackResources' } as const
-    const answer = await call(named, access, settings => new CloudFormationClient(settings).send(command))
-    if ('refusal' in answer)
-      throw refused(
-        `the resources of the stack ${stack}`,
-        'cloudformation:ListStackResources',
-        answer.refusal,
-        access,
-      )
-    const summaries = answer.found.StackResourceSummaries ?? []
+    const what = `the resources of the stack ${stack}`
+    const page = await read(what, 'cloudformation:ListStackResources', access, settings =>
+      new CloudFormationClient(settings).send(command),
+    )
+    const summaries = page?.StackResourceSummaries ?? []
     own.push(
       ...summaries.map(one => ({ type: one.ResourceType ?? '', physicalId: one.PhysicalResourceId ?? '' })),
     )
-    next = answer.found.NextToken
+    next = page?.NextToken
   } while (next !== undefined)
   const nested = own.filter(({ type }) => type === NESTED_STACK)
   const inner: StackResource[] = []
@@ -67,10 +61,10 @@ function idsOf(resources: readonly StackResource[], type: string): string[] {
 async function readEach<Item, State>(
   items: readonly Item[],
   atOnce: number,
-  read: (item: Item) => Promise<State>,
+  readOne: (item: Item) => Promise<State>,
 ): Promise<State[]> {
   const limit = pLimit(atOnce)
-  return limit.map(items, read).finally(limit.clearQueue)
+  return limit.map(items, readOne).finally(limit.clearQueue)
 }
 
 /**
@@ -78,16 +72,11 @@ async function readEach<Item, State>(
  *
  * @throws BatonError `refused` when the credentials may not read the parameter, `unavailable` when Systems Manager does not answer
  */
-export async function readBootstrapVersion(
-  { name }: BootstrapParameter,
-  access: Access,
-): Promise<string | undefined> {
-  const named = { service: 'ssm', action: 'GetParameter' } as const
-  const command = new GetParameterCommand({ Name: name })
-  const answer = await call(named, access, settings => new SSMClient(settings).send(command))
-  if ('found' in answer) return answer.found.Parameter?.Value
-  if (answer.refusal.code === 'ParameterNotFound') return undefined
-  throw refused(`the parameter ${name}`, 'ssm:GetParameter', answer.refusal, access)
+export async function readBootstrapVersion(name: string, access: Access): Promise<string | undefined> {
+  const send = (settings: Settings) => new SSMClient(settings).send(new GetParameterCommand({ Name: name }))
+  const what = `the parameter ${name}`
+  const found = await read(what, 'ssm:GetParameter', access, send, /^ParameterNotFound$/)
+  return found?.Parameter?.Value
 }
 
 /** An alarm that has gone off, or has no data though it needs some, and why in the words of CloudWatch. */
@@ -114,12 +103,11 @@ export async function readRingingAlarms(
 }
 
 async function ringingOf(names: string[], access: Access): Promise<RingingAlarm[]> {
-  const named = { service: 'monitoring', action: 'DescribeAlarms' } as const
   const command = new DescribeAlarmsCommand({ AlarmNames: names, MaxRecords: NAMES_MAX })
-  const answer = await call(named, access, settings => new CloudWatchClient(settings).send(command))
-  if ('refusal' in answer)
-    throw refused('the alarms of the stack', 'cloudwatch:DescribeAlarms', answer.refusal, access)
-  return (answer.found.MetricAlarms ?? [])
+  const found = await read('the alarms of the stack', 'cloudwatch:DescribeAlarms', access, settings =>
+    new CloudWatchClient(settings).send(command),
+  )
+  return (found?.MetricAlarms ?? [])
     .filter(isRinging)
     .map(({ AlarmName = '', StateReason = '' }) => ({ name: AlarmName, reason: StateReason }))
 }
@@ -159,9 +147,13 @@ const QUEUES_AT_ONCE = 10
  */
 export async function readQueues(resources: readonly StackResource[], access: Access): Promise<QueueState[]> {
   const urls = idsOf(resources, 'AWS::SQS::Queue')
-  const read = await readEach(urls, QUEUES_AT_ONCE, async url => [url, await readQueue(url, access)] as const)
-  const deadLetterArns = new Set(read.flatMap(([, attributes]) => deadLetterArnIn(attributes)))
-  return read.map(([url, attributes]) => ({
+  const queues = await readEach(
+    urls,
+    QUEUES_AT_ONCE,
+    async url => [url, await readQueue(url, access)] as const,
+  )
+  const deadLetterArns = new Set(queues.flatMap(([, attributes]) => deadLetterArnIn(attributes)))
+  return queues.map(([url, attributes]) => ({
     name: url.split('/').at(-1) ?? url,
     exists: attributes !== undefined,
     waiting: Number(attributes?.ApproximateNumberOfMessages ?? 0),
@@ -171,15 +163,13 @@ export async function readQueues(resources: readonly StackResource[], access: Ac
 }
 
 async function readQueue(url: string, access: Access): Promise<Attributes | undefined> {
-  const named = { service: 'sqs', action: 'GetQueueAttributes' } as const
   const command = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ATTRIBUTES })
   // The queue is asked at the endpoint of the region, not at the host of its URL.
-  const answer = await call(named, access, settings =>
-    new SQSClient({ ...settings, useQueueUrlAsEndpoint: false }).send(command),
-  )
-  if ('found' in answer) return answer.found.Attributes ?? {}
-  if (/QueueDoesNotExist|NonExistentQueue/.test(answer.refusal.code)) return undefined
-  throw refused(`the queue ${url}`, 'sqs:GetQueueAttributes', answer.refusal, access)
+  const send = (settings: Settings) =>
+    new SQSClient({ ...settings, useQueueUrlAsEndpoint: false }).send(command)
+  const missing = /QueueDoesNotExist|NonExistentQueue/
+  const found = await read(`the queue ${url}`, 'sqs:GetQueueAttributes', access, send, missing)
+  return found && (found.Attributes ?? {})
 }
 
 function deadLetterArnIn(attributes: Attributes | undefined): string[] {
@@ -216,7 +206,7 @@ export type TriggerState = {
   readonly lastResult?: string
 }
 
-const NOT_FOUND = 'ResourceNotFoundException'
+const NOT_FOUND = /^ResourceNotFoundException$/
 
 const MAPPINGS_ON_A_PAGE = 100
 /** Lambda allows an account 15 such reads a second. */
@@ -236,14 +226,11 @@ export async function readFunctions(
 }
 
 async function readFunction(name: string, access: Access): Promise<FunctionState> {
-  const action = 'GetFunctionConfiguration'
   const command = new GetFunctionConfigurationCommand({ FunctionName: name })
-  const answer = await call({ service: 'lambda', action }, access, settings =>
-    new LambdaClient(settings).send(command),
-  )
-  if ('found' in answer) return functionStateOf(name, answer.found)
-  if (answer.refusal.code === NOT_FOUND) return { name, state: 'Missing' }
-  throw refused(`the state of the function ${name}`, `lambda:${action}`, answer.refusal, access)
+  const send = (settings: Settings) => new LambdaClient(settings).send(command)
+  const what = `the state of the function ${name}`
+  const found = await read(what, 'lambda:GetFunctionConfiguration', access, send, NOT_FOUND)
+  return found ? functionStateOf(name, found) : { name, state: 'Missing' }
 }
 
 function functionStateOf(
@@ -275,22 +262,19 @@ export async function readTriggers(
   let marker: string | undefined
   while (found.size < wanted.size) {
     const page = await readMappings(marker, access)
-    for (const { UUID: id = '', ...one } of page.EventSourceMappings ?? [])
+    for (const { UUID: id = '', ...one } of page?.EventSourceMappings ?? [])
       if (wanted.has(id)) found.set(id, triggerStateOf(id, one))
-    marker = page.NextMarker
+    marker = page?.NextMarker
     if (!marker) break
   }
   return [...wanted].map(id => found.get(id) ?? { id, calls: '', reads: '', state: 'Missing' })
 }
 
 async function readMappings(marker: string | undefined, access: Access) {
-  const action = 'ListEventSourceMappings'
   const command = new ListEventSourceMappingsCommand({ MaxItems: MAPPINGS_ON_A_PAGE, Marker: marker })
-  const answer = await call({ service: 'lambda', action }, access, settings =>
+  return read('the triggers of functions', 'lambda:ListEventSourceMappings', access, settings =>
     new LambdaClient(settings).send(command),
   )
-  if ('found' in answer) return answer.found
-  throw refused('the triggers of functions', `lambda:${action}`, answer.refusal, access)
 }
 
 function triggerStateOf(id: string, mapping: EventSourceMappingConfiguration): TriggerState {

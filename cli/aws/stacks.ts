@@ -18,12 +18,9 @@ export type ReadStack = {
   readonly outputs: ReadonlyMap<string, string>
   /** The number of its account; empty if unknown. */
   readonly account: string
-  /** Where the CDK notes the version of its bootstrap. Undefined when the template does not ask for it. */
-  readonly bootstrap?: BootstrapParameter
+  /** The parameter of Systems Manager with the version of the CDK's bootstrap. Undefined when the template does not ask for it. */
+  readonly bootstrap?: string
 }
-
-/** A parameter of Systems Manager, and the value that it had at the last deployment. */
-export type BootstrapParameter = { readonly name: string; readonly deployedVersion?: string }
 
 /**
  * Reads a stack by its name or ARN.
@@ -32,7 +29,7 @@ export type BootstrapParameter = { readonly name: string; readonly deployedVersi
  * CloudFormation does not answer
  */
 export async function readStack(name: string, access: Access): Promise<ReadStack> {
-  const named = { service: 'cloudformation', action: 'DescribeStacks' } as const
+  const named = 'cloudformation:DescribeStacks'
   const command = new DescribeStacksCommand({ StackName: name })
   const answer = await call(named, access, settings => new CloudFormationClient(settings).send(command))
   if ('refusal' in answer) throw refused(name, access, answer.refusal)
@@ -56,10 +53,8 @@ function stackIn(stack: Stack | undefined, asked: string, region: string): ReadS
 /** The parameter of a template that the CDK has synthesised for an environment with a bootstrap. */
 const BOOTSTRAP_PARAMETER = 'BootstrapVersion'
 
-function bootstrapIn(parameters: readonly Parameter[] = []): BootstrapParameter | undefined {
-  const { ParameterValue: name, ResolvedValue: deployedVersion } =
-    parameters.find(({ ParameterKey }) => ParameterKey === BOOTSTRAP_PARAMETER) ?? {}
-  return name ? { name, ...(deployedVersion && { deployedVersion }) } : undefined
+function bootstrapIn(parameters: readonly Parameter[] = []): string | undefined {
+  return parameters.find(({ ParameterKey }) => ParameterKey === BOOTSTRAP_PARAMETER)?.ParameterValue
 }
 
 function refused(name: string, access: Access, refusal: Refusal): BatonError {

@@ -182,8 +182,8 @@ function showSummary(
   const { printer } = context
   const { path } = report
   const existing = existed > 0 ? ` (${existed} existed already)` : ''
-  if (printer.isJson) printer.document({ published: ok - existed, existed, failed, report: path })
-  else printer.line(`${ok} published${existing}${failed > 0 ? `, ${failed} failed` : ''}`)
+  const summary = { published: ok - existed, existed, failed, report: path }
+  printer.answer(summary, `${ok} published${existing}${failed > 0 ? `, ${failed} failed` : ''}`)
   if (failed > 0) printer.warn(`${path} says why; ${resumption(context, options, report)}`)
   else printer.note(`the report is ${path}`)
   return failed > 0 ? FAILED_EXIT_CODE : 0

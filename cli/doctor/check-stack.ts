@@ -55,11 +55,11 @@ export async function checkBootstrap({ deployed, options }: Context): Promise<Fi
     return [{ level: 'fine', check: BOOTSTRAP, text }]
   }
   const place = `account ${account} in ${region}`
-  const next = bootstrapCommand(bootstrap.name, `aws://${account}/${region}`, options.profile)
+  const next = bootstrapCommand(bootstrap, `aws://${account}/${region}`, options.profile)
   return orUnchecked(BOOTSTRAP, async () => {
     const version = await look.bootstrapVersion()
     if (version === undefined) {
-      const text = `the CDK's bootstrap is missing in ${place}: there is no parameter ${bootstrap.name}, so the next deployment fails`
+      const text = `the CDK's bootstrap is missing in ${place}: there is no parameter ${bootstrap}, so the next deployment fails`
       return [{ level: 'wrong', check: BOOTSTRAP, text, next }]
     }
     const found = `the CDK's bootstrap of ${place} has version ${version}`

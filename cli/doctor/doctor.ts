@@ -42,10 +42,7 @@ const MARKS = { fine: '✓', notice: '!', wrong: '✗' } as const
 const LOOKS = { fine: 'green', notice: 'yellow', wrong: 'red' } as const
 
 function show({ printer }: Context, finding: Finding): void {
-  if (printer.isJson) {
-    printer.record(finding)
-    return
-  }
+  if (printer.isJson) return void printer.record(finding)
   const { level, text, next } = finding
   const mark = printer.style[LOOKS[level]](MARKS[level])
   printer.line(`${mark} ${safeLines(text).join(' ')}`)
@@ -61,26 +58,24 @@ export const why: DefineCommand = (command, invocation) => {
     .option('--canvas-id <id>', 'the canvas of a member that is not published yet')
   withSystem(command, invocation, async (context, { canvasId }: WhyOptions, id: string) => {
     const answer = await context.client.why(id, canvasId === undefined ? {} : { canvasId })
-    if (context.printer.isJson) context.printer.document(answer)
-    else showAnswer(context, answer)
-    return 0
+    context.printer.answer(answer, ...answerLines(context, answer))
   })
 }
 
-function showAnswer(
-  { printer, followUp }: Context,
+function answerLines(
+  { printer: { style }, followUp }: Context,
   { status, reason, sentence, next, limit, log }: WhyAnswer,
-): void {
-  const { style } = printer
+): string[] {
   const because = reason === status ? '' : ` (${reason})`
-  printer.line(`${style.status(status)}${because}: ${oneLine(sentence)}`)
-  for (const { taskId, since } of limit?.holders ?? [])
-    printer.line(`  ${oneLine(taskId)} holds a permit since ${since}`)
-  printer.line(style.dim(oneLine(adviceWithCommands(next, followUp))))
-  if (log === undefined) return
-  printer.line()
-  printer.line(style.bold('Log of the last run without success'))
-  for (const line of safeLines(log.trimEnd())) printer.line(`  ${line}`)
+  const logLines = log === undefined ? [] : safeLines(log.trimEnd()).map(line => `  ${line}`)
+  return [
+    `${style.status(status)}${because}: ${oneLine(sentence)}`,
+    ...(limit?.holders ?? []).map(
+      ({ taskId, since }) => `  ${oneLine(taskId)} holds a permit since ${since}`,
+    ),
+    style.dim(oneLine(adviceWithCommands(next, followUp))),
+    ...(log === undefined ? [] : ['', style.bold('Log of the last run without success'), ...logLines]),
+  ]
 }
 
 /**

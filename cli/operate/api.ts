@@ -6,8 +6,8 @@ import { BatonError } from '../../shared/core/errors.ts'
 import { EVENT_TYPES, type EventType } from '../../shared/core/events/event-types.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, jsonArgument, repeated, someOf } from '../terminal/command.ts'
-import { oneLine } from '../terminal/style.ts'
-import { clockText } from '../terminal/times.ts'
+import type { Column } from '../terminal/printer.ts'
+import { clockText, oneLine } from '../terminal/style.ts'
 
 type ApiOptions = { readonly body?: string; readonly query?: readonly string[] }
 
@@ -27,19 +27,16 @@ export const api: DefineCommand = (command, invocation) => {
   )
 }
 
-async function listOperations({ printer }: Context): Promise<number> {
-  const all = NAMES.map(name => ({
-    name,
-    method: ENDPOINTS[name][0].toUpperCase(),
-    path: ENDPOINTS[name][1],
-  }))
-  const columns = [
-    { title: 'OPERATION', value: (one: (typeof all)[number]) => one.name, paint: printer.style.bold },
-    { title: 'REQUEST', value: ({ method, path }: (typeof all)[number]) => `${method} ${path}` },
+async function listOperations({ printer }: Context): Promise<void> {
+  const all = NAMES.map(name => {
+    const [method, path] = ENDPOINTS[name]
+    return { name, method: method.toUpperCase(), path }
+  })
+  const columns: Array<Column<(typeof all)[number]>> = [
+    { title: 'OPERATION', value: ({ name }) => name, paint: printer.style.bold },
+    { title: 'REQUEST', value: ({ method, path }) => `${method} ${path}` },
   ]
-  if (printer.isJson) all.forEach(printer.record)
-  else printer.table(columns, all)
-  return 0
+  printer.table(columns, all)
 }
 
 async function callOperation(
@@ -47,7 +44,7 @@ async function callOperation(
   { body, query = [] }: ApiOptions,
   name: OperationName,
   ids: readonly string[],
-): Promise<number> {
+): Promise<void> {
   const parts = ENDPOINTS[name][1].match(/\{\w+\}/g) ?? []
   if (ids.length !== parts.length) {
     const wanted = parts.length === 0 ? 'no ids' : parts.join(' and ')
@@ -59,7 +56,6 @@ async function callOperation(
     call: { signal: io.signal },
   })
   if (answer !== undefined) printer.document(answer)
-  return 0
 }
 
 /** A name that is given several times has several values. */
@@ -91,7 +87,6 @@ export const events: DefineCommand = (command, invocation) => {
   withSystem(command, invocation, async (context, options: EventsOptions) => {
     if (context.io.out.isTTY) context.printer.note('waiting for events; Ctrl-C ends')
     for await (const event of context.client.events(selectionOf(context, options))) print(context, event)
-    return 0
   })
 }
 
@@ -106,10 +101,7 @@ function selectionOf({ io }: Context, { type, taskType, taskId, after }: EventsO
 }
 
 function print({ printer }: Context, event: ApiEvent): void {
-  if (printer.isJson) {
-    printer.record(event)
-    return
-  }
+  if (printer.isJson) return void printer.record(event)
   const { style } = printer
   const [subject = '', happened = ''] = event.type.split('.')
   const { error, workerId, runId } = event

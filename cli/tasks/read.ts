@@ -3,7 +3,7 @@ import { addFilterOptions, type FilterOptions, filterOf } from '../bulk/list-fil
 import { printPages, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, durationOption, wholeNumber } from '../terminal/command.ts'
 import type { Column, Printer } from '../terminal/printer.ts'
-import { relativeTime } from '../terminal/times.ts'
+import { relativeTime } from '../terminal/style.ts'
 import { contentLines, taskLines } from './task-view.ts'
 
 type ListOptions = FilterOptions & {
@@ -29,7 +29,6 @@ export const list: DefineCommand = (command, invocation) => {
       none: 'no tasks',
       ...(!options.all && { limit: options.limit }),
     })
-    return undefined
   })
 }
 
@@ -62,10 +61,8 @@ export const get: DefineCommand = (command, invocation) => {
   command.argument('<id>', 'the id of a task, such as resize:img-1')
   withSystem(command, invocation, async ({ client, printer, io, followUp }, _options: object, id: string) => {
     const task = await client.get(id)
-    if (printer.isJson) return void printer.document(task)
     const viewing = { style: printer.style, now: printer.now(), columns: io.out.columns, followUp }
-    for (const line of [...taskLines(task, viewing), ...contentLines(task, viewing)]) printer.line(line)
-    return undefined
+    printer.answer(task, ...taskLines(task, viewing), ...contentLines(task, viewing))
   })
 }
 
@@ -80,7 +77,6 @@ export const result: DefineCommand = (command, invocation) => {
     .addOption(durationOption('--timeout <duration>', 'how long to wait for the end', RESULT_TIMEOUT_MS))
   withSystem(command, invocation, async ({ client, printer, io }, { timeout }: ResultOptions, id: string) => {
     printer.document((await client.result(typeOf(id), id, { timeoutMs: timeout, signal: io.signal })) ?? null)
-    return undefined
   })
 }
 

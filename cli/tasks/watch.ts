@@ -6,8 +6,7 @@ import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, durationOption } from '../terminal/command.ts'
 import { FAILED_EXIT_CODE } from '../terminal/io.ts'
 import { createLiveView, tableLines } from '../terminal/printer.ts'
-import { oneLine, safeLines } from '../terminal/style.ts'
-import { clockText, relativeTime } from '../terminal/times.ts'
+import { clockText, oneLine, relativeTime, safeLines } from '../terminal/style.ts'
 import { taskColumns } from './read.ts'
 import { contentLines, taskLines } from './task-view.ts'
 
@@ -216,7 +215,6 @@ export const logs: DefineCommand = (command, invocation) => {
     else await read()
     if (shown.size === 0) context.printer.note('no failed run of this task has stored a log')
     noteOfDeployed(context)
-    return 0
   })
 }
 
@@ -232,10 +230,7 @@ function showOnce({ printer }: Context, run: ApiRun, shown: Set<string>): void {
   if (run.log === undefined || shown.has(run.id)) return
   shown.add(run.id)
   const { id, workerId, state, startedAt, log } = run
-  if (printer.isJson) {
-    printer.record({ runId: id, workerId, state, startedAt, log })
-    return
-  }
+  if (printer.isJson) return void printer.record({ runId: id, workerId, state, startedAt, log })
   const { style, now } = printer
   printer.line(
     style.bold(oneLine(`run ${id} by ${workerId} ${state}, began ${relativeTime(startedAt, now())}`)),

@@ -11,8 +11,10 @@ export type Printer = {
   now(): number
   /** Prints a line for people. Its texts must be safe. */
   line(text?: string): void
-  /** Prints a table for people. A `layout` continues the table that was printed with it before. */
+  /** Prints a table for people, or a line of JSON for each row. A `layout` continues the table that was printed with it before. */
   table<Row>(columns: ReadonlyArray<Column<Row>>, rows: readonly Row[], layout?: Layout): void
+  /** Prints what a call has answered: as one JSON document, or in these lines for people. Their texts must be safe. */
+  answer(value: unknown, ...lines: readonly string[]): void
   /** Prints a value as one JSON document, on several lines. */
   document(value: unknown): void
   /** Prints a value as a line of JSON: one of many. */
@@ -30,6 +32,8 @@ export function createPrinter(io: Io, { json = false, color = true }: PrinterOpt
   const style = createStyle(wantsColours(out, io.env, color))
   const noteStyle = createStyle(wantsColours(err, io.env, color))
   const printLine = (text: string) => out.write(`${text}\n`)
+  const document = (value: unknown) => printLine(safeJson(value, 2))
+  const record = (value: unknown) => printLine(safeJson(value))
   const sayLine = (text: string) => err.write(`${text}\n`)
   return {
     isJson: json,
@@ -38,10 +42,12 @@ export function createPrinter(io: Io, { json = false, color = true }: PrinterOpt
     line: (text = '') => printLine(text),
     table: (columns, rows, layout) => {
       const options = { style, columns: out.columns, ...(layout && { layout }) }
-      for (const text of tableLines(columns, rows, options)) printLine(text)
+      if (json) rows.forEach(record)
+      else if (rows.length > 0) tableLines(columns, rows, options).forEach(printLine)
     },
-    document: value => printLine(safeJson(value, 2)),
-    record: value => printLine(safeJson(value)),
+    answer: (value, ...lines) => (json ? document(value) : lines.forEach(printLine)),
+    document,
+    record,
     note: text => {
       if (!json) sayLine(noteStyle.dim(oneLine(text)))
     },

@@ -195,9 +195,8 @@ function eventOf(change: Change, stack: Stack, requestId: string, responseUrl: s
 // CloudFormation gives numbers and booleans to custom resources as strings.
 function asTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asTexts)
-  if (isRecord(value)) {
+  if (isRecord(value))
     return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, asTexts(entry)]))
-  }
   return String(value)
 }
 

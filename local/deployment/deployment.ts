@@ -169,9 +169,8 @@ function createUndo(log: (line: string) => void): Undo {
   return {
     add: step => void steps.push(step),
     run: async () => {
-      for (const step of steps.splice(0).reverse()) {
+      for (const step of steps.splice(0).reverse())
         await step().catch((cause: Error) => log(`a change could not be taken back: ${cause.message}`))
-      }
     },
   }
 }

@@ -111,9 +111,8 @@ function resolveHere(
   nextResolve: Parameters<ResolveHookSync>[2],
 ): ResolveFnOutput {
   try {
-    if (!context.conditions.includes('require')) {
+    if (!context.conditions.includes('require'))
       return nextResolve(specifier, { ...context, parentURL: import.meta.url })
-    }
     // For `require`, Node does not look at another `parentURL`.
     return { url: pathToFileURL(requireHere.resolve(specifier)).href, shortCircuit: true }
   } catch (cause) {

@@ -183,9 +183,8 @@ export function createLambdaApi(functions: Functions): Backend {
 
 /** The reason why Lambda does not invoke the function; undefined if it does. */
 function refusalOf(target: LocalFunction, call: Call): Answer | undefined {
-  if (target.refuses(chainOf(call))) {
+  if (target.refuses(chainOf(call)))
     return errorAnswer(400, 'RecursiveInvocationException', 'Lambda has detected a recursive loop')
-  }
   return sizeRefusal(call, isLater(call) ? LATER_EVENT_BYTES_MAX : EVENT_BYTES_MAX)
 }
 

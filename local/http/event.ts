@@ -86,9 +86,8 @@ function joinedHeaders(request: IncomingMessage): Record<string, string> {
 
 function queryParameters(query: string) {
   const parameters: Record<string, string> = {}
-  for (const [name, value] of new URLSearchParams(query)) {
+  for (const [name, value] of new URLSearchParams(query))
     parameters[name] = name in parameters ? `${parameters[name]},${value}` : value
-  }
   return parameters
 }
 
@@ -125,9 +124,7 @@ function matchRoute(key: string, method: string, path: string): Record<string, s
 function matchSegments(template: readonly string[], path: readonly string[]) {
   const last = template.at(-1) ?? ''
   const greedy = /^\{(.+)\+\}$/.exec(last)?.[1]
-  if (greedy === undefined) {
-    return template.length === path.length ? matchFixed(template, path) : undefined
-  }
+  if (greedy === undefined) return template.length === path.length ? matchFixed(template, path) : undefined
   const fixed = template.length - 1
   const parameters = path.length > fixed ? matchFixed(template.slice(0, fixed), path) : undefined
   return parameters && { ...parameters, [greedy]: path.slice(fixed).map(decoded).join('/') }

@@ -125,9 +125,8 @@ function rolesIn(stack: Stack, log: (line: string) => void) {
       return undefined
     }
     const unknown = new Set(statements.flatMap(({ Condition = {} }) => unknownConditions(Condition)))
-    for (const condition of unknown) {
+    for (const condition of unknown)
       log(`NOT SUPPORTED locally: ${logicalId} has the condition ${condition}, which is not evaluated here`)
-    }
     return { logicalId, arn: stack.describe(logicalId).arn, policy: compilePolicy(statements) }
   }
 

@@ -137,9 +137,8 @@ export function findFault(name: string, request: Partial<ScheduleRequest>): stri
   const { ScheduleExpression, ScheduleExpressionTimezone, FlexibleTimeWindow, Target } = request
   if (!namePattern.test(name)) return `Invalid schedule name ${name}.`
   if (!isTimezone(ScheduleExpressionTimezone)) return `Invalid Timezone ${ScheduleExpressionTimezone}.`
-  if (!readExpression(ScheduleExpression ?? '', ScheduleExpressionTimezone)) {
+  if (!readExpression(ScheduleExpression ?? '', ScheduleExpressionTimezone))
     return `Invalid Schedule Expression ${ScheduleExpression}.`
-  }
   if (!FlexibleTimeWindow?.Mode) return 'FlexibleTimeWindow must be set.'
   return findTargetFault(Target)
 }

@@ -251,9 +251,8 @@ function watchEnd(child: ChildProcess): Pick<Java, 'ended' | 'failure'> {
 function explain(problems: string) {
   if (/not found|ENOENT/.test(problems))
     return 'DynamoDB Local needs Java 17 or newer, and no `java` is on the PATH'
-  if (/UnsupportedClassVersionError/.test(problems)) {
+  if (/UnsupportedClassVersionError/.test(problems))
     return 'DynamoDB Local needs Java 17 or newer; the `java` on the PATH is older'
-  }
   return `DynamoDB Local ended: ${problems.trim().split('\n').at(-1) || 'no reason given'}`
 }
 

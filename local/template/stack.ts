@@ -147,9 +147,8 @@ type AssetManifest = {
 /** Reads one stack of a synthesised cloud assembly (`cdk.out`), with its nested stacks. Throws if the stack is not in it. */
 export function readAssembly(assemblyDir: string, stackName: string): Assembly {
   const templateFile = join(assemblyDir, `${stackName}.template.json`)
-  if (!existsSync(templateFile)) {
+  if (!existsSync(templateFile))
     throw new Error(`There is no template of stack ${stackName} in ${assemblyDir}; synthesise it first`)
-  }
   const manifest = readManifest(join(assemblyDir, `${stackName}.assets.json`))
   const assets = assetPathsOf(manifest)
   return {

@@ -109,9 +109,8 @@ type LocalManifest = { readonly version: string; readonly baton: { readonly main
  * runs the constructs and functions of this package, and both may change together in any version.
  */
 export async function findLocalSystem(moduleUrl: string, folder: string): Promise<LocalSystem> {
-  if (moduleUrl.endsWith('.ts')) {
+  if (moduleUrl.endsWith('.ts'))
     return { node: process.execPath, main: fileURLToPath(new URL('../main.ts', moduleUrl)) }
-  }
   const manifest = manifestFrom(join(folder, 'package.json')) ?? manifestFrom(fileURLToPath(moduleUrl))
   if (manifest === undefined) {
     const message = `baton dev needs the package ${PACKAGE}: npm install --save-dev ${PACKAGE}`

@@ -252,9 +252,8 @@ export function readProject(folder: string): Project {
     )
   }
   const { app, context } = readJson<CdkJson>(file)
-  if (typeof app !== 'string' || app.trim() === '') {
+  if (typeof app !== 'string' || app.trim() === '')
     throw new BatonError('invalid', `"app" in ${file} must be the command that runs the CDK app`)
-  }
   const lookedUp = readIfThere(join(folder, 'cdk.context.json'))
   const ofUser = readIfThere(join(homedir(), '.cdk.json')) as CdkJson
   return {
