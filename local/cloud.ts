@@ -1,7 +1,7 @@
 /**
  * Starts the local cloud: it reads the template that `infra/` synthesises and starts its resources. There is one folder for each
  * service of AWS. `platform.ts` starts the parts that live as long as the cloud, and `deployment/` puts a template into them, as
- * often as it changes. `closing.ts` ends the parts in order, and `account.ts` has the account, the region and the ARNs.
+ * often as it changes. `account.ts` has the account, the region and the ARNs.
  */
 
 import { LOCAL_CREDENTIALS, nameOfArn, REGION, TESTER } from './account.ts'

@@ -15,7 +15,7 @@ import {
 import { dirname, join, resolve } from 'node:path'
 import { REGION } from './account.ts'
 
-/** The folder in which a local system keeps its data between starts. `state-file.ts` holds one small JSON value in it. */
+/** The folder in which a local system keeps its data between starts. */
 
 /** The data that a local system keeps between its starts. Only the owner of the folder can read it. */
 export type DataFolder = {

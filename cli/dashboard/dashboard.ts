@@ -22,8 +22,6 @@ import { createSession } from './session.ts'
  * - `session.ts`: other programs and users of this machine do not know the secret of the printed address, nor the token of the page;
  * - `loopback/pages.ts`: the files of the dashboard;
  * - `forward.ts`: a call of the API goes to the system; with `--read-only` only reads do. A refusal says why.
- *
- * `server.ts` puts them together.
  */
 
 type Options = { readonly port: number; readonly readOnly?: boolean; readonly open: boolean }

@@ -5,11 +5,11 @@ import { BatonError, messageOf } from '../../shared/core/errors.ts'
  * The terminal of a command: what it prints on, what it reads, and when it has to stop. `baton.ts` binds it to the process, and tests
  * bind it to memory. Read in this order:
  *
- * - `command.ts`: what a command is defined with; `say.ts`: exit codes, and words that several commands say;
- * - `printer.ts`: what commands print, as text for people or as JSON for programs;
- * - `style.ts`: colours, and texts of tasks made harmless for a terminal;
- * - `table.ts`, `times.ts`: aligned columns, and times relative to now;
- * - `live-view.ts`: what is drawn again, and how far a long command is.
+ * - `command.ts`: what a command is defined with, and the readers of its options;
+ * - `printer.ts`: what commands print, as text and tables for people or as JSON for programs, and what a terminal shows again and again;
+ * - `style.ts`: colours, times, and texts of tasks made harmless for a terminal.
+ *
+ * The exit codes, and words that several commands say, stand below.
  */
 
 /** The terminal, the environment, the clock and the network of a command. */

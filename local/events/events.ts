@@ -1,5 +1,5 @@
 /**
- * EventBridge: this file takes the events of a stack, `event-log.ts` keeps the last ones, and `event-stream.ts` sends them
+ * EventBridge: this file takes the events of a stack, and `event-stream.ts` keeps the last ones and sends them
  * to readers of `GET /v1/events`.
  */
 

@@ -12,8 +12,7 @@ import { type Definition, isSameFunction, readFunction, readServiceTokens } from
 
 /**
  * Lambda: each function runs in its own processes (`sandbox.ts`, started with `bootstrap.ts`), one per concurrent invocation
- * (`pool.ts`). `spec.ts` reads a function from the template, and `protocol.ts` has the messages of its processes. `lineage.ts`
- * counts the invocations in a chain of messages, and `lambda-api.ts` answers the Invoke call.
+ * (`pool.ts`). `spec.ts` reads a function from the template, and `lineage.ts` counts the invocations in a chain of messages.
  *
  * A function lives as long as the cloud has it. A deployment or `replaceCode` changes it in place (`local-function.ts`): new
  * invocations run in new processes, and those under way end in the old ones. During a deployment, custom resources already call

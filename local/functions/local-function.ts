@@ -199,8 +199,8 @@ function describing(definition: () => Definition, maxProcesses: () => number) {
   }
 }
 
-/** A signal that several invocations wait for. */
-function createSignal() {
+/** A signal that several waits end at. */
+export function createSignal() {
   const waiting = new Set<() => void>()
   return {
     announce: () => {

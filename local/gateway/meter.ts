@@ -264,15 +264,8 @@ function usageIn({ service, operation, requests = 0, ...line }: Line): Partial<U
   }
 }
 
+const USAGE_NAMES = Object.keys(NONE) as ReadonlyArray<keyof Usage>
+
 function addedUp(one: Usage = NONE, other: Partial<Usage> = {}): Usage {
-  return {
-    readUnits: one.readUnits + (other.readUnits ?? 0),
-    writeUnits: one.writeUnits + (other.writeUnits ?? 0),
-    sqsRequests: one.sqsRequests + (other.sqsRequests ?? 0),
-    invocations: one.invocations + (other.invocations ?? 0),
-    gbMs: one.gbMs + (other.gbMs ?? 0),
-    firedSchedules: one.firedSchedules + (other.firedSchedules ?? 0),
-    apiRequests: one.apiRequests + (other.apiRequests ?? 0),
-    logBytes: one.logBytes + (other.logBytes ?? 0),
-  }
+  return { ...one, ...Object.fromEntries(USAGE_NAMES.map(name => [name, one[name] + (other[name] ?? 0)])) }
 }

@@ -1,6 +1,6 @@
 /**
- * API Gateway's HTTP API. It admits a request (`loopback/loopback.ts`), finds its route (`routes.ts`), identifies the caller (`caller.ts`) by the
- * signature (`signature.ts`), writes the function's event (`event.ts`) and sends its answer (`answer.ts`). The dashboard
+ * API Gateway's HTTP API. It admits a request (`loopback/loopback.ts`), identifies the caller by the signature (`caller.ts`), finds the route,
+ * writes the function's event, and sends its answer (`event.ts`). The dashboard
  * has the same address (`loopback/pages.ts`).
  */
 

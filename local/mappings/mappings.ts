@@ -1,7 +1,7 @@
 /**
- * Lambda's event source mappings. They read queues (`sqs-mapping.ts`, `sqs-delivery.ts`) and streams (`stream-mapping.ts`,
- * `shard-loop.ts`, `stream-batch.ts`), filter records (`event-pattern.ts`), and invoke functions with batches. `mapping.ts` has
- * the controls for tests. A deployment leaves a mapping alone if nothing about it has changed.
+ * Lambda's event source mappings. They read queues (`sqs-mapping.ts`) and streams (`stream-mapping.ts`,
+ * `shard-loop.ts`, `stream-batch.ts`), filter records, and invoke functions with batches. `mapping.ts` has the
+ * filters, and the controls for tests. A deployment leaves a mapping alone if nothing about it has changed.
  */
 
 import { isDeepStrictEqual } from 'node:util'

@@ -11,8 +11,7 @@ import {
 import { requestedActionsIn } from './requested-actions.ts'
 
 /**
- * IAM. The actions that a call needs (`requested-actions.ts`, `dynamo-actions.ts`) are compared with the policies (`policy.ts`,
- * `conditions.ts`) of the caller's role (`roles.ts`).
+ * IAM. The actions that a call needs (`requested-actions.ts`) are compared with the policies (`policy.ts`) of the caller's role.
  */
 
 /** A refused call: the caller's role does not allow the action. */

@@ -1,5 +1,6 @@
 import { arnOf } from '../account.ts'
 import { bodyOf, type Call, textFields } from '../gateway/call.ts'
+import { isTable } from '../stores/tables.ts'
 import type { Stack } from '../template/stack.ts'
 import { type Context, lazily, type RequestedAction } from './policy.ts'
 
@@ -218,20 +219,8 @@ function attributesIn(request: Request, table: Table): string[] {
 
 /** The words of DynamoDB's expressions that are not names of attributes. */
 const EXPRESSION_WORDS = new Set([
-  ...[
-    'set',
-    'remove',
-    'add',
-    'delete',
-    'and',
-    'or',
-    'not',
-    'between',
-    'in',
-    'size',
-    'contains',
-    'begins_with',
-  ],
+  ...['set', 'remove', 'add', 'delete', 'and', 'or', 'not', 'between', 'in'],
+  ...['size', 'contains', 'begins_with'],
   ...['attribute_exists', 'attribute_not_exists', 'attribute_type', 'if_not_exists', 'list_append'],
 ])
 
@@ -250,7 +239,7 @@ function tablesIn(stack: Stack): (name: string) => Table {
 
 function describeTable(stack: Stack, name: string): Table {
   const id = stack
-    .ids(type => type === 'AWS::DynamoDB::Table' || type === 'AWS::DynamoDB::GlobalTable')
+    .ids(isTable)
     .find(one => [stack.describe(one).physicalId, stack.describe(one).arn].includes(name))
   if (id === undefined) return { arn: name, partitionOf: () => '' }
   const indexes = (stack.read(id, 'GlobalSecondaryIndexes') ?? []) as ReadonlyArray<{

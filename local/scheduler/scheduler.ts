@@ -1,6 +1,6 @@
 /**
- * EventBridge Scheduler: its API (`api.ts`), the schedules (`schedule.ts`) and their store (`schedule-store.ts`), their due times
- * (`expression.ts`), and the loop that fires them (`runner.ts`).
+ * EventBridge Scheduler: its API (`api.ts`), the schedules with their expressions and their store (`schedules.ts`), and the loop
+ * that fires them (`runner.ts`).
  */
 
 import { isDeepStrictEqual } from 'node:util'

@@ -1,6 +1,6 @@
 /**
- * DynamoDB and SQS. DynamoDB Local runs in its own process (`dynamodb-local.ts`, `dynamodb-process.ts`) with the tables of the
- * template (`tables.ts`). An SQS server with its queues runs in this process (`sqs-server.ts`, `queues.ts`).
+ * DynamoDB and SQS. DynamoDB Local runs in its own process (`dynamodb-local.ts`) with the tables of the
+ * template (`tables.ts`). An SQS server with its queues runs in this process (`sqs-server.ts`).
  */
 
 import { nameOfArn } from '../account.ts'

@@ -23,9 +23,9 @@ test('the summary has the address, each type with its file, and how a worker joi
   const entry = join(folder, '.baton', 'entries', 'small.ts')
   mkdirSync(join(folder, '.baton', 'entries'), { recursive: true })
   const lines = [
-    'import { executorOf } from "../node_modules/baton-tasks/functions/executor/index.mjs"',
-    'import { mail as task0 } from "../tasks/mail.ts"',
-    'import { resize as task1 } from "../tasks/resize.ts"',
+    'import { executorOf } from "../../node_modules/baton-tasks/functions/executor/index.mjs"',
+    'import { mail as task0 } from "../../tasks/mail.ts"',
+    'import { resize as task1 } from "../../tasks/resize.ts"',
   ]
   writeFileSync(entry, lines.join('\n'))
   const bundle = { types: ['mail', 'resize'], entry, options: {}, nodeModules: [], root: folder }

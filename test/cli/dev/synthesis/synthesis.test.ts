@@ -126,11 +126,9 @@ test('an app whose synthesis is under way ends with the process that asked for i
     import { writeFileSync } from 'node:fs'
     writeFileSync('pid', String(process.pid))
     setInterval(() => {}, 1000)`)
-  const module = (name: string) =>
-    JSON.stringify(import.meta.resolve(`../../../../cli/dev/synthesis/${name}.ts`))
+  const module = JSON.stringify(import.meta.resolve('../../../../cli/dev/synthesis/synthesis.ts'))
   const script = `
-    import { synthesise } from ${module('synthesis')}
-    import { readProject } from ${module('project')}
+    import { readProject, synthesise } from ${module}
     process.on('SIGINT', () => process.exit(130))
     await synthesise(readProject(${JSON.stringify(folder)}))`
   const dev = spawn(process.execPath, ['--input-type=module', '--eval', script])
