@@ -137,7 +137,7 @@ function mayBeDeployed(url: string): boolean {
 }
 
 /** What CloudFormation says about a stack. */
-export type ReadStack = {
+type ReadStack = {
   readonly name: string
   /** Such as `UPDATE_COMPLETE`. */
   readonly status: string
@@ -156,7 +156,7 @@ export type ReadStack = {
  * @throws BatonError `invalid` when there is no such stack, `refused` when the credentials may not read it, `unavailable` when
  * CloudFormation does not answer
  */
-export async function readStack(name: string, access: Access): Promise<ReadStack> {
+async function readStack(name: string, access: Access): Promise<ReadStack> {
   const named = 'cloudformation:DescribeStacks'
   const command = new DescribeStacksCommand({ StackName: name })
   const answer = await call(named, access, settings => new CloudFormationClient(settings).send(command))
@@ -203,7 +203,7 @@ function refused(name: string, access: Access, refusal: Refusal): BatonError {
 }
 
 /** What the outputs of a stack say about one of its task systems. The construct `TaskSystem` writes them. */
-export type TaskSystemOutputs = {
+type TaskSystemOutputs = {
   readonly name: string
   readonly url: string
   readonly table: string
@@ -218,7 +218,7 @@ const NAME_OUTPUT = 'SystemName'
  *
  * @throws BatonError `invalid` when the stack has none, has no such one, or has several and the user names none.
  */
-export function chooseSystem(stack: ReadStack, named: string | undefined): TaskSystemOutputs {
+function chooseSystem(stack: ReadStack, named: string | undefined): TaskSystemOutputs {
   const systems = systemsOf(stack)
   if (systems.length === 0) throw new BatonError('invalid', noSystem(stack))
   const fitting = named === undefined ? systems : systems.filter(({ name }) => name === named)

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type HttpAnswer, problemAnswer, type RequestHandler } from '../../loopback/loopback.ts'
 import { EVENT_TYPES } from '../../shared/core/events/event-types.ts'
+import { type HttpAnswer, problemAnswer, type RequestHandler } from '../http/event.ts'
 
 const READERS_MAX = 100
 /** The stream sends a comment this often, because proxies cut connections that are silent for a minute. */

@@ -3,6 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import { type HttpAnswer, problemAnswer } from '../../loopback/loopback.ts'
 import { ACCOUNT_ID } from '../account.ts'
 
+export { type HttpAnswer, problemAnswer, type RequestHandler } from '../../loopback/loopback.ts'
+
 /** The caller of a request, in the form in which API Gateway's IAM authorizer passes it to the function. */
 export type HttpCaller = {
   readonly accessKey: string
