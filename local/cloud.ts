@@ -1,18 +1,17 @@
 /**
  * Starts the local cloud: it reads the template that `infra/` synthesises and starts its resources. There is one folder for each
  * service of AWS. `platform.ts` starts the parts that live as long as the cloud, and `deployment/` puts a template into them, as
- * often as it changes. `closing.ts` ends the parts in order, and `account.ts` has the account, the region and the ARNs.
+ * often as it changes. `account.ts` has the account, the region and the ARNs.
  */
 
 import { LOCAL_CREDENTIALS, nameOfArn, REGION, TESTER } from './account.ts'
-import { createClosing } from './closing.ts'
 import { type Deployment, deploy, type LocalResource } from './deployment/deployment.ts'
 import type { Functions } from './functions/functions.ts'
 import type { Faults } from './gateway/faults.ts'
 import type { Meter } from './gateway/meter.ts'
 import type { Mapping } from './mappings/mapping.ts'
 import type { Denial } from './permissions/permissions.ts'
-import { type LocalCloudOptions, type Platform, startPlatform } from './platform.ts'
+import { createClosing, type LocalCloudOptions, type Platform, startPlatform } from './platform.ts'
 import type { Scheduler } from './scheduler/scheduler.ts'
 import type { LocalService } from './services/services.ts'
 import type { QueueContent } from './stores/sqs-server.ts'

@@ -1,10 +1,14 @@
 import { ACCOUNT_ID } from './account.ts'
-import type { Closing } from './closing.ts'
-import { type DataFolder, newAccessKey, openDataFolder } from './data-folder/data-folder.ts'
-import { type KeptResources, openStateFile, type StateFile } from './data-folder/state-file.ts'
+import {
+  type DataFolder,
+  type KeptResources,
+  newAccessKey,
+  openDataFolder,
+  openStateFile,
+  type StateFile,
+} from './data-folder.ts'
 import { type LocalEvents, serveEvents } from './events/events.ts'
-import { createFunctions, type Functions } from './functions/functions.ts'
-import { createLambdaApi } from './functions/lambda-api.ts'
+import { createFunctions, createLambdaApi, type Functions } from './functions/functions.ts'
 import { awsEnvironment } from './functions/spec.ts'
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from './gateway/call.ts'
 import { createFaults, type Faults } from './gateway/faults.ts'
@@ -12,11 +16,11 @@ import { type Gateway, startGateway } from './gateway/gateway.ts'
 import { createMeter, type Meter } from './gateway/meter.ts'
 import { startCosts } from './http/costs.ts'
 import { type ApiServer, startApiServer } from './http/http.ts'
-import { cloudLog, type LogReceiver } from './log-line.ts'
+import { cloudLog, type LogReceiver } from './log.ts'
 import { createMappings, type KeptCheckpoints, type Mappings } from './mappings/mappings.ts'
 import type { Denial } from './permissions/permissions.ts'
-import { noSchedules } from './scheduler/schedule-store.ts'
 import { type RunningScheduler, startScheduler } from './scheduler/scheduler.ts'
+import { noSchedules } from './scheduler/schedules.ts'
 import { createServices, type Services } from './services/services.ts'
 import { type Stores, startStores } from './stores/stores.ts'
 import type { Surroundings } from './template/resource-types.ts'
@@ -69,7 +73,7 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
 
   const broken = Promise.withResolvers<string>()
   const onLost = (reason: string) => void closing.run().then(() => broken.resolve(reason))
-  const stores = await startStores(gateway, { ...options, accessKey, data, log, onLost }, closing)
+  const stores = await startStores(gateway, { ...options, accessKey, data, log, onLost }, closing.part)
 
   const { maxSandboxesPerFunction: maxSandboxes = SANDBOXES_PER_FUNCTION_MAX, code, inspect } = options
   const functions = createFunctions({
@@ -154,9 +158,8 @@ function openStateFiles(data: DataFolder | undefined) {
  */
 function createSecrets(environment: Readonly<Record<string, string | undefined>>): Backend {
   return async call => {
-    if (call.operation !== 'GetSecretValue') {
+    if (call.operation !== 'GetSecretValue')
       return errorAnswer(400, 'InvalidRequestException', `${call.operation} is not supported locally`)
-    }
     const id = String(bodyOf(call).SecretId)
     const name = id.slice(id.lastIndexOf(':') + 1)
     const variable = `BATON_SECRET_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`
@@ -210,4 +213,49 @@ export type LocalCloudOptions = {
    * and its invocations have no timeout. The lease of a task ends all the same while its run is stopped at a breakpoint.
    */
   readonly inspect?: { readonly functionId: string; readonly port: number }
+}
+
+type Step = () => Promise<void> | void
+
+/**
+ * Ends the parts of the cloud when it stops, or when its boot fails half way. `first`, `part` and `last` only register an `end`. `run`
+ * calls it.
+ */
+type Closing = {
+  /** Registers an end that runs before all others, for a part that needs the others while it stops, such as the worker services. */
+  first(end: Step): void
+  /** Registers an end that runs after the first ones, at the same time as those of all other parts: most parts wait for each other. */
+  part(end: Step): void
+  /** Registers an end that runs after those of all parts. State is written there, when no part changes it any more. */
+  last(end: Step): void
+  /** Calls all registered ends, once. A second call returns the promise of the first. */
+  run(): Promise<void>
+  /** Whether `run` was called. */
+  hasBegun(): boolean
+}
+
+export function createClosing(): Closing {
+  const firsts: Step[] = []
+  const parts: Step[] = []
+  const lasts: Step[] = []
+  const all = (steps: Step[]) => Promise.allSettled(steps.splice(0).map(async step => step()))
+  let closed: Promise<void> | undefined
+
+  async function close() {
+    await all(firsts)
+    await all(parts)
+    await all(lasts)
+  }
+
+  return {
+    first: end => void firsts.push(end),
+    // A part that starts while the others end would outlive them.
+    part: end => void (closed ? end() : parts.push(end)),
+    last: end => void lasts.push(end),
+    run: () => {
+      closed ??= close()
+      return closed
+    },
+    hasBegun: () => closed !== undefined,
+  }
 }

@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { hostsOfEnvironment } from '../cli/dev/command/dev-command.ts'
 import { type DevSession, startDev } from '../cli/dev/dev.ts'
-import { createTerminal } from '../cli/dev/terminal/terminal.ts'
+import { createTerminal } from '../cli/dev/terminal.ts'
 import { freshDashboard } from './build/dashboard.ts'
 import { runDemonstration } from './demonstration/demonstration.ts'
 

@@ -1,29 +1,46 @@
+import {
+  CloudFormationClient,
+  DescribeStacksCommand,
+  type Parameter,
+  type Stack,
+} from '@aws-sdk/client-cloudformation'
+import { signedFetch } from '../../shared/client/signed/signed-fetch.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import type { Io } from '../terminal/io.ts'
+import {
+  type AccessOptions,
+  credentialFaultIn,
+  credentialsOf,
+  credentialTexts,
+  regionFor,
+  regionNamedBy,
+} from './access.ts'
+import { type Access, call, isBusy, profileOf, type Refusal } from './call.ts'
+import { explainingRefusals } from './explain-refusal.ts'
+import {
+  type FunctionState,
+  type QueueState,
+  type RingingAlarm,
+  readBootstrapVersion,
+  readFunctions,
+  readQueues,
+  readResources,
+  readRingingAlarms,
+  readTriggers,
+  type TriggerState,
+} from './resources.ts'
+
 /**
  * Deployed systems. Only this folder of the command line uses parts of the AWS SDK. It is a bundle of its own with these parts inside, so
  * users install no SDK, and a command loads it only when it needs it.
  *
  * - `access.ts`: the region and the credentials of the user, found as the AWS CLI finds them;
  * - `call.ts`: a call of an AWS service by a client of the SDK;
- * - `stacks.ts`: reads a stack with its outputs from CloudFormation, and chooses the task system that the outputs name;
- * - `resources.ts`, `functions.ts`: the resources of a stack and their states, for `baton doctor`;
- * - `explain-refusal.ts`: why the API refused a signed call; `credential-faults.ts`: what is wrong with refused credentials.
+ * - `resources.ts`: the resources of a stack and their states, for `baton doctor`;
+ * - `explain-refusal.ts`: why the API refused a signed call.
+ *
+ * This file reads a stack with its outputs from CloudFormation, and chooses the task system that the outputs name.
  */
-
-import { signedFetch } from '../../shared/client/signed/signed-fetch.ts'
-import type { Io } from '../terminal/io.ts'
-import { type AccessOptions, credentialsOf, regionFor, regionNamedBy } from './access.ts'
-import type { Access } from './call.ts'
-import { explainingRefusals } from './explain-refusal.ts'
-import { type FunctionState, readFunctions, readTriggers, type TriggerState } from './functions.ts'
-import {
-  type QueueState,
-  type RingingAlarm,
-  readBootstrapVersion,
-  readQueues,
-  readResources,
-  readRingingAlarms,
-} from './resources.ts'
-import { chooseSystem, type ReadStack, readStack, type TaskSystemOutputs } from './stacks.ts'
 
 type Send = (request: Request) => Promise<Response>
 
@@ -35,8 +52,8 @@ export type DeployedSystem = TaskSystemOutputs & {
   readonly account: string
   /** Such as `UPDATE_COMPLETE`. */
   readonly stackStatus: string
-  /** Where the CDK notes the version of its bootstrap, as the template of the stack says. */
-  readonly bootstrap?: ReadStack['bootstrap']
+  /** The parameter with the version of the CDK's bootstrap, as the template of the stack says. */
+  readonly bootstrap?: string
   readonly look: Looks
 }
 
@@ -117,4 +134,122 @@ function profileIn({ profile }: AccessOptions): Pick<Access, 'profile'> {
 function mayBeDeployed(url: string): boolean {
   const { protocol, hostname } = new URL(url)
   return protocol === 'https:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname)
+}
+
+/** What CloudFormation says about a stack. */
+type ReadStack = {
+  readonly name: string
+  /** Such as `UPDATE_COMPLETE`. */
+  readonly status: string
+  readonly region: string
+  /** The values of its outputs by their keys. */
+  readonly outputs: ReadonlyMap<string, string>
+  /** The number of its account; empty if unknown. */
+  readonly account: string
+  /** The parameter of Systems Manager with the version of the CDK's bootstrap. Undefined when the template does not ask for it. */
+  readonly bootstrap?: string
+}
+
+/**
+ * Reads a stack by its name or ARN.
+ *
+ * @throws BatonError `invalid` when there is no such stack, `refused` when the credentials may not read it, `unavailable` when
+ * CloudFormation does not answer
+ */
+async function readStack(name: string, access: Access): Promise<ReadStack> {
+  const named = 'cloudformation:DescribeStacks'
+  const command = new DescribeStacksCommand({ StackName: name })
+  const answer = await call(named, access, settings => new CloudFormationClient(settings).send(command))
+  if ('refusal' in answer) throw refused(name, access, answer.refusal)
+  return stackIn(answer.found.Stacks?.[0], name, access.region)
+}
+
+function stackIn(stack: Stack | undefined, asked: string, region: string): ReadStack {
+  const bootstrap = bootstrapIn(stack?.Parameters)
+  return {
+    name: stack?.StackName ?? asked,
+    status: stack?.StackStatus ?? 'unknown',
+    region,
+    outputs: new Map(
+      stack?.Outputs?.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue] as const),
+    ),
+    account: stack?.StackId?.split(':')[4] ?? '',
+    ...(bootstrap && { bootstrap }),
+  }
+}
+
+/** The parameter of a template that the CDK has synthesised for an environment with a bootstrap. */
+const BOOTSTRAP_PARAMETER = 'BootstrapVersion'
+
+function bootstrapIn(parameters: readonly Parameter[] = []): string | undefined {
+  return parameters.find(({ ParameterKey }) => ParameterKey === BOOTSTRAP_PARAMETER)?.ParameterValue
+}
+
+function refused(name: string, access: Access, refusal: Refusal): BatonError {
+  const { code, message } = refusal
+  const { region } = access
+  if (code === 'ValidationError' && message.includes('does not exist'))
+    return new BatonError(
+      'invalid',
+      `there is no stack ${name} in ${region} of this account: give --region or --profile for another one`,
+    )
+  if (code === 'ValidationError') return new BatonError('invalid', `--stack ${name}: ${message}`)
+  const fault = credentialFaultIn(`${code} ${message}`)
+  const advice = fault ? `; ${credentialTexts(fault, profileOf(access)).detail}` : ''
+  return new BatonError(
+    isBusy(refusal) ? 'unavailable' : 'refused',
+    `CloudFormation does not show the stack ${name} in ${region}: ${code}: ${message}${advice}`,
+  )
+}
+
+/** What the outputs of a stack say about one of its task systems. The construct `TaskSystem` writes them. */
+type TaskSystemOutputs = {
+  readonly name: string
+  readonly url: string
+  readonly table: string
+  readonly wakeQueueUrl: string
+  readonly jobsQueueUrl: string
+}
+
+const NAME_OUTPUT = 'SystemName'
+
+/**
+ * Chooses the system that a user names in a stack, or its only one.
+ *
+ * @throws BatonError `invalid` when the stack has none, has no such one, or has several and the user names none.
+ */
+function chooseSystem(stack: ReadStack, named: string | undefined): TaskSystemOutputs {
+  const systems = systemsOf(stack)
+  if (systems.length === 0) throw new BatonError('invalid', noSystem(stack))
+  const fitting = named === undefined ? systems : systems.filter(({ name }) => name === named)
+  const [first] = fitting
+  if (first && fitting.length === 1) return first
+  const names = systems.map(({ name }) => name).join(', ')
+  const found =
+    named === undefined ? `several task systems, ${names}` : `no task system ${named}, only ${names}`
+  const example = `--stack ${stack.name}/${systems[0]?.name}`
+  throw new BatonError('invalid', `the stack ${stack.name} has ${found}: give for example ${example}`)
+}
+
+/** A system with a name of its own has outputs that begin with it, so all are found by the end of their keys. */
+function systemsOf({ outputs }: ReadStack): TaskSystemOutputs[] {
+  return [...outputs].flatMap(([key, name]) => {
+    if (!key.endsWith(NAME_OUTPUT)) return []
+    const prefix = key.slice(0, -NAME_OUTPUT.length)
+    const output = (one: string) => outputs.get(prefix + one)
+    const [url, table, wakeQueueUrl, jobsQueueUrl] = [
+      'ApiUrl',
+      'TableName',
+      'WakeQueueUrl',
+      'JobsQueueUrl',
+    ].map(output)
+    if (!url || !table || !wakeQueueUrl || !jobsQueueUrl) return []
+    return [{ name, url, table, wakeQueueUrl, jobsQueueUrl }]
+  })
+}
+
+function noSystem({ name, status, region, outputs }: ReadStack): string {
+  const keys = [...outputs.keys()]
+  const has = keys.length === 0 ? 'it has no outputs' : `its outputs are ${keys.join(', ')}`
+  return `the stack ${name} in ${region} (${status}) has no task system: ${has}`
 }

@@ -2,10 +2,8 @@
 
 import { searchOf } from '../../shared/client/signed/request-parts.ts'
 import { BatonError, messageOf } from '../../shared/core/errors.ts'
-import type { Io } from '../terminal/io.ts'
-import { fetchFailureOf } from '../terminal/say.ts'
-import type { LoadCredentials } from './access.ts'
-import { credentialFaultIn, credentialTexts } from './credential-faults.ts'
+import { fetchFailureOf, type Io } from '../terminal/io.ts'
+import { credentialFaultIn, credentialTexts, type LoadCredentials } from './access.ts'
 
 /** The region and the credentials of calls. */
 export type Access = {
@@ -21,10 +19,13 @@ export function profileOf({ profile, io }: Access): string | undefined {
   return profile ?? (io.env.AWS_PROFILE || undefined)
 }
 
-/** A call by the names that errors and permissions have for it. */
-type NamedCall = {
-  readonly service: 'cloudformation' | 'lambda' | 'monitoring' | 'sqs' | 'ssm' | 'sts'
-  readonly action: string
+/** A call by its permission, such as `sqs:GetQueueAttributes`. */
+type CallName = `${'cloudformation' | 'cloudwatch' | 'lambda' | 'sqs' | 'ssm' | 'sts'}:${string}`
+
+/** The names that errors have for a call. */
+function namesOf(call: CallName) {
+  const [prefix = '', action = ''] = call.split(':')
+  return { service: prefix === 'cloudwatch' ? 'monitoring' : prefix, action }
 }
 
 /**
@@ -41,7 +42,7 @@ const TRIES = 4
 const TOO_MANY_REQUESTS = 429
 
 /** What a client of the SDK is made with. */
-type Settings = ReturnType<typeof settingsFor>
+export type Settings = ReturnType<typeof settingsFor>
 
 /** What the last try of a call was refused with, if that is not an error document of the service. */
 type LastTry = { page?: Refusal | undefined }
@@ -52,7 +53,7 @@ type LastTry = { page?: Refusal | undefined }
  * @throws BatonError `unavailable` when the service does not answer in time, or something else answers in its place
  */
 export async function call<Document>(
-  named: NamedCall,
+  named: CallName,
   access: Access,
   send: (settings: Settings) => Promise<Document>,
 ): Promise<Answer<Document>> {
@@ -75,16 +76,16 @@ type ServiceError = Error & {
 }
 
 /** The error for a call whose answer the SDK cannot read. The SDK adds a hint for developers, which no user can follow. */
-function unreadable({ service, action }: NamedCall, cause: unknown): BatonError {
+function unreadable(named: CallName, cause: unknown): BatonError {
+  const { service, action } = namesOf(named)
   const [why] = messageOf(cause).split('\n  Deserialization error:')
   return new BatonError('unavailable', `${action} got no answer of ${service} that can be read: ${why}`, {
     cause,
   })
 }
 
-function settingsFor(named: NamedCall, { region, credentials, io, profile }: Access, last: LastTry) {
-  const name = named.service === 'monitoring' ? 'CLOUDWATCH' : named.service.toUpperCase()
-  const endpoint = io.env[`AWS_ENDPOINT_URL_${name}`] || io.env.AWS_ENDPOINT_URL
+function settingsFor(named: CallName, { region, credentials, io, profile }: Access, last: LastTry) {
+  const endpoint = io.env[`AWS_ENDPOINT_URL_${named.split(':')[0]?.toUpperCase()}`] || io.env.AWS_ENDPOINT_URL
   return {
     region,
     credentials,
@@ -108,7 +109,8 @@ type SdkRequest = {
 }
 
 /** Sends a request and reads its whole answer. The time limit holds for both together. */
-async function sendOne(request: SdkRequest, { service, action }: NamedCall, io: Access['io'], last: LastTry) {
+async function sendOne(request: SdkRequest, named: CallName, io: Access['io'], last: LastTry) {
+  const { action } = namesOf(named)
   const { method, protocol, hostname, port, path, query, body } = request
   const { host: _host, 'content-length': _length, ...headers } = request.headers
   const endpoint = `${protocol}//${hostname}${port === undefined ? '' : `:${port}`}`
@@ -117,7 +119,7 @@ async function sendOne(request: SdkRequest, { service, action }: NamedCall, io: 
   try {
     const response = await io.fetch(new Request(address, { method, headers, signal, body: body || null }))
     const text = await response.text()
-    if (response.ok && !isOfService(text, action)) throw notOfService({ service, action }, text)
+    if (response.ok && !isOfService(text, action)) throw notOfService(named, text)
     last.page = pageIn(response, text)
     const answer = { statusCode: response.status, headers: Object.fromEntries(response.headers) }
     return { response: { ...answer, body: Buffer.from(text) } }
@@ -154,7 +156,8 @@ function isErrorDocument(text: string, headers: Headers): boolean {
 }
 
 /** The error for an answer that is not of the service, such as the page of a proxy. */
-function notOfService({ service, action }: NamedCall, text: string): BatonError {
+function notOfService(named: CallName, text: string): BatonError {
+  const { service, action } = namesOf(named)
   const beginning = text.trim().slice(0, 60)
   return new BatonError(
     'unavailable',
@@ -173,17 +176,29 @@ const NO_PERMISSION = /^(AccessDenied|AccessDeniedException|UnauthorizedOperatio
 /** The cause of an error by `refused`: what the user can do about it. Undefined when only the words of the service say it. */
 export type RefusedRead = { readonly next?: string }
 
+/** Fits no code. */
+const NEVER = /(?!)/
+
 /**
- * The error of a check that a service refused. It is `unavailable` when the service was busy in all tries, else `refused`. A missing
- * permission is named by the action.
+ * Reads something for a check. Undefined when the service answers with a code that `missing` fits: there is no such thing.
  *
- * @param what what could not be read, such as `the state of the function Shop-Api`
+ * @param what what is read, such as `the state of the function Shop-Api`
+ * @throws BatonError `unavailable` when the service was busy in all tries, else `refused`. A missing permission is named by the action.
  */
-export function refused(what: string, permission: string, refusal: Refusal, access: Access): BatonError {
-  const { code, message } = refusal
-  const { because, ...cause } = adviceOn(refusal, permission, access)
-  const told = `${what} cannot be read${because} (${code}: ${message})`
-  return new BatonError(isBusy(refusal) ? 'unavailable' : 'refused', told, { cause })
+export async function read<Document>(
+  what: string,
+  named: CallName,
+  access: Access,
+  send: (settings: Settings) => Promise<Document>,
+  missing = NEVER,
+): Promise<Document | undefined> {
+  const answer = await call(named, access, send)
+  if ('found' in answer) return answer.found
+  const { refusal } = answer
+  if (missing.test(refusal.code)) return undefined
+  const { because, ...cause } = adviceOn(refusal, named, access)
+  const told = `${what} cannot be read${because} (${refusal.code}: ${refusal.message})`
+  throw new BatonError(isBusy(refusal) ? 'unavailable' : 'refused', told, { cause })
 }
 
 function adviceOn(

@@ -7,9 +7,14 @@
 
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
 import { messageOf } from '../../shared/core/errors.ts'
-import { regionNamedBy } from './access.ts'
+import {
+  type CredentialFault,
+  credentialFaultIn,
+  credentialTexts,
+  regionNamedBy,
+  type Texts,
+} from './access.ts'
 import { type Access, call, profileOf } from './call.ts'
-import { type CredentialFault, credentialFaultIn, credentialTexts, type Texts } from './credential-faults.ts'
 import { explainedRefusal, isUnexplainedRefusal } from './refusal.ts'
 
 type Send = (request: Request) => Promise<Response>
@@ -67,7 +72,7 @@ function toldCause(headers: Headers, body: string): Cause | undefined {
 async function askedCause(access: Explaining): Promise<Cause> {
   if (!access.asksAws) return { kind: 'unclear', why: 'the local system prints why in its terminal' }
   try {
-    const named = { service: 'sts', action: 'GetCallerIdentity' } as const
+    const named = 'sts:GetCallerIdentity'
     const command = new GetCallerIdentityCommand({})
     const answer = await call(named, access, settings => new STSClient(settings).send(command))
     if ('refusal' in answer) {

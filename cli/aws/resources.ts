@@ -1,15 +1,21 @@
-/** The resources of a stack, and what their services say about them, for `baton doctor`. */
-
 import { CloudFormationClient, ListStackResourcesCommand } from '@aws-sdk/client-cloudformation'
 import { CloudWatchClient, DescribeAlarmsCommand, type MetricAlarm } from '@aws-sdk/client-cloudwatch'
+import {
+  type EventSourceMappingConfiguration,
+  type FunctionConfiguration,
+  GetFunctionConfigurationCommand,
+  LambdaClient,
+  ListEventSourceMappingsCommand,
+} from '@aws-sdk/client-lambda'
 import { GetQueueAttributesCommand, type QueueAttributeName, SQSClient } from '@aws-sdk/client-sqs'
 import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm'
 import pLimit from 'p-limit'
-import { type Access, call, refused } from './call.ts'
-import type { BootstrapParameter } from './stacks.ts'
+import { type Access, read, type Settings } from './call.ts'
+
+/** The resources of a stack, and what their services say about them, for `baton doctor`. */
 
 /** A resource of a stack, as CloudFormation names it. */
-export type StackResource = {
+type StackResource = {
   /** Such as `AWS::Lambda::Function`. */
   readonly type: string
   /** What its service calls it: the name of a function or an alarm, the URL of a queue. */
@@ -28,20 +34,15 @@ export async function readResources(stack: string, access: Access): Promise<read
   let next: string | undefined
   do {
     const command = new ListStackResourcesCommand({ StackName: stack, NextToken: next })
-    const named = { service: 'cloudformation', action: 'ListStackResources' } as const
-    const answer = await call(named, access, settings => new CloudFormationClient(settings).send(command))
-    if ('refusal' in answer)
-      throw refused(
-        `the resources of the stack ${stack}`,
-        'cloudformation:ListStackResources',
-        answer.refusal,
-        access,
-      )
-    const summaries = answer.found.StackResourceSummaries ?? []
+    const what = `the resources of the stack ${stack}`
+    const page = await read(what, 'cloudformation:ListStackResources', access, settings =>
+      new CloudFormationClient(settings).send(command),
+    )
+    const summaries = page?.StackResourceSummaries ?? []
     own.push(
       ...summaries.map(one => ({ type: one.ResourceType ?? '', physicalId: one.PhysicalResourceId ?? '' })),
     )
-    next = answer.found.NextToken
+    next = page?.NextToken
   } while (next !== undefined)
   const nested = own.filter(({ type }) => type === NESTED_STACK)
   const inner: StackResource[] = []
@@ -50,20 +51,20 @@ export async function readResources(stack: string, access: Access): Promise<read
 }
 
 /** The physical ids of the resources of a type. A resource that is being created has none yet. */
-export function idsOf(resources: readonly StackResource[], type: string): string[] {
+function idsOf(resources: readonly StackResource[], type: string): string[] {
   return resources
     .filter(one => one.type === type && one.physicalId !== '')
     .map(({ physicalId }) => physicalId)
 }
 
 /** Reads the state of each item, `atOnce` at a time. The states have the order of the items. The first error ends it. */
-export async function readEach<Item, State>(
+async function readEach<Item, State>(
   items: readonly Item[],
   atOnce: number,
-  read: (item: Item) => Promise<State>,
+  readOne: (item: Item) => Promise<State>,
 ): Promise<State[]> {
   const limit = pLimit(atOnce)
-  return limit.map(items, read).finally(limit.clearQueue)
+  return limit.map(items, readOne).finally(limit.clearQueue)
 }
 
 /**
@@ -71,16 +72,11 @@ export async function readEach<Item, State>(
  *
  * @throws BatonError `refused` when the credentials may not read the parameter, `unavailable` when Systems Manager does not answer
  */
-export async function readBootstrapVersion(
-  { name }: BootstrapParameter,
-  access: Access,
-): Promise<string | undefined> {
-  const named = { service: 'ssm', action: 'GetParameter' } as const
-  const command = new GetParameterCommand({ Name: name })
-  const answer = await call(named, access, settings => new SSMClient(settings).send(command))
-  if ('found' in answer) return answer.found.Parameter?.Value
-  if (answer.refusal.code === 'ParameterNotFound') return undefined
-  throw refused(`the parameter ${name}`, 'ssm:GetParameter', answer.refusal, access)
+export async function readBootstrapVersion(name: string, access: Access): Promise<string | undefined> {
+  const send = (settings: Settings) => new SSMClient(settings).send(new GetParameterCommand({ Name: name }))
+  const what = `the parameter ${name}`
+  const found = await read(what, 'ssm:GetParameter', access, send, /^ParameterNotFound$/)
+  return found?.Parameter?.Value
 }
 
 /** An alarm that has gone off, or has no data though it needs some, and why in the words of CloudWatch. */
@@ -107,12 +103,11 @@ export async function readRingingAlarms(
 }
 
 async function ringingOf(names: string[], access: Access): Promise<RingingAlarm[]> {
-  const named = { service: 'monitoring', action: 'DescribeAlarms' } as const
   const command = new DescribeAlarmsCommand({ AlarmNames: names, MaxRecords: NAMES_MAX })
-  const answer = await call(named, access, settings => new CloudWatchClient(settings).send(command))
-  if ('refusal' in answer)
-    throw refused('the alarms of the stack', 'cloudwatch:DescribeAlarms', answer.refusal, access)
-  return (answer.found.MetricAlarms ?? [])
+  const found = await read('the alarms of the stack', 'cloudwatch:DescribeAlarms', access, settings =>
+    new CloudWatchClient(settings).send(command),
+  )
+  return (found?.MetricAlarms ?? [])
     .filter(isRinging)
     .map(({ AlarmName = '', StateReason = '' }) => ({ name: AlarmName, reason: StateReason }))
 }
@@ -152,9 +147,13 @@ const QUEUES_AT_ONCE = 10
  */
 export async function readQueues(resources: readonly StackResource[], access: Access): Promise<QueueState[]> {
   const urls = idsOf(resources, 'AWS::SQS::Queue')
-  const read = await readEach(urls, QUEUES_AT_ONCE, async url => [url, await readQueue(url, access)] as const)
-  const deadLetterArns = new Set(read.flatMap(([, attributes]) => deadLetterArnIn(attributes)))
-  return read.map(([url, attributes]) => ({
+  const queues = await readEach(
+    urls,
+    QUEUES_AT_ONCE,
+    async url => [url, await readQueue(url, access)] as const,
+  )
+  const deadLetterArns = new Set(queues.flatMap(([, attributes]) => deadLetterArnIn(attributes)))
+  return queues.map(([url, attributes]) => ({
     name: url.split('/').at(-1) ?? url,
     exists: attributes !== undefined,
     waiting: Number(attributes?.ApproximateNumberOfMessages ?? 0),
@@ -164,15 +163,13 @@ export async function readQueues(resources: readonly StackResource[], access: Ac
 }
 
 async function readQueue(url: string, access: Access): Promise<Attributes | undefined> {
-  const named = { service: 'sqs', action: 'GetQueueAttributes' } as const
   const command = new GetQueueAttributesCommand({ QueueUrl: url, AttributeNames: ATTRIBUTES })
   // The queue is asked at the endpoint of the region, not at the host of its URL.
-  const answer = await call(named, access, settings =>
-    new SQSClient({ ...settings, useQueueUrlAsEndpoint: false }).send(command),
-  )
-  if ('found' in answer) return answer.found.Attributes ?? {}
-  if (/QueueDoesNotExist|NonExistentQueue/.test(answer.refusal.code)) return undefined
-  throw refused(`the queue ${url}`, 'sqs:GetQueueAttributes', answer.refusal, access)
+  const send = (settings: Settings) =>
+    new SQSClient({ ...settings, useQueueUrlAsEndpoint: false }).send(command)
+  const missing = /QueueDoesNotExist|NonExistentQueue/
+  const found = await read(`the queue ${url}`, 'sqs:GetQueueAttributes', access, send, missing)
+  return found && (found.Attributes ?? {})
 }
 
 function deadLetterArnIn(attributes: Attributes | undefined): string[] {
@@ -181,4 +178,119 @@ function deadLetterArnIn(attributes: Attributes | undefined): string[] {
     readonly deadLetterTargetArn?: string
   }
   return deadLetterTargetArn === undefined ? [] : [deadLetterTargetArn]
+}
+
+/** What Lambda says about a function of the stack. */
+export type FunctionState = {
+  readonly name: string
+  /** `Missing` when the stack names a function that does not exist. */
+  readonly state: 'Active' | 'Inactive' | 'Pending' | 'Failed' | 'Missing' | (string & {})
+  readonly stateReason?: string
+  readonly update?: 'Successful' | 'InProgress' | 'Failed' | (string & {})
+  readonly updateReason?: string
+  /** Undefined for a container image. */
+  readonly runtime?: string
+}
+
+/** What Lambda says about a trigger of the stack: what it reads from a queue or a stream for a function. */
+export type TriggerState = {
+  readonly id: string
+  /** The name of the function. */
+  readonly calls: string
+  /** The name of the queue or the table. */
+  readonly reads: string
+  /** `Missing` when the stack names a trigger that does not exist. */
+  readonly state: 'Enabled' | 'Disabled' | 'Missing' | (string & {})
+  readonly stateReason?: string
+  /** Only Lambda's readers of streams tell it, such as `OK` or `PROBLEM: Function call failed`. */
+  readonly lastResult?: string
+}
+
+const NOT_FOUND = /^ResourceNotFoundException$/
+
+const MAPPINGS_ON_A_PAGE = 100
+/** Lambda allows an account 15 such reads a second. */
+const READS_AT_ONCE = 4
+
+/**
+ * Reads the states of the functions of a stack, with one call for each.
+ *
+ * @throws BatonError `refused` when the credentials may not read them, `unavailable` when Lambda does not answer
+ */
+export async function readFunctions(
+  resources: readonly StackResource[],
+  access: Access,
+): Promise<FunctionState[]> {
+  const names = idsOf(resources, 'AWS::Lambda::Function')
+  return readEach(names, READS_AT_ONCE, name => readFunction(name, access))
+}
+
+async function readFunction(name: string, access: Access): Promise<FunctionState> {
+  const command = new GetFunctionConfigurationCommand({ FunctionName: name })
+  const send = (settings: Settings) => new LambdaClient(settings).send(command)
+  const what = `the state of the function ${name}`
+  const found = await read(what, 'lambda:GetFunctionConfiguration', access, send, NOT_FOUND)
+  return found ? functionStateOf(name, found) : { name, state: 'Missing' }
+}
+
+function functionStateOf(
+  name: string,
+  { State, StateReason, LastUpdateStatus, LastUpdateStatusReason, Runtime }: FunctionConfiguration,
+): FunctionState {
+  return {
+    name,
+    state: State ?? 'Active',
+    ...(StateReason && { stateReason: StateReason }),
+    ...(LastUpdateStatus && { update: LastUpdateStatus }),
+    ...(LastUpdateStatusReason && { updateReason: LastUpdateStatusReason }),
+    ...(Runtime && { runtime: Runtime }),
+  }
+}
+
+/**
+ * Reads the states of the triggers of a stack. Lambda lists those of the whole account, 100 on a page, so the reading ends with the last one
+ * of the stack.
+ *
+ * @throws BatonError `refused` when the credentials may not list them, `unavailable` when Lambda does not answer
+ */
+export async function readTriggers(
+  resources: readonly StackResource[],
+  access: Access,
+): Promise<TriggerState[]> {
+  const wanted = new Set(idsOf(resources, 'AWS::Lambda::EventSourceMapping'))
+  const found = new Map<string, TriggerState>()
+  let marker: string | undefined
+  while (found.size < wanted.size) {
+    const page = await readMappings(marker, access)
+    for (const { UUID: id = '', ...one } of page?.EventSourceMappings ?? [])
+      if (wanted.has(id)) found.set(id, triggerStateOf(id, one))
+    marker = page?.NextMarker
+    if (!marker) break
+  }
+  return [...wanted].map(id => found.get(id) ?? { id, calls: '', reads: '', state: 'Missing' })
+}
+
+async function readMappings(marker: string | undefined, access: Access) {
+  const command = new ListEventSourceMappingsCommand({ MaxItems: MAPPINGS_ON_A_PAGE, Marker: marker })
+  return read('the triggers of functions', 'lambda:ListEventSourceMappings', access, settings =>
+    new LambdaClient(settings).send(command),
+  )
+}
+
+function triggerStateOf(id: string, mapping: EventSourceMappingConfiguration): TriggerState {
+  const { State, StateTransitionReason, LastProcessingResult, EventSourceArn, FunctionArn } = mapping
+  return {
+    id,
+    calls: FunctionArn?.split(':')[6] ?? '',
+    reads: sourceNameIn(EventSourceArn ?? ''),
+    state: State ?? 'unknown',
+    ...(StateTransitionReason && { stateReason: StateTransitionReason }),
+    ...(LastProcessingResult && { lastResult: LastProcessingResult }),
+  }
+}
+
+/** `arn:aws:sqs:REGION:ACCOUNT:NAME`, or `arn:aws:dynamodb:REGION:ACCOUNT:table/NAME/stream/TIME`. */
+function sourceNameIn(arn: string): string {
+  const name = arn.split(':').slice(5).join(':')
+  return name.startsWith('table/') ? `the stream of ${name.split('/')[1]}` : name
 }

@@ -2,8 +2,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ListFilter } from '../../shared/api/tasks.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { STATUSES } from '../../shared/core/states.ts'
-import { repeated, someOf } from '../terminal/command.ts'
-import { timeBefore } from '../terminal/times.ts'
+import { repeated, someOf, timeBefore } from '../terminal/command.ts'
 
 /** The options that say which tasks are meant. */
 export type FilterOptions = {

@@ -4,10 +4,9 @@ import type { PublishBody, PublishResult } from '../../shared/api/publish.ts'
 import { BATCH_TASKS_MAX } from '../../shared/core/bounds.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { Context } from '../connection/with-system.ts'
-import { createProgress } from '../terminal/live-view.ts'
-import { FAILED_EXIT_CODE } from '../terminal/say.ts'
-import { asProblem } from './act-on-tasks.ts'
-import { forEachConcurrently, interruptible } from './for-each.ts'
+import { FAILED_EXIT_CODE } from '../terminal/io.ts'
+import { createProgress } from '../terminal/printer.ts'
+import { asProblem, forEachConcurrently, interruptible } from './act-on-tasks.ts'
 import { type InputFormat, type InputLine, inputLines } from './input-lines.ts'
 import { addReportOptions, createReport, type Report, reopenReport, reportName } from './report.ts'
 
@@ -182,8 +181,8 @@ function showSummary(
   const { printer } = context
   const { path } = report
   const existing = existed > 0 ? ` (${existed} existed already)` : ''
-  if (printer.isJson) printer.document({ published: ok - existed, existed, failed, report: path })
-  else printer.line(`${ok} published${existing}${failed > 0 ? `, ${failed} failed` : ''}`)
+  const summary = { published: ok - existed, existed, failed, report: path }
+  printer.answer(summary, `${ok} published${existing}${failed > 0 ? `, ${failed} failed` : ''}`)
   if (failed > 0) printer.warn(`${path} says why; ${resumption(context, options, report)}`)
   else printer.note(`the report is ${path}`)
   return failed > 0 ? FAILED_EXIT_CODE : 0

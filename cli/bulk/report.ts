@@ -2,7 +2,7 @@ import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:
 import { type Command, Option } from 'commander'
 import { BatonError, messageOf } from '../../shared/core/errors.ts'
 import { wholeNumber } from '../terminal/command.ts'
-import { shellWord } from '../terminal/say.ts'
+import { shellWord } from '../terminal/io.ts'
 
 /**
  * The report of a long command: a file of JSON lines, which the command appends to as it goes. A command that was interrupted goes

@@ -2,10 +2,9 @@ import { type Command, Option } from 'commander'
 import type { Page } from '../../shared/api/scalars.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import type { Invocation } from '../terminal/command.ts'
-import { createPrinter, type Printer } from '../terminal/printer.ts'
-import { FAILED_EXIT_CODE, fetchFailureOf, shellWord, WRONG_USE_EXIT_CODE } from '../terminal/say.ts'
+import { FAILED_EXIT_CODE, fetchFailureOf, shellWord, WRONG_USE_EXIT_CODE } from '../terminal/io.ts'
+import { type Column, createPrinter, type Layout, type Printer } from '../terminal/printer.ts'
 import { safeJson, safeLines } from '../terminal/style.ts'
-import type { Column, Layout } from '../terminal/table.ts'
 import { connect, type System, type SystemOptions, systemOptions } from './connection.ts'
 
 /** What the action of a command works with. */
@@ -21,13 +20,13 @@ export type Context = System & {
 type CommonOptions = SystemOptions & { readonly json?: boolean; readonly color?: boolean }
 
 /**
- * Gives a command the options of every command that speaks to a system, and its action. The action may return an exit code. It
+ * Gives a command the options of every command that speaks to a system, and its action. The action may return an exit code; otherwise it is 0. It
  * leaves errors of the client to this function, which prints them.
  */
 export function withSystem<Options extends object, Args extends readonly unknown[]>(
   command: Command,
   invocation: Invocation,
-  action: (context: Context, options: Options, ...args: Args) => Promise<number | undefined>,
+  action: (context: Context, options: Options, ...args: Args) => Promise<number> | Promise<void>,
 ): void {
   addCommonOptions(command).action(async (...given: unknown[]) => {
     const args = given.slice(0, -2) as unknown as Args
@@ -41,7 +40,8 @@ export function withSystem<Options extends object, Args extends readonly unknown
       io: invocation,
     }
     try {
-      invocation.exitWith((await action(context, options, ...args)) ?? 0)
+      const exitCode = await action(context, options, ...args)
+      invocation.exitWith(exitCode || 0)
     } catch (error) {
       if (!(error instanceof ProblemError)) throw error
       invocation.exitWith(reportFailure(error, invocation, context, json))
@@ -141,8 +141,7 @@ export async function printPages<Item>(
   do {
     const wanted = Math.min(PAGE_ITEMS_MAX, limit - printed)
     const page = await read({ limit: wanted, ...(cursor !== undefined && { cursor }) })
-    if (printer.isJson) page.items.forEach(printer.record)
-    else if (page.items.length > 0) printer.table(columns, page.items, layout)
+    printer.table(columns, page.items, layout)
     printed += page.items.length
     cursor = page.nextCursor
   } while (cursor !== undefined && printed < limit && !io.signal.aborted)

@@ -6,7 +6,7 @@ import { API_PATH } from '../../loopback/pages.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { explainedRefusal, isRefusal, isUnexplainedRefusal } from '../aws/refusal.ts'
 import type { System } from '../connection/connection.ts'
-import { fetchFailureOf } from '../terminal/say.ts'
+import { fetchFailureOf } from '../terminal/io.ts'
 
 /** The API takes bodies of 4 MB. */
 const BODY_BYTES_MAX = 5 * 1024 * 1024

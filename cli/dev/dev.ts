@@ -17,22 +17,17 @@ import { LOCAL_CREDENTIALS, REGION } from '../../local/account.ts'
 import { BatonError, messageOf } from '../../shared/core/errors.ts'
 import { type Bundles, createBundles, type Rebuilt } from './bundles/bundles.ts'
 import type { DevOptions } from './command/dev-command.ts'
-import { isDataFolder, refuseForeignData } from './data-folders.ts'
-import { lockProject, refuseWithoutRequirements } from './requirements.ts'
+import { isDataFolder, lockProject, refuseForeignData, refuseWithoutRequirements } from './requirements.ts'
 import {
   createRunningSystems,
   type Running,
   type RunningSystems,
   refuseUnknownInspection,
 } from './running.ts'
-import { lookUpLines } from './synthesis/look-ups.ts'
-import { type Project, readProject } from './synthesis/project.ts'
-import { removeUnfinished, synthesise } from './synthesis/synthesis.ts'
-import { findSystems, keyOf, type System, stackLabels } from './synthesis/systems.ts'
-import { changesBetween, summaryOf } from './terminal/summary.ts'
-import type { Terminal } from './terminal/terminal.ts'
-import { createReloader } from './watch/reload.ts'
-import { type Saves, watchedFolders, watchSaves } from './watch/saves.ts'
+import { type Project, readProject, removeUnfinished, synthesise } from './synthesis/synthesis.ts'
+import { findSystems, keyOf, lookUpLines, type System, stackLabels } from './synthesis/systems.ts'
+import { changesBetween, summaryOf, type Terminal } from './terminal.ts'
+import { createReloader, type Saves, watchedFolders, watchSaves } from './watch/saves.ts'
 
 export type DevSession = {
   /** The stacks that run, in the order of the app. */

@@ -1,8 +1,8 @@
 import { messageOf } from '../../shared/core/errors.ts'
-import { isWrongUse, WRONG_USE_EXIT_CODE } from '../terminal/say.ts'
+import { isWrongUse, WRONG_USE_EXIT_CODE } from '../terminal/io.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import { type DevSession, startDev } from './dev.ts'
-import { createTerminal } from './terminal/terminal.ts'
+import { createTerminal } from './terminal.ts'
 
 /**
  * The process of `baton dev`. The command starts it with its options as JSON. The first signal ends everything in order, and so does

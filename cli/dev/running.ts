@@ -5,9 +5,9 @@ import { BatonError } from '../../shared/core/errors.ts'
 import type { Bundles, Rebuilt } from './bundles/bundles.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import { leaveDevRecord } from './command/dev-record.ts'
-import { dataFolderOf } from './data-folders.ts'
+import { dataFolderOf } from './requirements.ts'
 import { keyOf, type System } from './synthesis/systems.ts'
-import type { Terminal } from './terminal/terminal.ts'
+import type { Terminal } from './terminal.ts'
 
 /** A stack that runs here. */
 export type Running = {

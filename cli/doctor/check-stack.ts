@@ -1,8 +1,8 @@
-import type { FunctionState, TriggerState } from '../aws/functions.ts'
-import type { QueueState } from '../aws/resources.ts'
+import { BatonError } from '../../shared/core/errors.ts'
+import type { RefusedRead } from '../aws/call.ts'
+import type { FunctionState, QueueState, TriggerState } from '../aws/resources.ts'
 import type { Context } from '../connection/with-system.ts'
-import { shellWord } from '../terminal/say.ts'
-import { type Finding, orFine, orUnchecked } from './finding.ts'
+import { shellWord } from '../terminal/io.ts'
 
 /** Whether the last deployment of the stack has ended well, and which of its alarms have gone off. */
 export async function checkStack({ deployed }: Context): Promise<Finding[]> {
@@ -55,11 +55,11 @@ export async function checkBootstrap({ deployed, options }: Context): Promise<Fi
     return [{ level: 'fine', check: BOOTSTRAP, text }]
   }
   const place = `account ${account} in ${region}`
-  const next = bootstrapCommand(bootstrap.name, `aws://${account}/${region}`, options.profile)
+  const next = bootstrapCommand(bootstrap, `aws://${account}/${region}`, options.profile)
   return orUnchecked(BOOTSTRAP, async () => {
     const version = await look.bootstrapVersion()
     if (version === undefined) {
-      const text = `the CDK's bootstrap is missing in ${place}: there is no parameter ${bootstrap.name}, so the next deployment fails`
+      const text = `the CDK's bootstrap is missing in ${place}: there is no parameter ${bootstrap}, so the next deployment fails`
       return [{ level: 'wrong', check: BOOTSTRAP, text, next }]
     }
     const found = `the CDK's bootstrap of ${place} has version ${version}`
@@ -228,4 +228,37 @@ function findingsAboutQueue({ name, exists, waiting, takesDeadLetters }: QueueSt
   const text = `about ${waiting} messages that were given up wait in ${name}`
   const next = 'the sweeper collects them every minute: when the number stays, see the logs of its function'
   return [{ level: 'notice', check: QUEUES, text, next }]
+}
+
+/** What a check has found. */
+export type Finding = {
+  /** `wrong` needs an operator now. `notice` may be intended. */
+  readonly level: 'fine' | 'notice' | 'wrong'
+  /** What was checked, such as `types`. */
+  readonly check: string
+  readonly text: string
+  /** What the user can do about it. */
+  readonly next?: string
+}
+
+/** Runs a check. What AWS refuses or does not answer is a finding, because the other checks can still help. */
+async function orUnchecked(check: string, run: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await run()
+  } catch (error) {
+    if (!isFailedRead(error)) throw error
+    const next =
+      error.cause?.next ?? (error.code === 'unavailable' ? 'check the connection, and repeat' : undefined)
+    const text = `${check} could not be checked: ${error.message}`
+    return [{ level: 'notice', check, text, ...(next !== undefined && { next }) }]
+  }
+}
+
+function isFailedRead(error: unknown): error is BatonError & { readonly cause?: RefusedRead } {
+  return error instanceof BatonError && ['refused', 'unavailable'].includes(error.code)
+}
+
+/** The findings, or that nothing is wrong. */
+function orFine(check: string, findings: readonly Finding[], text: string): Finding[] {
+  return findings.length > 0 ? [...findings] : [{ level: 'fine', check, text }]
 }

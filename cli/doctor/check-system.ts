@@ -3,9 +3,9 @@ import type { ApiType } from '../../shared/api/types.ts'
 import type { ApiWorker } from '../../shared/api/workers.ts'
 import { createClient } from '../../shared/client/client.ts'
 import type { Context, FollowUp } from '../connection/with-system.ts'
-import { ownVersion, shellWord } from '../terminal/say.ts'
-import { durationText, relativeTime } from '../terminal/times.ts'
-import type { Finding } from './finding.ts'
+import { ownVersion, shellWord } from '../terminal/io.ts'
+import { durationText, relativeTime } from '../terminal/style.ts'
+import type { Finding } from './check-stack.ts'
 
 const CHECK = 'version'
 

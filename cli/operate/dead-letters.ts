@@ -2,12 +2,16 @@ import type { ApiDeadLetter, ReplayAnswer, ReplayBody } from '../../shared/api/d
 import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
 import { BatonError } from '../../shared/core/errors.ts'
 import { type Context, printPages, withSystem } from '../connection/with-system.ts'
-import { type DefineCommand, refuseUnknownWord, repeated, wholeNumber } from '../terminal/command.ts'
-import { confirm } from '../terminal/io.ts'
-import { FAILED_EXIT_CODE } from '../terminal/say.ts'
-import { oneLine } from '../terminal/style.ts'
-import type { Column } from '../terminal/table.ts'
-import { relativeTime, timeBefore } from '../terminal/times.ts'
+import {
+  type DefineCommand,
+  refuseUnknownWord,
+  repeated,
+  timeBefore,
+  wholeNumber,
+} from '../terminal/command.ts'
+import { confirm, FAILED_EXIT_CODE } from '../terminal/io.ts'
+import type { Column } from '../terminal/printer.ts'
+import { oneLine, relativeTime } from '../terminal/style.ts'
 
 /** One request of the API sends at most this many dead letters again. */
 const REPLAYED_AT_ONCE = 100
@@ -41,14 +45,13 @@ export const deadLetters: DefineCommand = (command, invocation) => {
   )
 }
 
-async function listLetters(context: Context, { queue, limit, all }: ListOptions): Promise<number> {
+function listLetters(context: Context, { queue, limit, all }: ListOptions): Promise<void> {
   const ofQueue = queue === undefined ? {} : { queue }
-  await printPages(context, page => context.client.deadLettersPage({ ...ofQueue, ...page }), {
+  return printPages(context, page => context.client.deadLettersPage({ ...ofQueue, ...page }), {
     columns: deadLetterColumns(context),
     none: 'no message was given up within the last 14 days',
     ...(!all && { limit }),
   })
-  return 0
 }
 
 function deadLetterColumns({ printer: { style, now } }: Context): Array<Column<ApiDeadLetter>> {
@@ -80,7 +83,7 @@ async function isSure({ client, io, printer }: Context, queue: string): Promise<
   // The replay itself says that there are none.
   if (items.length === 0) return true
   const able = items.filter(({ replayable }) => replayable).length
-  if (able === 0 && items.length > 0 && nextCursor === undefined) {
+  if (able === 0 && nextCursor === undefined) {
     printer.warn(`no dead letter of ${oneLine(queue)} can be sent again`)
     return false
   }
@@ -148,14 +151,13 @@ export const failures: DefineCommand = (command, invocation) => {
     )
     .option('--limit <n>', 'shows at most so many groups', wholeNumber(1, GROUPS_MAX), DEFAULT_LIMIT)
     .option('--all', 'shows all groups')
-  withSystem(command, invocation, async (context, { type, since, limit, all }: FailureOptions) => {
+  withSystem(command, invocation, (context, { type, since, limit, all }: FailureOptions) => {
     const query = { ...(type && { type: [...type] }), ...(since !== undefined && { since }) }
-    await printPages(context, page => context.client.failures({ ...query, ...page }), {
+    return printPages(context, page => context.client.failures({ ...query, ...page }), {
       columns: failureColumns(context),
       none: 'no failures',
       ...(!all && { limit }),
     })
-    return 0
   })
 }
 

@@ -3,11 +3,10 @@ import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
 import { type Context, printPages, withSystem } from '../connection/with-system.ts'
 import { factLines } from '../tasks/task-view.ts'
 import { type DefineCommand, type Invocation, jsonArgument, refuseUnknownWord } from '../terminal/command.ts'
-import { oneLine, safeJson } from '../terminal/style.ts'
-import type { Column } from '../terminal/table.ts'
-import { durationText, relativeTime } from '../terminal/times.ts'
+import type { Column } from '../terminal/printer.ts'
+import { durationText, oneLine, relativeTime, safeJson } from '../terminal/style.ts'
 
-type Act = (context: Context, name: string, ...more: string[]) => Promise<number>
+type Act = (context: Context, name: string, ...more: string[]) => Promise<void>
 
 /** `baton schedules`: a command for each operation; without one it lists them. */
 export const schedules: DefineCommand = (command, invocation) => {
@@ -15,13 +14,12 @@ export const schedules: DefineCommand = (command, invocation) => {
     .command('list', { isDefault: true })
     .description('lists all schedules, the next tick first')
   refuseUnknownWord(command, list)
-  withSystem(list, invocation, async context => {
-    await printPages(context, page => context.client.schedules(page), {
+  withSystem(list, invocation, context =>
+    printPages(context, page => context.client.schedules(page), {
       columns: columnsOf(context),
       none: 'there are no schedules',
-    })
-    return 0
-  })
+    }),
+  )
   const put = onOne(command, invocation, 'put', 'creates or replaces a schedule', putSchedule)
   put.argument('<json>', 'cron, everyMs or at, and the task, as JSON; - reads it from the input')
   onOne(command, invocation, 'show', 'shows a schedule', async (context, name) =>
@@ -59,16 +57,12 @@ const putSchedule: Act = async (context, name, json = '') => {
 
 const trigger: Act = async ({ client, printer }, name) => {
   const answer = await client.triggerSchedule(name)
-  if (printer.isJson) printer.document(answer)
-  else printer.line(`${printer.style.bold(oneLine(answer.taskId))} published`)
-  return 0
+  printer.answer(answer, `${printer.style.bold(oneLine(answer.taskId))} published`)
 }
 
 const removeSchedule: Act = async ({ client, printer }, name) => {
   await client.removeSchedule(name)
-  if (printer.isJson) printer.document({ name, removed: true })
-  else printer.line(`${printer.style.bold(oneLine(name))} removed`)
-  return 0
+  printer.answer({ name, removed: true }, `${printer.style.bold(oneLine(name))} removed`)
 }
 
 function columnsOf({ printer: { style, now } }: Context): Array<Column<ApiSchedule>> {
@@ -104,11 +98,7 @@ function missedText({ missed }: ApiSchedule): string {
   return typeof missed === 'string' ? oneLine(missed) : safeJson(missed)
 }
 
-function showOne({ printer }: Context, schedule: ApiSchedule): number {
-  if (printer.isJson) {
-    printer.document(schedule)
-    return 0
-  }
+function showOne({ printer }: Context, schedule: ApiSchedule): void {
   const { style, now } = printer
   const at = (time: string | undefined) => time && `${time}  ${style.dim(relativeTime(time, now()))}`
   const facts = [
@@ -121,6 +111,5 @@ function showOne({ printer }: Context, schedule: ApiSchedule): number {
     ['task', safeJson(schedule.task)],
     ['last error', schedule.lastError && style.red(oneLine(schedule.lastError.message))],
   ] as const
-  for (const line of factLines(facts, style)) printer.line(line)
-  return 0
+  printer.answer(schedule, ...factLines(facts, style))
 }

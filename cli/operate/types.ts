@@ -3,12 +3,10 @@ import type { ApiWorker } from '../../shared/api/workers.ts'
 import { STATUSES } from '../../shared/core/states.ts'
 import { type Context, printPages, withSystem } from '../connection/with-system.ts'
 import { factLines } from '../tasks/task-view.ts'
-import { type DefineCommand, someOf } from '../terminal/command.ts'
-import { confirm } from '../terminal/io.ts'
-import { FAILED_EXIT_CODE } from '../terminal/say.ts'
-import { oneLine, safeJson } from '../terminal/style.ts'
-import type { Column } from '../terminal/table.ts'
-import { durationText, relativeTime, timeBefore } from '../terminal/times.ts'
+import { type DefineCommand, someOf, timeBefore } from '../terminal/command.ts'
+import { confirm, FAILED_EXIT_CODE } from '../terminal/io.ts'
+import type { Column } from '../terminal/printer.ts'
+import { durationText, oneLine, relativeTime, safeJson } from '../terminal/style.ts'
 
 /** `baton types`: all types, or one with the counts of its tasks. */
 export const types: DefineCommand = (command, invocation) => {
@@ -17,7 +15,6 @@ export const types: DefineCommand = (command, invocation) => {
     if (type !== undefined) return showType(context, type)
     const listing = { columns: typeColumns(context), none: 'no types are registered' }
     await printPages(context, page => context.client.types(page), listing)
-    return 0
   })
 }
 
@@ -47,12 +44,8 @@ function limitsText({ limits }: ApiType): string | undefined {
   return parts.join(', ') || undefined
 }
 
-async function showType({ client, printer }: Context, name: string): Promise<number> {
+async function showType({ client, printer }: Context, name: string): Promise<void> {
   const [type, counts] = await Promise.all([client.type(name), client.counts(name)])
-  if (printer.isJson) {
-    printer.document({ ...type, counts })
-    return 0
-  }
   const { style } = printer
   const facts = [
     ['type', style.bold(oneLine(type.type))],
@@ -66,8 +59,7 @@ async function showType({ client, printer }: Context, name: string): Promise<num
     ['defaults', Object.keys(type.defaults).length > 0 ? safeJson(type.defaults) : undefined],
     ...Object.entries(counts).map(([status, count]) => [status, String(count)] as const),
   ] as const
-  for (const line of factLines(facts, style)) printer.line(line)
-  return 0
+  printer.answer({ ...type, counts }, ...factLines(facts, style))
 }
 
 /** `baton pause`: when it ends, no task of the type can start any more. */
@@ -86,11 +78,9 @@ export const resume: DefineCommand = (command, invocation) => {
   )
 }
 
-function showPaused({ printer }: Context, answer: PausedType): number {
+function showPaused({ printer }: Context, answer: PausedType): void {
   const { type, paused } = answer
-  if (printer.isJson) printer.document(answer)
-  else printer.line(`${printer.style.bold(oneLine(type))} is ${paused ? 'paused' : 'active'}`)
-  return 0
+  printer.answer(answer, `${printer.style.bold(oneLine(type))} is ${paused ? 'paused' : 'active'}`)
 }
 
 type PurgeOptions = PurgeBody & { readonly yes?: boolean }
@@ -110,11 +100,8 @@ export const purge: DefineCommand = (command, invocation) => {
     if (!(await isSureToPurge(context, options, type))) return FAILED_EXIT_CODE
     const { status, before } = options
     const answer = await context.client.purge(type, { status, ...(before !== undefined && { before }) })
-    if (context.printer.isJson) context.printer.document(answer)
-    else
-      context.printer.line(
-        `the purge of ${oneLine(type)} goes on in the background: ${status.join(', ')} before ${answer.before}`,
-      )
+    const line = `the purge of ${oneLine(type)} goes on in the background: ${status.join(', ')} before ${answer.before}`
+    context.printer.answer(answer, line)
     return 0
   })
 }
@@ -137,10 +124,9 @@ async function isSureToPurge(
 
 /** `baton workers`: the live workers. The functions of a type are one entry. */
 export const workers: DefineCommand = (command, invocation) => {
-  withSystem(command, invocation, async context => {
+  withSystem(command, invocation, context => {
     const listing = { columns: workerColumns(context), none: 'no workers are live' }
-    await printPages(context, page => context.client.workers(page), listing)
-    return 0
+    return printPages(context, page => context.client.workers(page), listing)
   })
 }
 

@@ -7,8 +7,7 @@
  */
 
 import module from 'node:module'
-import type { Io } from '../terminal/io.ts'
-import { INTERRUPTED_EXIT_CODE, TERMINATED_EXIT_CODE } from '../terminal/say.ts'
+import { INTERRUPTED_EXIT_CODE, type Io, TERMINATED_EXIT_CODE } from '../terminal/io.ts'
 import { runBaton } from './run-baton.ts'
 
 // The next start reuses this start's compiled code. Compiling is half of a worker's start. Node 20 has no such cache.

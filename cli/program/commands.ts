@@ -38,13 +38,13 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     group: 'tasks',
     summary: 'shows a task with its runs, its steps, its input and its result',
     examples: ['baton get resize:img-1', 'baton get resize:img-1 --json'],
-    load: async () => (await import('../tasks/get.ts')).get,
+    load: async () => (await import('../tasks/read.ts')).get,
   },
   why: {
     group: 'tasks',
     summary: 'says in one sentence why a task waits, runs or has ended, and what to do',
     examples: ['baton why resize:img-1', 'baton why resize:img-1 --json'],
-    load: async () => (await import('../doctor/why.ts')).why,
+    load: async () => (await import('../doctor/doctor.ts')).why,
   },
   list: {
     group: 'tasks',
@@ -55,7 +55,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
       'baton list --user-id alice --order -created',
       'baton list resize --all --json',
     ],
-    load: async () => (await import('../tasks/list.ts')).list,
+    load: async () => (await import('../tasks/read.ts')).list,
   },
   watch: {
     group: 'tasks',
@@ -67,13 +67,13 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     group: 'tasks',
     summary: 'waits for the end of a task and prints its result',
     examples: ['baton result resize:img-1', 'baton result resize:img-1 --timeout 5m'],
-    load: async () => (await import('../tasks/get.ts')).result,
+    load: async () => (await import('../tasks/read.ts')).result,
   },
   logs: {
     group: 'tasks',
     summary: 'shows what the handler of a task has logged',
     examples: ['baton logs resize:img-1', 'baton logs resize:img-1 --follow'],
-    load: async () => (await import('../tasks/logs.ts')).logs,
+    load: async () => (await import('../tasks/watch.ts')).logs,
   },
   retry: {
     group: 'tasks',
@@ -158,7 +158,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     group: 'system',
     summary: 'prints what happens, as it happens',
     examples: ['baton events', 'baton events --type task.failed --task-type resize --json'],
-    load: async () => (await import('../operate/events.ts')).events,
+    load: async () => (await import('../operate/api.ts')).events,
   },
   'dead-letters': {
     group: 'system',

@@ -1,8 +1,7 @@
 import { Command, CommanderError } from 'commander'
 import { BatonError } from '../../shared/core/errors.ts'
 import type { Invocation } from '../terminal/command.ts'
-import type { Io } from '../terminal/io.ts'
-import { FAILED_EXIT_CODE, isWrongUse, ownVersion, WRONG_USE_EXIT_CODE } from '../terminal/say.ts'
+import { FAILED_EXIT_CODE, type Io, isWrongUse, ownVersion, WRONG_USE_EXIT_CODE } from '../terminal/io.ts'
 import { COMMANDS, GROUPS, type Listed } from './commands.ts'
 
 /**

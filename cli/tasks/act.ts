@@ -17,34 +17,30 @@ export const retry: DefineCommand = (command, invocation) => {
       'the ended runs that a restart forgets: failed, succeeded (default: both)',
       someOf(CLEANED),
     )
-  actOnTasks<RetryOptions>(command, invocation, {
+  actOnTasks(command, invocation, ({ action, clean }: RetryOptions) => ({
     name: 'retry',
     verb: 'Retry',
     done: 'retried',
     defaultStatus: ['failed'],
-    settings: ({ action, clean }) => ({ retry: action, clean: clean?.join() }),
-    words: ({ action, clean }) => [
+    settings: { retry: action, clean: clean?.join() },
+    words: [
       ...(action === undefined ? [] : ['--action', action]),
       ...(clean === undefined ? [] : ['--clean', clean.join()]),
     ],
-    apply: (client, id, { action, clean, ifRevision }) =>
-      client.retry(id, {
-        ...(action && { action }),
-        ...(clean && { clean }),
-        ...(ifRevision !== undefined && { ifRevision }),
-      }),
-  })
+    apply: (client, id, ifRevision) =>
+      client.retry(id, { ...(action && { action }), ...(clean && { clean }), ...guardedBy(ifRevision) }),
+  }))
 }
 
 /** `baton cancel`: by ids, or by a filter, which then selects open tasks only. */
 export const cancel: DefineCommand = (command, invocation) => {
-  actOnTasks(command, invocation, {
+  actOnTasks(command, invocation, () => ({
     name: 'cancel',
     verb: 'Cancel',
     done: 'cancelled',
     defaultStatus: ['delayed', 'ready', 'running', 'compensating'],
-    apply: (client, id, { ifRevision }) => client.cancel(id, ifRevision === undefined ? {} : { ifRevision }),
-  })
+    apply: (client, id, ifRevision) => client.cancel(id, guardedBy(ifRevision)),
+  }))
 }
 
 /** A task of a filter may be gone when its turn comes. */
@@ -52,11 +48,15 @@ const GONE = 404
 
 /** `baton remove`: by ids, or by a filter, which selects tasks of every status unless it names some. */
 export const remove: DefineCommand = (command, invocation) => {
-  actOnTasks(command, invocation, {
+  actOnTasks(command, invocation, () => ({
     name: 'remove',
     verb: 'Remove',
     done: 'removed',
     doneStatuses: [GONE],
-    apply: (client, id, { ifRevision }) => client.remove(id, ifRevision === undefined ? {} : { ifRevision }),
-  })
+    apply: (client, id, ifRevision) => client.remove(id, guardedBy(ifRevision)),
+  }))
+}
+
+function guardedBy(ifRevision: number | undefined) {
+  return ifRevision === undefined ? {} : { ifRevision }
 }

@@ -4,9 +4,8 @@ import { BatonError } from '../../shared/core/errors.ts'
 import type { Json } from '../../shared/core/values/json.ts'
 import { addFileOptions, type FileOptions, publishFile } from '../bulk/publish-file.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
-import { type DefineCommand, jsonArgument, wholeNumber } from '../terminal/command.ts'
+import { type DefineCommand, duration, jsonArgument, wholeNumber } from '../terminal/command.ts'
 import { oneLine } from '../terminal/style.ts'
-import { duration } from '../terminal/times.ts'
 
 type Tags = Readonly<Record<string, string>>
 
@@ -39,7 +38,10 @@ export const publish: DefineCommand = (command, invocation) => {
   addFileOptions(command)
   withSystem(command, invocation, async (context, options: Options, type: string, json?: string) => {
     const body = bodyOf(type, options)
-    if (options.from === undefined) return publishOne(context, await withInput(context, body, json), options)
+    if (options.from === undefined) {
+      await publishOne(context, await withInput(context, body, json), options)
+      return 0
+    }
     if (json !== undefined) throw new BatonError('invalid', 'give either an input or --from, not both')
     if (options.wait || options.key !== undefined)
       throw new BatonError('invalid', '--from publishes many tasks: give neither --wait nor --key')
@@ -111,15 +113,13 @@ async function publishOne(
   { client, printer, io }: Context,
   body: PublishBody,
   { wait, timeout = UNLIMITED_MS }: Options,
-): Promise<number> {
+): Promise<void> {
   const { id, created, task } = await client.publish(body)
   if (wait) {
     printer.note(`${id} ${created ? 'published' : `exists, ${task.status}`}; waiting for its end`)
     printer.document((await client.result(body.type, id, { timeoutMs: timeout, signal: io.signal })) ?? null)
-  } else if (printer.isJson) printer.document({ id, created, task })
-  else
-    printer.line(
-      `${printer.style.bold(oneLine(id))} ${created ? 'published' : `exists already (${task.status})`}`,
-    )
-  return 0
+    return
+  }
+  const outcome = created ? 'published' : `exists already (${task.status})`
+  printer.answer({ id, created, task }, `${printer.style.bold(oneLine(id))} ${outcome}`)
 }

@@ -1,8 +1,7 @@
 import type { ApiRun, ApiStep, ApiTask } from '../../shared/api/tasks.ts'
 import type { FollowUp } from '../connection/with-system.ts'
-import { oneLine, type Style, safeJson, safeLines } from '../terminal/style.ts'
-import { type Column, tableLines } from '../terminal/table.ts'
-import { durationText, relativeTime } from '../terminal/times.ts'
+import { type Column, tableLines } from '../terminal/printer.ts'
+import { durationText, oneLine, relativeTime, type Style, safeJson, safeLines } from '../terminal/style.ts'
 
 /** How a task is shown. */
 export type Viewing = {

@@ -1,20 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ApiTask } from '../../shared/api/tasks.ts'
+import type { ApiRun, ApiTask } from '../../shared/api/tasks.ts'
 import type { ApiType, Counts } from '../../shared/api/types.ts'
 import { isOutage } from '../../shared/client/outage.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, durationOption } from '../terminal/command.ts'
-import { createLiveView } from '../terminal/live-view.ts'
-import { FAILED_EXIT_CODE } from '../terminal/say.ts'
-import { oneLine } from '../terminal/style.ts'
-import { tableLines } from '../terminal/table.ts'
-import { clockText } from '../terminal/times.ts'
-import { taskColumns } from './list.ts'
+import { FAILED_EXIT_CODE } from '../terminal/io.ts'
+import { createLiveView, tableLines } from '../terminal/printer.ts'
+import { clockText, oneLine, relativeTime, safeLines } from '../terminal/style.ts'
+import { taskColumns } from './read.ts'
 import { contentLines, taskLines } from './task-view.ts'
 
-type Options = { readonly interval: number }
+type WatchOptions = { readonly interval: number }
 
-const DEFAULT_INTERVAL_MS = 1_000
+const WATCH_INTERVAL_MS = 1_000
 
 /**
  * `baton watch`: a task or a flow until its end, or a type until the user interrupts. On a terminal it draws in place, otherwise it
@@ -23,8 +21,8 @@ const DEFAULT_INTERVAL_MS = 1_000
 export const watch: DefineCommand = (command, invocation) => {
   command
     .argument('<id>', 'the id of a task, such as resize:img-1, or the name of a type')
-    .addOption(durationOption('--interval <duration>', 'how often it looks', DEFAULT_INTERVAL_MS))
-  withSystem(command, invocation, (context, { interval }: Options, id: string) =>
+    .addOption(durationOption('--interval <duration>', 'how often it looks', WATCH_INTERVAL_MS))
+  withSystem(command, invocation, (context, { interval }: WatchOptions, id: string) =>
     // The name of a type has no colon.
     id.includes(':') ? watchTask(context, id, interval) : watchType(context, id, interval),
   )
@@ -190,4 +188,72 @@ function shower<State>({ io, printer }: Context, { picture, line }: Watched<Stat
     },
     end: () => view.end(),
   }
+}
+
+type LogsOptions = { readonly follow?: boolean; readonly interval: number }
+
+const FOLLOW_INTERVAL_MS = 2_000
+
+/** `baton logs`: the logs that are stored with the failed runs of a task. */
+export const logs: DefineCommand = (command, invocation) => {
+  command
+    .argument('<id>', 'the id of a task, such as resize:img-1')
+    .option('--follow', 'goes on until the task has ended')
+    .addOption(durationOption('--interval <duration>', 'how often --follow looks', FOLLOW_INTERVAL_MS))
+    .addHelpText(
+      'after',
+      '\nOnly failed runs are stored with their logs: the newest 4 KB of each. All lines are in the terminal of baton dev. For a deployed stack they are in CloudWatch Logs, in the log groups of its functions.',
+    )
+  withSystem(command, invocation, async (context, options: LogsOptions, id: string) => {
+    const shown = new Set<string>()
+    const read = async () => {
+      const task = await context.client.get(id)
+      for (const run of task.runs) showOnce(context, run, shown)
+      return task
+    }
+    if (options.follow) await followQuietly(context, read, options.interval)
+    else await read()
+    if (shown.size === 0) context.printer.note('no failed run of this task has stored a log')
+    noteOfDeployed(context)
+  })
+}
+
+function noteOfDeployed({ printer, deployed }: Context): void {
+  if (!deployed) return
+  const { stack, region } = deployed
+  printer.note(
+    `logs of other runs are in CloudWatch Logs, in the log groups of the functions of ${stack} in ${region}: the API does not have them`,
+  )
+}
+
+function showOnce({ printer }: Context, run: ApiRun, shown: Set<string>): void {
+  if (run.log === undefined || shown.has(run.id)) return
+  shown.add(run.id)
+  const { id, workerId, state, startedAt, log } = run
+  if (printer.isJson) return void printer.record({ runId: id, workerId, state, startedAt, log })
+  const { style, now } = printer
+  printer.line(
+    style.bold(oneLine(`run ${id} by ${workerId} ${state}, began ${relativeTime(startedAt, now())}`)),
+  )
+  for (const line of safeLines(log.trimEnd())) printer.line(`  ${line}`)
+}
+
+/** Reads until the task has ended. What is read shows itself. */
+async function followQuietly(
+  context: Context,
+  read: () => Promise<ApiTask>,
+  intervalMs: number,
+): Promise<void> {
+  const { out } = context.io
+  const quiet = { ...context, io: { ...context.io, out: { ...out, write: () => {}, isTTY: true } } }
+  await follow(
+    { ...quiet, printer: { ...context.printer, isJson: false } },
+    {
+      read,
+      picture: () => [],
+      line: () => '',
+      isOver: ({ finishedAt }) => finishedAt !== undefined,
+      intervalMs,
+    },
+  )
 }

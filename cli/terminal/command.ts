@@ -1,8 +1,8 @@
+import { text as allOf } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { BatonError, messageOf } from '../../shared/core/errors.ts'
 import type { Json } from '../../shared/core/values/json.ts'
 import type { Io } from './io.ts'
-import { duration } from './times.ts'
 
 /** One call of the command line: its terminal, and the exit code with which the process is to end. */
 export type Invocation = Io & {
@@ -20,6 +20,43 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
     if (text.trim() !== '' && Number.isInteger(number) && number >= min && number <= max) return number
     throw new InvalidArgumentError(`Give a whole number from ${min} to ${max}.`)
   }
+}
+
+/** Milliseconds of each unit. */
+const UNITS: Readonly<Record<string, number>> = {
+  ms: 1,
+  s: 1_000,
+  m: 60_000,
+  min: 60_000,
+  h: 3_600_000,
+  d: 86_400_000,
+  w: 7 * 86_400_000,
+}
+
+/** Reads a duration such as `500ms`, `30s`, `5m`, `2h`, `7d` or `1w`. Returns milliseconds. */
+export function duration(text: string): number {
+  const ms = durationIn(text)
+  if (ms !== undefined) return ms
+  throw new InvalidArgumentError('Give a duration such as 500ms, 30s, 5m, 2h or 7d.')
+}
+
+/** Reads a time: a duration counts back from `now`, and anything else is a date. Returns ISO 8601 in UTC. */
+export function timeBefore(now: number): (text: string) => string {
+  return text => {
+    const ms = durationIn(text)
+    const at = ms === undefined ? Date.parse(text) : now - ms
+    const date = new Date(at)
+    if (!Number.isNaN(date.getTime())) return date.toISOString()
+    throw new InvalidArgumentError(
+      'Give a time such as 2026-11-23T10:00Z, or a duration before now such as 2h.',
+    )
+  }
+}
+
+function durationIn(text: string): number | undefined {
+  const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|min|m|h|d|w)$/.exec(text.trim()) ?? []
+  const ms = UNITS[unit]
+  return number === undefined || ms === undefined ? undefined : Math.round(Number(number) * ms)
 }
 
 /** An option that is a duration, whose default the help shows as the user would write it. */
@@ -72,12 +109,4 @@ export async function jsonArgument(
   } catch (cause) {
     throw new BatonError('invalid', `${what} is not JSON: ${messageOf(cause)}`, { cause })
   }
-}
-
-async function allOf(input: AsyncIterable<Uint8Array | string>): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  for await (const chunk of input)
-    text += typeof chunk === 'string' ? chunk : decoder.decode(chunk, { stream: true })
-  return text + decoder.decode()
 }

@@ -92,3 +92,31 @@ function jsonEscapeOf(char: string): string {
 function hex(code: number, digits: number): string {
   return code.toString(16).padStart(digits, '0')
 }
+
+/** Returns the time in relation to now: `3 min ago`, `in 2 h`. A dash stands for no time. */
+export function relativeTime(at: string | undefined, now: number): string {
+  const ms = Date.parse(at ?? '') - now
+  if (Number.isNaN(ms)) return '-'
+  if (Math.abs(ms) < 1_000) return 'now'
+  return ms < 0 ? `${durationText(-ms)} ago` : `in ${durationText(ms)}`
+}
+
+const SHOWN_UNITS: ReadonlyArray<readonly [number, string]> = [
+  [86_400_000, 'd'],
+  [3_600_000, 'h'],
+  [60_000, 'min'],
+  [1_000, 's'],
+]
+
+/** Returns a duration in its largest fitting unit, with one digit after the point below ten: `1.5 h`, `12 s`, `80 ms`. */
+export function durationText(ms: number): string {
+  const [size, unit] = SHOWN_UNITS.find(([size]) => ms >= size) ?? [1, 'ms']
+  const count = ms / size
+  const isShort = count < 9.95 && unit !== 'ms'
+  return `${isShort ? Number(count.toFixed(1)) : Math.round(count)} ${unit}`
+}
+
+/** The time of day on the user's clock. */
+export function clockText(at: number): string {
+  return new Date(at).toTimeString().slice(0, 8)
+}

@@ -2,12 +2,11 @@
 
 import { randomUUID } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
-import type { KeptResource, KeptResources, StateFile } from '../data-folder/state-file.ts'
+import type { KeptResource, KeptResources, StateFile } from '../data-folder.ts'
 import type { InvocationResult } from '../functions/sandbox.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import { isRecord } from '../template/intrinsics.ts'
-import type { Stack } from '../template/stack.ts'
-import { isCustomResource } from '../template/template.ts'
+import { isCustomResource, type Stack } from '../template/stack.ts'
 
 /** CloudFormation waits an hour for an answer. At a terminal a minute is long enough. */
 const ANSWER_TIMEOUT_MS = 60_000
@@ -196,9 +195,8 @@ function eventOf(change: Change, stack: Stack, requestId: string, responseUrl: s
 // CloudFormation gives numbers and booleans to custom resources as strings.
 function asTexts(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asTexts)
-  if (isRecord(value)) {
+  if (isRecord(value))
     return Object.fromEntries(Object.entries(value).map(([key, entry]) => [key, asTexts(entry)]))
-  }
   return String(value)
 }
 

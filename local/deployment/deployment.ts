@@ -22,8 +22,7 @@ import { readSchedules, type TemplateSchedules } from '../scheduler/scheduler.ts
 import { readServices, type ServiceSpec } from '../services/services.ts'
 import { isTable } from '../stores/tables.ts'
 import { emulationOf } from '../template/resource-types.ts'
-import { openStack, type Stack } from '../template/stack.ts'
-import { type Assembly, readAssembly } from '../template/template.ts'
+import { type Assembly, openStack, readAssembly, type Stack } from '../template/stack.ts'
 import { deployCustomResources } from './custom-resources.ts'
 
 export type LocalResource = {
@@ -170,9 +169,8 @@ function createUndo(log: (line: string) => void): Undo {
   return {
     add: step => void steps.push(step),
     run: async () => {
-      for (const step of steps.splice(0).reverse()) {
+      for (const step of steps.splice(0).reverse())
         await step().catch((cause: Error) => log(`a change could not be taken back: ${cause.message}`))
-      }
     },
   }
 }

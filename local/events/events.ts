@@ -1,15 +1,14 @@
 /**
- * EventBridge: this file takes the events of a stack, `event-log.ts` keeps the last ones, and `event-stream.ts` sends them
+ * EventBridge: this file takes the events of a stack, and `event-stream.ts` keeps the last ones and sends them
  * to readers of `GET /v1/events`.
  */
 
 import { randomUUID } from 'node:crypto'
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { RequestHandler } from '../http/answer.ts'
+import type { RequestHandler } from '../http/event.ts'
 import type { Stack } from '../template/stack.ts'
-import { createEventLog, type EventLog } from './event-log.ts'
-import { createEventStream } from './event-stream.ts'
+import { createEventLog, createEventStream, type EventLog } from './event-stream.ts'
 
 const KEPT_EVENTS = 10_000
 
@@ -64,13 +63,11 @@ type Entry = {
  */
 export function createEventBus(log: EventLog, buses: readonly string[]): Backend {
   return async call => {
-    if (call.operation !== 'PutEvents') {
+    if (call.operation !== 'PutEvents')
       return errorAnswer(400, 'InvalidAction', `${call.operation} is not supported locally`)
-    }
     const { Entries: entries } = bodyOf(call) as { Entries?: readonly Entry[] }
-    if (!entries || entries.length < 1 || entries.length > ENTRIES_MAX) {
+    if (!entries || entries.length < 1 || entries.length > ENTRIES_MAX)
       return errorAnswer(400, 'ValidationException', `Entries must have 1 to ${ENTRIES_MAX} members`)
-    }
     if (call.body.length > REQUEST_BYTES_MAX) {
       return errorAnswer(
         400,
@@ -96,9 +93,8 @@ function acceptEntry(entry: Entry, log: EventLog, buses: readonly string[]): Res
   if (!detail) return refused('MalformedDetail', 'Detail is not a JSON object')
   const { system: _system, ...event } = detail
   const { id, taskId } = event
-  if (source === 'baton' && typeof id === 'string') {
+  if (source === 'baton' && typeof id === 'string')
     log.append({ id, type, json: JSON.stringify(event), ...(typeof taskId === 'string' && { taskId }) })
-  }
   return { EventId: randomUUID() }
 }
 

@@ -14,7 +14,7 @@ import {
 } from 'node:module'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { InvocationError, InvocationRequest, SandboxMessage } from './protocol.ts'
+import type { InvocationError, InvocationRequest, SandboxMessage } from './sandbox.ts'
 
 type Handler = (event: unknown, context: unknown) => unknown
 
@@ -111,9 +111,8 @@ function resolveHere(
   nextResolve: Parameters<ResolveHookSync>[2],
 ): ResolveFnOutput {
   try {
-    if (!context.conditions.includes('require')) {
+    if (!context.conditions.includes('require'))
       return nextResolve(specifier, { ...context, parentURL: import.meta.url })
-    }
     // For `require`, Node does not look at another `parentURL`.
     return { url: pathToFileURL(requireHere.resolve(specifier)).href, shortCircuit: true }
   } catch (cause) {

@@ -1,15 +1,5 @@
-/**
- * Lambda: each function runs in its own processes (`sandbox.ts`, started with `bootstrap.ts`), one per concurrent invocation
- * (`pool.ts`). `spec.ts` reads a function from the template, and `protocol.ts` has the messages of its processes. `lineage.ts`
- * counts the invocations in a chain of messages, and `lambda-api.ts` answers the Invoke call.
- *
- * A function lives as long as the cloud has it. A deployment or `replaceCode` changes it in place (`local-function.ts`): new
- * invocations run in new processes, and those under way end in the old ones. During a deployment, custom resources already call
- * the next version of their function, which has a process of its own then.
- */
-
-import type { Stack } from '../template/stack.ts'
-import type { Assembly } from '../template/template.ts'
+import { type Answer, type Backend, type Call, errorAnswer, jsonAnswer, jsonOf } from '../gateway/call.ts'
+import type { Assembly, Stack } from '../template/stack.ts'
 import {
   createLocalFunction,
   type DeployedFunction,
@@ -17,8 +7,17 @@ import {
   isNameOf,
   type LocalFunction,
 } from './local-function.ts'
-import type { InvocationResult } from './sandbox.ts'
+import { EVENT_BYTES_MAX, type InvocationResult, LATER_EVENT_BYTES_MAX } from './sandbox.ts'
 import { type Definition, isSameFunction, readFunction, readServiceTokens } from './spec.ts'
+
+/**
+ * Lambda: each function runs in its own processes (`sandbox.ts`, started with `bootstrap.ts`), one per concurrent invocation
+ * (`pool.ts`). `spec.ts` reads a function from the template, and `lineage.ts` counts the invocations in a chain of messages.
+ *
+ * A function lives as long as the cloud has it. A deployment or `replaceCode` changes it in place (`local-function.ts`): new
+ * invocations run in new processes, and those under way end in the old ones. During a deployment, custom resources already call
+ * the next version of their function, which has a process of its own then.
+ */
 
 export type Functions = {
   all(): LocalFunction[]
@@ -166,4 +165,51 @@ function findFunction(all: readonly LocalFunction[], wanted: string): LocalFunct
   throw new Error(
     `${second ? 'Several functions match' : 'There is no function'} ${wanted}; there are ${names}`,
   )
+}
+
+const invocation = /^\/2015-03-31\/functions\/([^/]+)\/invocations/
+
+/** Lambda's Invoke, for functions that call others through the SDK (the CDK's provider framework does). */
+export function createLambdaApi(functions: Functions): Backend {
+  return async call => {
+    const [, wanted] = invocation.exec(call.path) ?? []
+    if (wanted === undefined) return errorAnswer(501, 'NotImplemented', `${call.method} ${call.path}`)
+    const target = functions.all().find(({ name, arn }) => [name, arn].includes(decodeURIComponent(wanted)))
+    if (!target) return errorAnswer(404, 'ResourceNotFoundException', `Function not found: ${wanted}`)
+    return refusalOf(target, call) ?? (isLater(call) ? invokeLater(target, call) : invoke(target, call))
+  }
+}
+
+/** The reason why Lambda does not invoke the function; undefined if it does. */
+function refusalOf(target: LocalFunction, call: Call): Answer | undefined {
+  if (target.refuses(chainOf(call)))
+    return errorAnswer(400, 'RecursiveInvocationException', 'Lambda has detected a recursive loop')
+  return sizeRefusal(call, isLater(call) ? LATER_EVENT_BYTES_MAX : EVENT_BYTES_MAX)
+}
+
+function isLater({ headers }: Call): boolean {
+  return headers['x-amz-invocation-type'] === 'Event'
+}
+
+function invokeLater(target: LocalFunction, call: Call): Answer {
+  target.invokeLater(jsonOf(call), chainOf(call))
+  return jsonAnswer(202, {})
+}
+
+async function invoke(target: LocalFunction, call: Call): Promise<Answer> {
+  const result = await target.invoke(jsonOf(call), chainOf(call))
+  if (result.ok) return jsonAnswer(200, result.payload)
+  return jsonAnswer(200, result.error, { 'x-amz-function-error': 'Unhandled' })
+}
+
+function sizeRefusal({ body }: Call, most: number): Answer | undefined {
+  if (body.length < most) return undefined
+  const message = `Request must be smaller than ${most} bytes for the InvokeFunction operation`
+  return errorAnswer(413, 'RequestTooLargeException', message)
+}
+
+/** The trace header of the chain that a call belongs to. */
+function chainOf({ headers }: Call): string | undefined {
+  const trace = headers['x-amzn-trace-id']
+  return typeof trace === 'string' ? trace : undefined
 }

@@ -1,5 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
-import type { LogReceiver } from '../log-line.ts'
+import type { LogReceiver } from '../log.ts'
 import type { Definition } from './spec.ts'
 
 /**

@@ -1,11 +1,15 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Meter } from '../gateway/meter.ts'
-import type { LogReceiver } from '../log-line.ts'
-import { keepLines } from './function-log.ts'
+import { keepLines, type LogReceiver } from '../log.ts'
 import { watchRecursion } from './lineage.ts'
-import { createPool, type Pool } from './pool.ts'
-import { ANSWER_BYTES_MAX, payloadBytes } from './protocol.ts'
-import type { FunctionSpec, InvocationResult } from './sandbox.ts'
+import { createPool, type Pool, retryLater } from './pool.ts'
+import {
+  ANSWER_BYTES_MAX,
+  type FunctionSpec,
+  type InvocationError,
+  type InvocationResult,
+  payloadBytes,
+} from './sandbox.ts'
 import { type Definition, isSameFunction } from './spec.ts'
 
 /** A mapping loads code again after this time when it could not be loaded: the failure may come from outside. */
@@ -124,7 +128,7 @@ function partsOf(first: Definition, setting: FunctionSetting) {
   const { inspect } = setting
   const inspectPort = inspect?.functionId === first.logicalId ? inspect.port : undefined
   const maxProcesses = () => (inspectPort === undefined ? definition().maxProcesses : 1)
-  const logs = keepLines(first.logicalId, setting)
+  const logs = createFunctionLog(first.logicalId, setting)
   const code = chosenCode(definition, setting)
   const pool: Pool = createPool({
     source: async (): Promise<FunctionSpec> => {
@@ -138,6 +142,34 @@ function partsOf(first: Definition, setting: FunctionSetting) {
   })
   const recursion = watchRecursion(definition, setting.log)
   return { present, maxProcesses, logs, code, pool, recursion, later: retryLater(), changes: createSignal() }
+}
+
+/** The lines that a function writes. They are metered, sent on, and the last ones are kept. */
+function createFunctionLog(logicalId: string, { log, meter }: FunctionSetting) {
+  const kept = keepLines(logicalId, log)
+  const usageKey = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
+  let loadFailure: string | undefined
+
+  function add(line: string) {
+    kept.add(line)
+    meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) }, meter.owners.ofLine(line))
+  }
+
+  return {
+    lines: kept.lines,
+    add,
+    /** Adds a failure. One to load the code is added once, however often the code is loaded again. */
+    addFailure: ({ errorType, errorMessage, isLoadFailure }: InvocationError) => {
+      const line = `${errorType}: ${errorMessage}`
+      if (isLoadFailure && line === loadFailure) return
+      loadFailure = isLoadFailure ? line : undefined
+      add(line)
+    },
+    /** The next failure to load the code is added in any case. */
+    forgetFailure: () => {
+      loadFailure = undefined
+    },
+  }
 }
 
 async function invoke(
@@ -200,8 +232,8 @@ function describing(definition: () => Definition, maxProcesses: () => number) {
   }
 }
 
-/** A signal that several invocations wait for. */
-function createSignal() {
+/** A signal that several waits end at. */
+export function createSignal() {
   const waiting = new Set<() => void>()
   return {
     announce: () => {
@@ -249,29 +281,6 @@ function chosenCode(definition: () => Definition, { code }: FunctionSetting) {
 function refused(reason: string): InvocationResult {
   const error = { errorType: 'Local.NotSupported', errorMessage: `The function does not run here: ${reason}` }
   return { ok: false, error, requestId: '', durationMs: 0 }
-}
-
-/** Repeats failed asynchronous invocations. */
-function retryLater() {
-  const timers = new Set<NodeJS.Timeout>()
-
-  async function run(invoke: () => Promise<InvocationResult>, delays: readonly number[]) {
-    const { ok } = await invoke()
-    const [delay, ...rest] = delays
-    if (ok || delay === undefined) return
-    const timer = setTimeout(() => {
-      timers.delete(timer)
-      void run(invoke, rest)
-    }, delay)
-    timers.add(timer)
-  }
-
-  return {
-    run: (invoke: () => Promise<InvocationResult>, delays: readonly number[]) => void run(invoke, delays),
-    stop: () => {
-      for (const timer of timers) clearTimeout(timer)
-    },
-  }
 }
 
 /** An answer that is too large to deliver counts as a failure of the function. */

@@ -1,6 +1,5 @@
 import { createProcesses, type Processes, type Source } from './processes.ts'
-import type { InvocationError } from './protocol.ts'
-import type { InvocationResult } from './sandbox.ts'
+import type { InvocationError, InvocationResult } from './sandbox.ts'
 
 /**
  * An invocation waits this long for a busy process before the pool starts another one. A start costs 100 ms of a developer's few
@@ -156,3 +155,26 @@ const failed = (error: InvocationError): InvocationResult => ({
   requestId: '',
   durationMs: 0,
 })
+
+/** Repeats failed asynchronous invocations. */
+export function retryLater() {
+  const timers = new Set<NodeJS.Timeout>()
+
+  async function run(invoke: () => Promise<InvocationResult>, delays: readonly number[]) {
+    const { ok } = await invoke()
+    const [delay, ...rest] = delays
+    if (ok || delay === undefined) return
+    const timer = setTimeout(() => {
+      timers.delete(timer)
+      void run(invoke, rest)
+    }, delay)
+    timers.add(timer)
+  }
+
+  return {
+    run: (invoke: () => Promise<InvocationResult>, delays: readonly number[]) => void run(invoke, delays),
+    stop: () => {
+      for (const timer of timers) clearTimeout(timer)
+    },
+  }
+}

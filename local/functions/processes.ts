@@ -1,5 +1,10 @@
-import type { InvocationError } from './protocol.ts'
-import { type FunctionSpec, type InvocationResult, type Sandbox, startSandbox } from './sandbox.ts'
+import {
+  type FunctionSpec,
+  type InvocationError,
+  type InvocationResult,
+  type Sandbox,
+  startSandbox,
+} from './sandbox.ts'
 
 /** Gives the settings and the code of the next process. It rejects when there is no code that could run. */
 export type Source = () => Promise<FunctionSpec>

@@ -4,8 +4,7 @@ import { join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { LOCAL_CREDENTIALS, REGION } from '../account.ts'
 import type { TemplateResource } from '../template/intrinsics.ts'
-import type { Stack } from '../template/stack.ts'
-import { type Assembly, isCustomResource } from '../template/template.ts'
+import { type Assembly, isCustomResource, type Stack } from '../template/stack.ts'
 import type { FunctionSpec } from './sandbox.ts'
 
 /** Lambda's timeout when the template sets none. */

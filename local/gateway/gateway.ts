@@ -1,6 +1,6 @@
 /**
  * The endpoint of all AWS services. It finds the service of a call (`call.ts`), fails the call if a test asks for that
- * (`faults.ts`), and hands it to the service. Then it counts what the call consumed (`meter.ts`, `metering.ts`, `prices.ts`).
+ * (`faults.ts`), and hands it to the service. Then it counts what the call consumed (`meter.ts`, `metering.ts`).
  */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'

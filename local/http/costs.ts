@@ -1,6 +1,5 @@
-import type { Meter } from '../gateway/meter.ts'
-import { costOf, costOfUsage } from '../gateway/prices.ts'
-import type { HttpAnswer, RequestHandler } from './answer.ts'
+import type { HttpAnswer, RequestHandler } from '../../loopback/loopback.ts'
+import { costOf, costOfUsage, type Meter } from '../gateway/meter.ts'
 
 /** Where the dashboard reads what the system would cost on AWS. It is no path of the API: a deployed system does not have it. */
 export const COSTS_PATH = '/local/cost'

@@ -1,8 +1,16 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { type HttpAnswer, problemAnswer } from '../../loopback/loopback.ts'
 import { ACCOUNT_ID } from '../account.ts'
-import type { HttpCaller } from './caller.ts'
-import { decoded, type RouteMatch } from './routes.ts'
+
+export { type HttpAnswer, problemAnswer, type RequestHandler } from '../../loopback/loopback.ts'
+
+/** The caller of a request, in the form in which API Gateway's IAM authorizer passes it to the function. */
+export type HttpCaller = {
+  readonly accessKey: string
+  readonly accountId: string
+  readonly userArn: string
+}
 
 const textTypes = /^(text\/|application\/(json|javascript|xml|x-www-form-urlencoded)|[^;]+\+(json|xml))/
 
@@ -80,9 +88,8 @@ function joinedHeaders(request: IncomingMessage): Record<string, string> {
 
 function queryParameters(query: string) {
   const parameters: Record<string, string> = {}
-  for (const [name, value] of new URLSearchParams(query)) {
+  for (const [name, value] of new URLSearchParams(query))
     parameters[name] = name in parameters ? `${parameters[name]},${value}` : value
-  }
   return parameters
 }
 
@@ -90,4 +97,121 @@ function queryParameters(query: string) {
 function accessLogTime(time: Date) {
   const [, day, month, year, clock] = time.toUTCString().split(' ')
   return `${day}/${month}/${year}:${clock} +0000`
+}
+
+/** A route of an HTTP API: `GET /v1/tasks/{key}`, `ANY /{proxy+}` or `$default`. */
+export type Route = { readonly key: string; readonly functionArn: string }
+
+type RouteMatch = { readonly route: Route; readonly parameters: Record<string, string> }
+
+/**
+ * The route that serves a request. The service prefers a full match over a greedy one, and a named method over `ANY`. `$default`
+ * is the last choice.
+ */
+export function findRoute(routes: readonly Route[], method: string, path: string): RouteMatch | undefined {
+  const matches = routes.flatMap(route => {
+    const parameters = matchRoute(route.key, method, path)
+    return parameters ? [{ route, parameters }] : []
+  })
+  return matches.sort((left, right) => preference(left.route.key) - preference(right.route.key))[0]
+}
+
+function matchRoute(key: string, method: string, path: string): Record<string, string> | undefined {
+  if (key === '$default') return {}
+  const [wantedMethod, template = ''] = key.split(' ')
+  if (wantedMethod !== 'ANY' && wantedMethod !== method) return undefined
+  return matchSegments(segmentsOf(template), segmentsOf(path))
+}
+
+function matchSegments(template: readonly string[], path: readonly string[]) {
+  const last = template.at(-1) ?? ''
+  const greedy = /^\{(.+)\+\}$/.exec(last)?.[1]
+  if (greedy === undefined) return template.length === path.length ? matchFixed(template, path) : undefined
+  const fixed = template.length - 1
+  const parameters = path.length > fixed ? matchFixed(template.slice(0, fixed), path) : undefined
+  return parameters && { ...parameters, [greedy]: path.slice(fixed).map(decoded).join('/') }
+}
+
+function matchFixed(template: readonly string[], path: readonly string[]) {
+  const parameters: Record<string, string> = {}
+  for (const [index, segment] of template.entries()) {
+    const given = path[index] ?? ''
+    const name = /^\{(.+)\}$/.exec(segment)?.[1]
+    if (name) parameters[name] = decoded(given)
+    else if (segment !== given) return undefined
+  }
+  return parameters
+}
+
+const segmentsOf = (path: string) => path.split('/').slice(1)
+
+function preference(key: string) {
+  if (key === '$default') return 1000
+  const greedy = key.includes('+}') ? 100 : 0
+  const variables = key.split('{').length - 1
+  return greedy + variables * 2 + (key.startsWith('ANY ') ? 1 : 0)
+}
+
+/** The percent-decoded path, or the path unchanged if it cannot be decoded. */
+export function decoded(path: string): string {
+  try {
+    return decodeURIComponent(path)
+  } catch {
+    return path
+  }
+}
+
+/** An answer of API Gateway itself: its `message`, in a problem document. */
+export function gatewayAnswer(kind: string, status: number, message: string, detail: string): HttpAnswer {
+  return problemAnswer(kind, status, message, detail, { members: { message } })
+}
+
+export const serverError = gatewayAnswer(
+  'internal',
+  500,
+  'Internal Server Error',
+  'the function behind this route failed; its log says why',
+)
+
+type Structured = {
+  readonly statusCode: number | string
+  readonly headers?: Record<string, unknown>
+  readonly cookies?: string[]
+  readonly body?: unknown
+  readonly isBase64Encoded?: boolean
+}
+
+/**
+ * The response for a function's answer, by the rules of payload format 2.0. An answer with a `statusCode` describes the response.
+ * Any other answer is the JSON body of a 200.
+ */
+export function httpAnswerOf(payload: unknown): HttpAnswer {
+  if (!isStructured(payload)) {
+    const text = typeof payload === 'string' ? payload : JSON.stringify(payload)
+    return { status: 200, headers: { 'content-type': 'application/json' }, body: Buffer.from(text) }
+  }
+  const status = Number(payload.statusCode)
+  if (!Number.isInteger(status) || status < 100 || status > 599) return serverError
+  const headers = Object.entries(payload.headers ?? {}).map(([name, value]) => [
+    name.toLowerCase(),
+    String(value),
+  ])
+  return {
+    status,
+    headers: {
+      'content-type': 'text/plain;charset=UTF-8',
+      ...Object.fromEntries(headers),
+      ...(payload.cookies?.length ? { 'set-cookie': payload.cookies } : {}),
+    },
+    body: bodyOf(payload),
+  }
+}
+
+const isStructured = (payload: unknown): payload is Structured =>
+  typeof payload === 'object' && payload !== null && 'statusCode' in payload
+
+function bodyOf({ body, isBase64Encoded }: Structured) {
+  if (body === undefined || body === null) return Buffer.alloc(0)
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return Buffer.from(text, isBase64Encoded ? 'base64' : 'utf8')
 }

@@ -1,6 +1,6 @@
 /**
- * API Gateway's HTTP API. It admits a request (`loopback/loopback.ts`), finds its route (`routes.ts`), identifies the caller (`caller.ts`) by the
- * signature (`signature.ts`), writes the function's event (`event.ts`) and sends its answer (`answer.ts`). The dashboard
+ * API Gateway's HTTP API. It admits a request (`loopback/loopback.ts`), identifies the caller by the signature (`caller.ts`), finds the route,
+ * writes the function's event, and sends its answer (`event.ts`). The dashboard
  * has the same address (`loopback/pages.ts`).
  */
 
@@ -13,26 +13,23 @@ import {
   STATUS_CODES,
 } from 'node:http'
 import type { Duplex } from 'node:stream'
-import { type Admit, admitting } from '../../loopback/loopback.ts'
+import {
+  type Admit,
+  admitting,
+  type HttpAnswer,
+  problemAnswer,
+  type RequestHandler,
+} from '../../loopback/loopback.ts'
 import { servePages } from '../../loopback/pages.ts'
 import type { Functions } from '../functions/functions.ts'
 import { newTrace } from '../functions/lineage.ts'
-import { EVENT_BYTES_MAX, payloadBytes } from '../functions/protocol.ts'
+import { EVENT_BYTES_MAX, payloadBytes } from '../functions/sandbox.ts'
 import { close, listen } from '../gateway/gateway.ts'
 import type { Meter } from '../gateway/meter.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
-import {
-  gatewayAnswer,
-  type HttpAnswer,
-  httpAnswerOf,
-  problemAnswer,
-  type RequestHandler,
-  serverError,
-} from './answer.ts'
 import { type Authentication, callerOf, mayInvoke } from './caller.ts'
-import { httpEventOf } from './event.ts'
-import { findRoute, type Route } from './routes.ts'
+import { findRoute, gatewayAnswer, httpAnswerOf, httpEventOf, type Route, serverError } from './event.ts'
 
 /** Limits of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const BODY_BYTES_MAX = 10 * 1024 * 1024

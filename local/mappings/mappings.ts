@@ -1,18 +1,17 @@
 /**
- * Lambda's event source mappings. They read queues (`sqs-mapping.ts`, `sqs-delivery.ts`) and streams (`stream-mapping.ts`,
- * `shard-loop.ts`, `stream-batch.ts`), filter records (`event-pattern.ts`), and invoke functions with batches. `mapping.ts` has
- * the controls for tests. A deployment leaves a mapping alone if nothing about it has changed.
+ * Lambda's event source mappings. They read queues (`sqs-mapping.ts`) and streams (`stream-mapping.ts`,
+ * `shard-loop.ts`, `stream-batch.ts`), filter records, and invoke functions with batches. `mapping.ts` has the
+ * filters, and the controls for tests. A deployment leaves a mapping alone if nothing about it has changed.
  */
 
 import { isDeepStrictEqual } from 'node:util'
-import type { StateFile } from '../data-folder/state-file.ts'
+import type { StateFile } from '../data-folder.ts'
 import type { Functions, NextFunctions } from '../functions/functions.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { SqsServer } from '../stores/sqs-server.ts'
 import { isTable } from '../stores/tables.ts'
 import type { Stack } from '../template/stack.ts'
-import { readFilters } from './event-pattern.ts'
-import type { Mapping } from './mapping.ts'
+import { type Mapping, readFilters } from './mapping.ts'
 import type { Checkpoints } from './shard-loop.ts'
 import { type SqsMappingSpec, startSqsMapping } from './sqs-mapping.ts'
 import { type StreamMappingSpec, startStreamMapping } from './stream-mapping.ts'

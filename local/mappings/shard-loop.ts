@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createSignal } from '../functions/local-function.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { type Pattern, passesFilters } from './event-pattern.ts'
+import { type Pattern, passesFilters } from './mapping.ts'
 import { type BatchSetting, deliverStreamBatch, type StreamRecord } from './stream-batch.ts'
 
 /** The most records that one GetRecords returns. */
@@ -153,25 +154,13 @@ export type WakeSignal = {
 }
 
 export function createWakeSignal(): WakeSignal {
-  const sleepers = new Set<() => void>()
+  const signal = createSignal()
   let waitsSinceRing = Number.POSITIVE_INFINITY
-
   return {
     ring: () => {
       waitsSinceRing = 0
-      for (const wake of [...sleepers]) wake()
+      signal.announce()
     },
-    wait: (idleMs, shortWaitsMs) =>
-      new Promise(resolve => {
-        const ms = shortWaitsMs[waitsSinceRing] ?? idleMs
-        waitsSinceRing += 1
-        const wake = () => {
-          clearTimeout(timer)
-          sleepers.delete(wake)
-          resolve()
-        }
-        const timer = setTimeout(wake, ms)
-        sleepers.add(wake)
-      }),
+    wait: (idleMs, shortWaitsMs) => signal.next(shortWaitsMs[waitsSinceRing++] ?? idleMs),
   }
 }

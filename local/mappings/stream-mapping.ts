@@ -1,7 +1,6 @@
 import type { LocalFunction } from '../functions/local-function.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { Pattern } from './event-pattern.ts'
-import { controlOf, type Mapping, newMappingState } from './mapping.ts'
+import { controlOf, type Mapping, newMappingState, type Pattern } from './mapping.ts'
 import { type Checkpoints, createWakeSignal, openShard, runShard, type WakeSignal } from './shard-loop.ts'
 import type { RetryRules } from './stream-batch.ts'
 

@@ -1,6 +1,6 @@
-import { type Answer, type Backend, bodyOf, type Call, errorAnswer } from '../gateway/call.ts'
+import { type Answer, type Backend, bodyOf, type Call, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 import type { ScheduleRunner } from './runner.ts'
-import { findFault, type Schedule, type ScheduleRequest, type ScheduleStore } from './schedule-store.ts'
+import { findFault, type Schedule, type ScheduleRequest, type ScheduleStore } from './schedules.ts'
 
 type SchedulerRequest = {
   readonly operation: string
@@ -98,11 +98,7 @@ function read(call: Call): SchedulerRequest {
   }
 }
 
-const ok = (body: unknown): Answer => ({
-  status: 200,
-  headers: { 'content-type': 'application/json' },
-  body: Buffer.from(JSON.stringify(body)),
-})
+const ok = (body: unknown) => jsonAnswer(200, body, { 'content-type': 'application/json' })
 
 const conflict = (message: string) => errorAnswer(409, 'ConflictException', message)
 const notFound = (message: string) => errorAnswer(404, 'ResourceNotFoundException', message)

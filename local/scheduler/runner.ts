@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { nextFiring, readExpression } from './expression.ts'
-import type { Schedule, ScheduleStore, Target } from './schedule-store.ts'
+import { nextFiring, readExpression, type Schedule, type ScheduleStore, type Target } from './schedules.ts'
 
 /** A timer of Node lasts at most 24.8 days. A check each minute also notices that the machine slept. */
 const TIMER_MS_MAX = 60_000

@@ -1,11 +1,11 @@
 /**
- * EventBridge Scheduler: its API (`api.ts`), the schedules (`schedule.ts`) and their store (`schedule-store.ts`), their due times
- * (`expression.ts`), and the loop that fires them (`runner.ts`).
+ * EventBridge Scheduler: its API (`api.ts`), the schedules with their expressions and their store (`schedules.ts`), and the loop
+ * that fires them (`runner.ts`).
  */
 
 import { isDeepStrictEqual } from 'node:util'
 import { nameOfArn } from '../account.ts'
-import type { StateFile } from '../data-folder/state-file.ts'
+import type { StateFile } from '../data-folder.ts'
 import type { Functions } from '../functions/functions.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Meter } from '../gateway/meter.ts'
@@ -19,7 +19,7 @@ import {
   type Schedule,
   type ScheduleRequest,
   type Target,
-} from './schedule-store.ts'
+} from './schedules.ts'
 
 /** The controls of Scheduler for tests and tools. */
 export type Scheduler = {

@@ -9,9 +9,8 @@ import { extname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { LogReceiver } from '../log-line.ts'
-import type { Stack } from '../template/stack.ts'
-import type { Assembly } from '../template/template.ts'
+import { keepLines, type LogReceiver } from '../log.ts'
+import type { Assembly, Stack } from '../template/stack.ts'
 
 /** A container service. It runs as one process from the bundle that its image would contain. */
 export type LocalService = {
@@ -39,7 +38,6 @@ export type Services = {
   stop(): Promise<void>
 }
 
-const LINES_KEPT = 1000
 /** The delay before a restart. A process that keeps dying must not use up the machine. */
 const RESTART_DELAY_MS = 1_000
 /** The file that the image would start. The Dockerfile is not read. */
@@ -96,14 +94,8 @@ const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : 
 /** Starts one process, whatever the desired count. A process that ends before `stop` is restarted. */
 function startService(spec: ServiceSpec, log: LogReceiver): LocalService {
   const stopping = new AbortController()
-  const logs: string[] = []
+  const { lines: logs, add } = keepLines(spec.logicalId, log)
   let child: ChildProcess | undefined
-
-  const add = (line: string) => {
-    log({ source: spec.logicalId, line })
-    logs.push(line)
-    if (logs.length > LINES_KEPT) logs.shift()
-  }
 
   const running = (async () => {
     while (!stopping.signal.aborted) {

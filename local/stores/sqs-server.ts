@@ -50,9 +50,8 @@ export async function startSqsServer(gatewayUrl: string, dataDir: string | undef
   return {
     answer: async call => {
       // A caller that has hung up must not get a message. All waiting receives of the queue end, and the other callers ask again.
-      if (call.operation === 'ReceiveMessage') {
+      if (call.operation === 'ReceiveMessage')
         call.hungUp?.addEventListener('abort', () => wakeReceivers(queueNameIn(call)), { once: true })
-      }
       const answer = await app.inject({
         method: 'POST',
         url: '/',

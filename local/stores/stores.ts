@@ -1,11 +1,10 @@
 /**
- * DynamoDB and SQS. DynamoDB Local runs in its own process (`dynamodb-local.ts`, `dynamodb-process.ts`) with the tables of the
- * template (`tables.ts`). An SQS server with its queues runs in this process (`sqs-server.ts`, `queues.ts`).
+ * DynamoDB and SQS. DynamoDB Local runs in its own process (`dynamodb-local.ts`) with the tables of the
+ * template (`tables.ts`). An SQS server with its queues runs in this process (`sqs-server.ts`).
  */
 
 import { nameOfArn } from '../account.ts'
-import type { Closing } from '../closing.ts'
-import type { DataFolder } from '../data-folder/data-folder.ts'
+import type { DataFolder } from '../data-folder.ts'
 import { type Backend, bodyOf, errorAnswer } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
@@ -32,14 +31,14 @@ export type Stores = {
   deploy(stack: Stack): Promise<() => Promise<void>>
 }
 
-/** Starts the SQS server. It runs in this process, so only DynamoDB Local can die alone. */
+/** Starts the SQS server. `atEnd` gets what ends the stores. The server runs in this process, so only DynamoDB Local can die alone. */
 export async function startStores(
   gateway: Gateway,
   setting: StoreSetting,
-  closing: Closing,
+  atEnd: (end: () => Promise<void>) => void,
 ): Promise<Stores> {
   const sqs = await startSqsServer(gateway.url, setting.data?.sqs)
-  closing.part(sqs.stop)
+  atEnd(sqs.stop)
   gateway.serve('sqs', sqs.answer)
   let dynamo: DynamoDbLocal | undefined
   const keys = new Map<string, readonly string[]>()
@@ -48,7 +47,7 @@ export async function startStores(
   async function startDynamo(stack: Stack) {
     if (dynamo || stack.ids(isTable).length === 0) return
     dynamo = await startDynamoFor(setting)
-    closing.part(dynamo.stop)
+    atEnd(dynamo.stop)
     gateway.serve(
       'dynamodb',
       refusingRepeatedItems(dynamo.answer, name => keys.get(name)),

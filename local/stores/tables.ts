@@ -20,14 +20,9 @@ type TableProperties = {
   readonly TimeToLiveSpecification?: { readonly AttributeName?: string; readonly Enabled: boolean }
 }
 
-type TableDescription = Pick<
-  TableProperties,
-  | 'KeySchema'
-  | 'AttributeDefinitions'
-  | 'GlobalSecondaryIndexes'
-  | 'LocalSecondaryIndexes'
-  | 'StreamSpecification'
-> & { readonly LatestStreamArn?: string }
+type TableDescription = Omit<TableProperties, 'TimeToLiveSpecification'> & {
+  readonly LatestStreamArn?: string
+}
 
 /** `AWS::DynamoDB::Table` and the `GlobalTable` that TableV2 synthesises. */
 export const isTable = (type: string) =>
@@ -90,12 +85,8 @@ async function readTable(stack: Stack, gateway: Gateway, logicalId: string, exis
 }
 
 async function createTable(gateway: Gateway, name: string, properties: TableProperties) {
-  const { TableDescription } = await gateway.call(
-    'deploy',
-    'dynamodb',
-    'CreateTable',
-    createRequestOf(name, properties),
-  )
+  const request = createRequestOf(name, properties)
+  const { TableDescription } = await gateway.call('deploy', 'dynamodb', 'CreateTable', request)
   await setTimeToLive(gateway, name, properties)
   return TableDescription as TableDescription
 }

@@ -32,9 +32,8 @@ export const noValue = Symbol('AWS::NoValue')
  * would fail far away from its cause.
  */
 export function resolveIntrinsics(value: unknown, scope: Scope): unknown {
-  if (Array.isArray(value)) {
+  if (Array.isArray(value))
     return value.map(entry => resolveIntrinsics(entry, scope)).filter(entry => entry !== noValue)
-  }
   if (!isRecord(value)) return value
   const [name, argument] = soleEntry(value)
   if (name === undefined || !looksIntrinsic(name)) return resolveEntries(value, scope)

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { followUpOf } from '../../cli/connection/with-system.ts'
-import { adviceWithCommands } from '../../cli/doctor/why.ts'
+import { adviceWithCommands } from '../../cli/doctor/doctor.ts'
 import { pathOf } from '../../shared/api/endpoints.ts'
 
 it.each([

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { BOOTSTRAP_VERSION_MIN } from '../../cli/doctor/check-stack.ts'
 import { compared } from '../../cli/doctor/check-system.ts'
-import { ownVersion } from '../../cli/terminal/say.ts'
+import { ownVersion } from '../../cli/terminal/io.ts'
 import { synthesise } from '../infra/synthesised.ts'
 import { aSignedApi, known, type SignedApi, stubAwsUser } from '../support/cli/a-signed-api.ts'
 import { runOn } from '../support/cli/a-terminal.ts'

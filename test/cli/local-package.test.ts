@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { findLocalSystem } from '../../cli/dev/command/local-package.ts'
+import { findLocalSystem } from '../../cli/dev/command/dev-command.ts'
 
 function aProject(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), 'local-package-')))

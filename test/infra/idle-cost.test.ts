@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createApi } from '../../functions/http/create-api.ts'
 import type { TaskSystemProps } from '../../infra/index.ts'
-import { prices } from '../../local/gateway/prices.ts'
+import { prices } from '../../local/gateway/meter.ts'
 import { sweep } from '../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../shared/runtime/sweep/sweep-round.ts'
 import { claimOperations } from '../../shared/service/operations/runs.ts'

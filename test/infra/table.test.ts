@@ -1,7 +1,7 @@
 import { RemovalPolicy } from 'aws-cdk-lib'
 import { Match } from 'aws-cdk-lib/assertions'
 import { expect, test } from 'vitest'
-import { passesFilters } from '../../local/mappings/event-pattern.ts'
+import { passesFilters } from '../../local/mappings/mapping.ts'
 import { aSystem, readTemplate, synthesise, targetOf } from './synthesised.ts'
 
 const { template, ofType } = synthesise()

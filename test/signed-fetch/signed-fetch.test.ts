@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { checkSignature, type FindCredentials, type Signature } from '../../local/http/signature.ts'
+import { checkSignature, type FindCredentials, type Signature } from '../../local/http/caller.ts'
 import { pathOf } from '../../shared/api/endpoints.ts'
 import {
   regionOf,

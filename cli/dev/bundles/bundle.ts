@@ -5,7 +5,7 @@ import { pathToFileURL } from 'node:url'
 import type { BuildContext, BuildOptions, Metafile, OutputFile, Plugin } from 'esbuild'
 import { type BundleSpec, findEsbuild, inputFiles, refusalText } from '../../../infra/bundling/esbuild.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
-import type { Project } from '../synthesis/project.ts'
+import type { Project } from '../synthesis/synthesis.ts'
 
 /** The bundle of one function, or of the executor. Each version stands in a folder of its own: processes on old code still read theirs. */
 export type Bundle = {

@@ -10,7 +10,7 @@ import { rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { BundleSpec } from '../../../infra/bundling/esbuild.ts'
 import { messageOf } from '../../../shared/core/errors.ts'
-import type { Project } from '../synthesis/project.ts'
+import type { Project } from '../synthesis/synthesis.ts'
 import { type Bundle, openBundle } from './bundle.ts'
 
 /** A bundle that has been made again. */

@@ -1,10 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { constants } from 'node:os'
-import { fileURLToPath } from 'node:url'
+import { dirname, join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Option } from 'commander'
+import { BatonError } from '../../../shared/core/errors.ts'
 import { type DefineCommand, repeated, wholeNumber } from '../../terminal/command.ts'
-import { findLocalSystem } from './local-package.ts'
 
 /** The options of `baton dev`, as they are given to the process that runs it. */
 export type DevOptions = {
@@ -90,4 +92,56 @@ function passOnSignals(child: ChildProcess): Promise<number> {
     child.once('error', reject)
     child.once('exit', (code, signal) => resolve(code ?? 128 + (signal ? constants.signals[signal] : 0)))
   })
+}
+
+/** The local system as a program: its main file, and the Node that runs it. */
+export type LocalSystem = { readonly node: string; readonly main: string }
+
+const PACKAGE = 'baton-tasks-local'
+
+type LocalManifest = { readonly version: string; readonly baton: { readonly main: string } }
+
+/**
+ * Finds the local system. In this repository it stands beside the module; otherwise it is a package that the project has installed,
+ * or that is installed beside this one.
+ *
+ * @throws BatonError `misconfigured` when the package is not installed, or is not of the version of this package: the local system
+ * runs the constructs and functions of this package, and both may change together in any version.
+ */
+export async function findLocalSystem(moduleUrl: string, folder: string): Promise<LocalSystem> {
+  if (moduleUrl.endsWith('.ts'))
+    return { node: process.execPath, main: fileURLToPath(new URL('../main.ts', moduleUrl)) }
+  const manifest = manifestFrom(join(folder, 'package.json')) ?? manifestFrom(fileURLToPath(moduleUrl))
+  if (manifest === undefined) {
+    const message = `baton dev needs the package ${PACKAGE}: npm install --save-dev ${PACKAGE}`
+    throw new BatonError('misconfigured', message)
+  }
+  const { baton, version } = readJson<LocalManifest>(manifest)
+  refuseOtherVersion(version, moduleUrl)
+  const runtime = pathToFileURL(join(dirname(manifest), 'node-runtime.js'))
+  const { nodeBinary } = (await import(runtime.href)) as { nodeBinary(): string }
+  return { node: nodeBinary(), main: join(dirname(manifest), baton.main) }
+}
+
+function refuseOtherVersion(local: string, moduleUrl: string): void {
+  const { version } = readJson<{ readonly version: string }>(
+    fileURLToPath(new URL('../../../package.json', moduleUrl)),
+  )
+  if (local === version) return
+  throw new BatonError(
+    'misconfigured',
+    `${PACKAGE} has version ${local} and baton-tasks has ${version}, but both must be the same: npm install --save-dev ${PACKAGE}@${version}`,
+  )
+}
+
+function readJson<T>(file: string): T {
+  return JSON.parse(readFileSync(file, 'utf8')) as T
+}
+
+function manifestFrom(file: string): string | undefined {
+  try {
+    return createRequire(file).resolve(`${PACKAGE}/package.json`)
+  } catch {
+    return undefined
+  }
 }

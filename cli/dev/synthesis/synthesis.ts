@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { setPriority } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { homedir, setPriority } from 'node:os'
 import { delimiter, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
-import type { Project } from './project.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 
 type Synthesis = {
   /** Aborts a synthesis that is no longer wanted. */
@@ -226,4 +226,52 @@ function placeIn(lines: readonly string[], folder: string): string | undefined {
     if (isOwn) return `${path}:${position}`
   }
   return undefined
+}
+
+/** A CDK app, as its `cdk.json` describes it. */
+export type Project = {
+  /** The folder of `cdk.json`. */
+  readonly folder: string
+  /** The command that runs the app. */
+  readonly app: string
+  /** The context of `cdk.json`, with what earlier look-ups have left in `cdk.context.json`. */
+  readonly context: Readonly<Record<string, unknown>>
+  /** The folder of generated files, which version control and the watcher leave out. */
+  readonly generated: string
+}
+
+type CdkJson = { readonly app?: unknown; readonly context?: Readonly<Record<string, unknown>> }
+
+/** @throws BatonError `invalid` when the folder has no `cdk.json`, or one that names no app. */
+export function readProject(folder: string): Project {
+  const file = join(folder, 'cdk.json')
+  if (!existsSync(file)) {
+    throw new BatonError(
+      'invalid',
+      `there is no cdk.json in ${folder}; run baton dev in the folder of a CDK app`,
+    )
+  }
+  const { app, context } = readJson<CdkJson>(file)
+  if (typeof app !== 'string' || app.trim() === '')
+    throw new BatonError('invalid', `"app" in ${file} must be the command that runs the CDK app`)
+  const lookedUp = readIfThere(join(folder, 'cdk.context.json'))
+  const ofUser = readIfThere(join(homedir(), '.cdk.json')) as CdkJson
+  return {
+    folder,
+    app,
+    context: { ...ofUser.context, ...context, ...lookedUp },
+    generated: join(folder, '.baton'),
+  }
+}
+
+function readIfThere(file: string): Readonly<Record<string, unknown>> {
+  return existsSync(file) ? readJson(file) : {}
+}
+
+function readJson<T>(file: string): T {
+  try {
+    return JSON.parse(readFileSync(file, 'utf8')) as T
+  } catch (cause) {
+    throw new BatonError('invalid', `${file} is not JSON: ${(cause as Error).message}`, { cause })
+  }
 }

@@ -21,11 +21,11 @@ async function answered(service: keyof typeof SENDERS, { status, body, headers =
 
 const SENDERS = {
   cloudformation: (access: Access) =>
-    call({ service: 'cloudformation', action: 'DescribeStacks' }, access, settings =>
+    call('cloudformation:DescribeStacks', access, settings =>
       new CloudFormationClient(settings).send(new DescribeStacksCommand({})),
     ),
   ssm: (access: Access) =>
-    call({ service: 'ssm', action: 'GetParameter' }, access, settings =>
+    call('ssm:GetParameter', access, settings =>
       new SSMClient(settings).send(new GetParameterCommand({ Name: 'x' })),
     ),
 }

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { dataFolderOf, isDataFolder, refuseForeignData } from '../../../cli/dev/data-folders.ts'
-import { openDataFolder } from '../../../local/data-folder/data-folder.ts'
+import { dataFolderOf, isDataFolder, refuseForeignData } from '../../../cli/dev/requirements.ts'
+import { openDataFolder } from '../../../local/data-folder.ts'
 
 const SHOP = { stackName: 'Shop' }
 const MAIL = { stackName: 'Mail' }

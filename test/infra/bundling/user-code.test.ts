@@ -8,7 +8,7 @@ import { handlerCode, type UserCode } from '../../../infra/bundling/bundling.ts'
 import type { Cpu } from '../../../infra/bundling/native.ts'
 import { TaskSystem } from '../../../infra/index.ts'
 import { workerImage } from '../../../infra/workers/container.ts'
-import { readAssembly } from '../../../local/template/template.ts'
+import { readAssembly } from '../../../local/template/stack.ts'
 import { aSystem } from '../synthesised.ts'
 import { aDefinition, aProject, elf } from './a-project.ts'
 

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { readAssembly } from '../../../local/template/template.ts'
+import { readAssembly } from '../../../local/template/stack.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'baton-bundles-'))
 

@@ -12,8 +12,7 @@ import type { LocalCloud } from '../../../local/cloud.ts'
 import { jsonAnswer } from '../../../local/gateway/call.ts'
 import { createFaults } from '../../../local/gateway/faults.ts'
 import { startGateway } from '../../../local/gateway/gateway.ts'
-import { createMeter, totalOf } from '../../../local/gateway/meter.ts'
-import { costOf } from '../../../local/gateway/prices.ts'
+import { costOf, createMeter, totalOf } from '../../../local/gateway/meter.ts'
 import { bootTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
 
 let cloud: LocalCloud

@@ -1,8 +1,7 @@
 import { createServer } from 'node:http'
 import { afterEach, expect, test } from 'vitest'
 import { close, listen } from '../../../local/gateway/gateway.ts'
-import { createMeter } from '../../../local/gateway/meter.ts'
-import { prices } from '../../../local/gateway/prices.ts'
+import { createMeter, prices } from '../../../local/gateway/meter.ts'
 import { COSTS_PATH, startCosts } from '../../../local/http/costs.ts'
 import { sendRaw } from '../../support/http/raw-http.ts'
 

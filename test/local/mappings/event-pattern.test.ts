@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { matchesPattern, type Pattern, readFilters } from '../../../local/mappings/event-pattern.ts'
+import { matchesPattern, type Pattern, readFilters } from '../../../local/mappings/mapping.ts'
 
 const event = {
   eventName: 'INSERT',

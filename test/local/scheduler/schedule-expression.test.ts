@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { nextFiring, readExpression } from '../../../local/scheduler/expression.ts'
+import { nextFiring, readExpression } from '../../../local/scheduler/schedules.ts'
 
 const begin = Date.parse('2026-11-20T10:00:30Z')
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
-import { checkSignature, type FindCredentials } from '../../../local/http/signature.ts'
+import { checkSignature, type FindCredentials } from '../../../local/http/caller.ts'
 import type { TestApi } from '../http/an-api.ts'
 
 export const KEYS = {

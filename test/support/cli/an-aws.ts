@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import { checkSignature, type FindCredentials } from '../../../local/http/signature.ts'
+import { checkSignature, type FindCredentials } from '../../../local/http/caller.ts'
 import { answerInJson, type FakeServices } from './aws-json.ts'
 import { answerInXml, type FakeAccount } from './aws-xml.ts'
 

@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import { ownVersion } from '../../../cli/terminal/say.ts'
+import { ownVersion } from '../../../cli/terminal/io.ts'
 import { createApi } from '../../../functions/http/create-api.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { jsonBytes } from '../../../shared/core/values/json.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { prices } from '../../../local/gateway/prices.ts'
+import { prices } from '../../../local/gateway/meter.ts'
 import { unitsOf as unitsIn } from '../../support/dynamo/unit-bill.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 

@@ -1,6 +1,6 @@
 import { GetItemCommand } from '@aws-sdk/client-dynamodb'
 import { beforeEach, expect, it } from 'vitest'
-import { passesFilters, readFilters } from '../../../../local/mappings/event-pattern.ts'
+import { passesFilters, readFilters } from '../../../../local/mappings/mapping.ts'
 import {
   LINE_SORT_KEYS,
   PERMITS_SORT_KEY,

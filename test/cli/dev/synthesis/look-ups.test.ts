@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { lookUpLines } from '../../../../cli/dev/synthesis/look-ups.ts'
+import { lookUpLines } from '../../../../cli/dev/synthesis/systems.ts'
 
 const RESOURCE = { fqn: 'aws-cdk-lib.Resource' }
 const subnet = (id: string) => ({ path: `Shop/Net/${id}`, constructInfo: RESOURCE })

@@ -5,8 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
 import { afterEach, expect, test, vi } from 'vitest'
-import { readProject } from '../../../../cli/dev/synthesis/project.ts'
-import { removeUnfinished, synthesise } from '../../../../cli/dev/synthesis/synthesis.ts'
+import { readProject, removeUnfinished, synthesise } from '../../../../cli/dev/synthesis/synthesis.ts'
 import { isAlive } from '../../../support/local-system/local-process.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
@@ -127,11 +126,9 @@ test('an app whose synthesis is under way ends with the process that asked for i
     import { writeFileSync } from 'node:fs'
     writeFileSync('pid', String(process.pid))
     setInterval(() => {}, 1000)`)
-  const module = (name: string) =>
-    JSON.stringify(import.meta.resolve(`../../../../cli/dev/synthesis/${name}.ts`))
+  const module = JSON.stringify(import.meta.resolve('../../../../cli/dev/synthesis/synthesis.ts'))
   const script = `
-    import { synthesise } from ${module('synthesis')}
-    import { readProject } from ${module('project')}
+    import { readProject, synthesise } from ${module}
     process.on('SIGINT', () => process.exit(130))
     await synthesise(readProject(${JSON.stringify(folder)}))`
   const dev = spawn(process.execPath, ['--input-type=module', '--eval', script])

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createReloader, type Reloading } from '../../../../cli/dev/watch/reload.ts'
+import { createReloader, type Reloading } from '../../../../cli/dev/watch/saves.ts'
 
 /** A reloader whose work succeeds, unless the test says otherwise. */
 function aReloader(work: Partial<Reloading>) {

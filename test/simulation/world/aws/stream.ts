@@ -1,6 +1,6 @@
 import type { DynamoDBRecord } from 'aws-lambda'
 import { createRecordPlanner } from '../../../../functions/plan-records.ts'
-import { matchesPattern } from '../../../../local/mappings/event-pattern.ts'
+import { matchesPattern } from '../../../../local/mappings/mapping.ts'
 import type { HeadReader } from '../../../../shared/aws/dynamo/head/head-reader.ts'
 import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-changes.ts'
 import { STREAM_FILTERS } from '../../../../shared/aws/dynamo/stream-filters.ts'

@@ -22,3 +22,16 @@ export function cloudLog(receive: LogReceiver): (line: string) => void {
     receive({ source: CLOUD_SOURCE, line })
   }
 }
+
+const LINES_KEPT = 1000
+
+/** Sends on the lines that a function or service writes, and keeps the last ones, oldest first. */
+export function keepLines(source: string, receive: LogReceiver) {
+  const lines: string[] = []
+  const add = (line: string) => {
+    receive({ source, line })
+    lines.push(line)
+    if (lines.length > LINES_KEPT) lines.shift()
+  }
+  return { lines: lines as readonly string[], add }
+}

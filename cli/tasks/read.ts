@@ -1,12 +1,12 @@
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { addFilterOptions, type FilterOptions, filterOf } from '../bulk/list-filter.ts'
 import { printPages, withSystem } from '../connection/with-system.ts'
-import { type DefineCommand, wholeNumber } from '../terminal/command.ts'
-import type { Printer } from '../terminal/printer.ts'
-import type { Column } from '../terminal/table.ts'
-import { relativeTime } from '../terminal/times.ts'
+import { type DefineCommand, durationOption, wholeNumber } from '../terminal/command.ts'
+import type { Column, Printer } from '../terminal/printer.ts'
+import { relativeTime } from '../terminal/style.ts'
+import { contentLines, taskLines } from './task-view.ts'
 
-type Options = FilterOptions & {
+type ListOptions = FilterOptions & {
   readonly limit: number
   readonly all?: boolean
 }
@@ -21,7 +21,7 @@ export const list: DefineCommand = (command, invocation) => {
   command
     .option('--limit <n>', 'shows at most so many tasks', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
     .option('--all', 'shows all tasks')
-  withSystem(command, invocation, async (context, options: Options, named?: string) => {
+  withSystem(command, invocation, async (context, options: ListOptions, named?: string) => {
     const type = [...(named === undefined ? [] : [named]), ...(options.type ?? [])]
     const filter = filterOf({ ...options, ...(type.length > 0 && { type }) })
     await printPages(context, page => context.client.listPage({ ...filter, ...page }), {
@@ -29,7 +29,6 @@ export const list: DefineCommand = (command, invocation) => {
       none: 'no tasks',
       ...(!options.all && { limit: options.limit }),
     })
-    return undefined
   })
 }
 
@@ -55,4 +54,32 @@ export function taskColumns({ style, now }: Printer): Array<Column<ApiTask>> {
       mayShrink: true,
     },
   ]
+}
+
+/** `baton get`: one task with everything that the API shows of it. */
+export const get: DefineCommand = (command, invocation) => {
+  command.argument('<id>', 'the id of a task, such as resize:img-1')
+  withSystem(command, invocation, async ({ client, printer, io, followUp }, _options: object, id: string) => {
+    const task = await client.get(id)
+    const viewing = { style: printer.style, now: printer.now(), columns: io.out.columns, followUp }
+    printer.answer(task, ...taskLines(task, viewing), ...contentLines(task, viewing))
+  })
+}
+
+const RESULT_TIMEOUT_MS = 30_000
+
+type ResultOptions = { readonly timeout: number }
+
+/** `baton result`: prints the result as JSON. A task that failed, or did not end in time, ends it with code 1. */
+export const result: DefineCommand = (command, invocation) => {
+  command
+    .argument('<id>', 'the id of a task, such as resize:img-1')
+    .addOption(durationOption('--timeout <duration>', 'how long to wait for the end', RESULT_TIMEOUT_MS))
+  withSystem(command, invocation, async ({ client, printer, io }, { timeout }: ResultOptions, id: string) => {
+    printer.document((await client.result(typeOf(id), id, { timeoutMs: timeout, signal: io.signal })) ?? null)
+  })
+}
+
+function typeOf(id: string): string {
+  return id.split(':', 1)[0] ?? ''
 }

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import type { DeployedType, System } from '../../../../cli/dev/synthesis/systems.ts'
-import { changesBetween, summaryOf } from '../../../../cli/dev/terminal/summary.ts'
+import type { DeployedType, System } from '../../../cli/dev/synthesis/systems.ts'
+import { changesBetween, summaryOf } from '../../../cli/dev/terminal.ts'
 
 const aType = (type: string, configuration: object = {}, more: Partial<DeployedType> = {}): DeployedType => ({
   type,

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, test } from 'vitest'
-import { openDataFolder } from '../../../local/data-folder/data-folder.ts'
+import { openDataFolder } from '../../local/data-folder.ts'
 
 let folder: string
 beforeEach(() => {

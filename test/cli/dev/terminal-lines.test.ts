@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type Shown, terminalLine } from '../../../../cli/dev/terminal/terminal.ts'
+import { type Shown, terminalLine } from '../../../cli/dev/terminal.ts'
 
 const AT = '2026-11-22T21:00:00.007Z'
 const CLOCK = `${new Date(AT).toTimeString().slice(0, 8)}.007`
