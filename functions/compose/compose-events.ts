@@ -3,7 +3,7 @@ import { SQSClient } from '@aws-sdk/client-sqs'
 import { requiredVariable } from '../../shared/aws/environment.ts'
 import { createEventBridge } from '../../shared/aws/event-bus.ts'
 import { withConnectionQueue } from '../../shared/aws/requests.ts'
-import { createLateEventQueue } from '../../shared/aws/sqs/late-event-queue.ts'
+import { createLateEventQueue } from '../../shared/aws/sqs/messages.ts'
 import type { EventSystem } from '../../shared/runtime/events/publish-late-events.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
 

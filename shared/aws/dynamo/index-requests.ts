@@ -1,8 +1,6 @@
 import type { IndexEntry, IndexQuery, IndexRange } from '../../ports/stores.ts'
-import { METERED, type QueryRequest } from './documents.ts'
-import { type Expression, JOINED_BY_AND } from './expressions.ts'
+import { type Expression, type Item, JOINED_BY_AND, METERED, type QueryRequest } from './documents.ts'
 import { HEAD_SORT_KEY, INDEXES } from './keys.ts'
-import type { Item } from './stored-form.ts'
 
 const IN_PARTITION = '#partition = :partition'
 const FROM_TO = '#sort BETWEEN :from AND :to'

@@ -10,8 +10,7 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import { BatonError } from '../../core/errors.ts'
-import { plainItem } from './attribute-values.ts'
-import { type Documents, unavailable, unstorable, type Written } from './documents.ts'
+import { type Documents, plainItem, unavailable, unstorable, type Written } from './documents.ts'
 
 /**
  * Sends the requests of the stores by the document client of the AWS SDK. Each request throws BatonError `unavailable` when the table

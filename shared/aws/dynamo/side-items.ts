@@ -2,6 +2,7 @@ import { BatonError } from '../../core/errors.ts'
 import { type TaskType, withTenants } from '../../core/types/task-type.ts'
 import type { Json } from '../../core/values/json.ts'
 import { MARKER_LIFE_MS, type Marker, WORKER_LIFE_MS, type Worker } from '../../core/worker/worker.ts'
+import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './documents.ts'
 import {
   FAIR_ATTRIBUTE,
   RECORD_SORT_KEY,
@@ -12,7 +13,6 @@ import {
   WORKERS_PARTITION,
   workerOfTarget,
 } from './keys.ts'
-import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from './stored-form.ts'
 
 /** Translates task types, records, markers and workers into items, and back. `head/body-requests.ts` does so for run records. */
 

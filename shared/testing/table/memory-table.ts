@@ -2,9 +2,9 @@
  * A DynamoDB table in memory, for the testing kit and the simulation. It evaluates the requests that the stores of `shared/aws/dynamo`
  * build, so the system's guards and merges are written once.
  *
- * - `expressions.ts`, `conditions.ts`, `updates.ts`: read expressions
+ * - `expressions.ts`, `updates.ts`: read expressions
  * - `requests.ts`: what DynamoDB checks in a request, and what a write makes of an item
- * - `contents.ts`, `sorted-items.ts`, `queries.ts`: the items of the table and its indexes, and their pages
+ * - `contents.ts`, `queries.ts`: the items of the table and its indexes, and their pages
  * - `values.ts`: kinds, order and sizes of values
  *
  * The table refuses what DynamoDB refuses, and by name what it does not know. `test/contract/table` holds it to DynamoDB Local. Items are
@@ -15,6 +15,7 @@ import {
   type BatchGetRequest,
   type DeleteRequest,
   type Documents,
+  type Item,
   type PutRequest,
   type QueryRequest,
   type UpdateRequest,
@@ -22,11 +23,10 @@ import {
   type Written,
 } from '../../aws/dynamo/documents.ts'
 import { INDEXES, PRIMARY_KEY } from '../../aws/dynamo/keys.ts'
-import type { Item } from '../../aws/dynamo/stored-form.ts'
 import { type ContentSettings, type Contents, createContents, type ItemChange, type Key } from './contents.ts'
 import { pageOf, positionOf } from './queries.ts'
-import { RefusedRequest, UnknownPart } from './refusals.ts'
 import { assertItem, assertKnown, keyOf, readWrite } from './requests.ts'
+import { RefusedRequest, UnknownPart } from './values.ts'
 
 export type TableSettings = ContentSettings & {
   readonly name: string

@@ -1,9 +1,7 @@
-import type { Page, QueryRequest } from '../../aws/dynamo/documents.ts'
-import type { Item } from '../../aws/dynamo/stored-form.ts'
-import { RefusedRequest, UnknownPart } from './refusals.ts'
+import type { Item, Page, QueryRequest } from '../../aws/dynamo/documents.ts'
+import { firstFrom, type KeyNames, order, type SortedItems } from './contents.ts'
 import { scopeOf } from './requests.ts'
-import { firstFrom, type KeyNames, order, type SortedItems } from './sorted-items.ts'
-import { bytesOfItem, compared, kindOf } from './values.ts'
+import { bytesOfItem, compared, kindOf, RefusedRequest, UnknownPart } from './values.ts'
 
 /** Source: "Querying tables" in the developer guide of DynamoDB. */
 const PAGE_BYTES_MAX = 1_024 * 1_024

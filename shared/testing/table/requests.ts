@@ -1,12 +1,17 @@
-import type { Aliases as GivenAliases } from '../../aws/dynamo/documents.ts'
+import type { Aliases as GivenAliases, Item } from '../../aws/dynamo/documents.ts'
 import { INDEXES, PRIMARY_KEY } from '../../aws/dynamo/keys.ts'
-import type { Item } from '../../aws/dynamo/stored-form.ts'
-import { conditionOf } from './conditions.ts'
 import type { Key } from './contents.ts'
-import type { Parsed, Scope, Wanted } from './expressions.ts'
-import { RefusedRequest, UnknownPart } from './refusals.ts'
+import { conditionOf, type Parsed, type Scope, type Wanted } from './expressions.ts'
 import { pathsOf, updatedItem, updateOf } from './updates.ts'
-import { assertName, assertStorable, bytesOf, bytesOfText, kindOf } from './values.ts'
+import {
+  assertName,
+  assertStorable,
+  bytesOf,
+  bytesOfText,
+  kindOf,
+  RefusedRequest,
+  UnknownPart,
+} from './values.ts'
 
 /** What DynamoDB checks in a request before it reads the table, and what a write makes of an item. */
 

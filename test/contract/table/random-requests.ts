@@ -1,6 +1,5 @@
 import fc from 'fast-check'
-import { METERED } from '../../../shared/aws/dynamo/documents.ts'
-import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
+import { type Item, METERED } from '../../../shared/aws/dynamo/documents.ts'
 import type { TransactItem } from '../../support/dynamo/memory-transactions.ts'
 import type { Request } from './two-tables.ts'
 

@@ -1,4 +1,4 @@
-import { membersOf } from '../../../shared/aws/dynamo/head/head-members.ts'
+import { membersOf } from '../../../shared/aws/dynamo/head/items.ts'
 import type { CanvasState } from '../../../shared/core/task/canvas-state.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type { ScheduleState } from '../../../shared/core/task/schedule-state.ts'

@@ -1,7 +1,6 @@
-import type { DeleteRequest, PutRequest, UpdateRequest } from '../../../shared/aws/dynamo/documents.ts'
-import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
+import type { DeleteRequest, Item, PutRequest, UpdateRequest } from '../../../shared/aws/dynamo/documents.ts'
 import type { MemoryTable, Write } from '../../../shared/testing/table/memory-table.ts'
-import { RefusedRequest } from '../../../shared/testing/table/refusals.ts'
+import { RefusedRequest } from '../../../shared/testing/table/values.ts'
 
 /** One entry of a transaction. */
 export type TransactItem =

@@ -2,18 +2,21 @@ import type { BodyWrite } from '../../../core/change/change.ts'
 import { runRefPrefix } from '../../../core/task/body.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import type { EndedRun } from '../../../core/task/runs.ts'
-import type { StoredBy } from '../codecs.ts'
+import type { StoredBy } from '../attributes.ts'
 import {
+  assertKnownSchema,
   type DeleteRequest,
   type GetRequest,
+  type Item,
+  JOINED_BY_AND,
   METERED,
   type PutRequest,
   type QueryRequest,
+  SCHEMA,
+  ttlSeconds,
   type UpdateRequest,
 } from '../documents.ts'
-import { JOINED_BY_AND } from '../expressions.ts'
 import { DEFINITION_SORT_KEY, definitionPartition } from '../keys.ts'
-import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 import { ENDED_RUN } from './run-attributes.ts'
 
 const EXISTS = 'attribute_exists(#pk)'

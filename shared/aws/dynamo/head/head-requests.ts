@@ -1,18 +1,23 @@
+import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import type { Change, Guard } from '../../../core/change/change.ts'
 import type { Head } from '../../../core/task/head.ts'
 import type { LookRecord } from '../../../core/wake/look-chain.ts'
+import { isMap } from '../attributes.ts'
 import {
   type BatchGetRequest,
+  type ChangedPaths,
+  type Expression,
   type GetRequest,
+  type Item,
+  JOINED_BY_AND,
   METERED,
+  type Path,
   type PutRequest,
   type UpdateRequest,
+  updateExpression,
 } from '../documents.ts'
-import { JOINED_BY_AND, updateExpression } from '../expressions.ts'
 import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE } from '../keys.ts'
-import { changedPaths } from './changed-paths.ts'
-import { guardExpression } from './guard-clauses.ts'
-import { headItem } from './items.ts'
+import { HEAD, headItem } from './items.ts'
 
 /**
  * The attribute that holds the id of the last write of a head. A request that is repeated after a lost answer recognises its
@@ -162,6 +167,104 @@ export function recordLook(
       ':hops': hops,
       ':now': now,
       ':name': name,
+    },
+  }
+}
+
+/**
+ * The paths to write so that `before` becomes `after`: exactly those that differ, and `always`, which may differ in the store
+ * though they do not differ here. A map that is absent or empty on one side is written or removed whole, because DynamoDB
+ * refuses a path into a missing map.
+ */
+export function changedPaths(before: Item, after: Item, always: readonly string[] = []): ChangedPaths {
+  const set: Array<readonly [Path, unknown]> = []
+  const remove: Path[] = []
+
+  // `levels`: how many levels of keys below a path are paths of their own. `descend` without `levels` is at the top of the item.
+  const compare = (path: Path, from: unknown, to: unknown, levels: number) => {
+    const isByEntry = levels > 0 && hasEntries(from) && hasEntries(to) && !isWrittenWhole(path, from, to)
+    if (isByEntry) return descend(path, from, to, levels - 1)
+    const isAlwaysWritten = path.length === 1 && always.includes(path[0] ?? '')
+    if (!isAlwaysWritten && JSON.stringify(from) === JSON.stringify(to)) return
+    if (to === undefined) remove.push(path)
+    else set.push([path, to])
+  }
+  const descend = (path: Path, from: Item, to: Item, levels?: number) => {
+    const names = new Set([...Object.keys(from), ...Object.keys(to), ...(levels === undefined ? always : [])])
+    for (const name of names) {
+      compare([...path, name], from[name], to[name], levels ?? HEAD.paths[name]?.levels ?? 0)
+    }
+  }
+
+  descend([], before, after)
+  return { set, remove }
+}
+
+function isWrittenWhole([name = '', ...below]: Path, from: Item, to: Item): boolean {
+  const most = below.length === 0 ? HEAD.paths[name]?.differingMax : undefined
+  if (most === undefined) return false
+  const entries = new Set([...Object.keys(from), ...Object.keys(to)])
+  const differing = [...entries].filter(key => JSON.stringify(from[key]) !== JSON.stringify(to[key]))
+  return differing.length > most
+}
+
+function hasEntries(value: unknown): value is Item {
+  return isMap(value) && Object.keys(value).length > 0
+}
+
+const NOTHING_THERE = 'attribute_not_exists(#pk)'
+const SAME_BIRTH = '#born = :born'
+const SAME_REVISION = '#rev = :rev'
+const STILL_LIVE = 'attribute_exists(#live.#fence)'
+/** A path into a map requires that the map exists. Heads that were written before counted changes existed may lack it. */
+const HAS_ENDED_RUNS = 'attribute_exists(#ended)'
+/** The guards of a live run name no revision. They must not let older code change an item of newer code. */
+const KNOWN_SCHEMA = '#v <= :schema'
+
+/** The condition under which a guard holds. */
+export function guardExpression(guard: Guard): Expression {
+  switch (guard.kind) {
+    case 'absent':
+      return { text: NOTHING_THERE, names: { '#pk': 'pk' }, values: {} }
+    case 'revision':
+      return revisionGuard(guard)
+    case 'live':
+      return {
+        text: [SAME_BIRTH, STILL_LIVE, KNOWN_SCHEMA].join(JOINED_BY_AND),
+        ...liveNames(guard),
+      }
+    case 'counted':
+      return {
+        text: [SAME_BIRTH, STILL_LIVE, HAS_ENDED_RUNS, KNOWN_SCHEMA].join(JOINED_BY_AND),
+        ...liveNames(guard, { '#ended': 'ended' }),
+      }
+  }
+}
+
+function liveNames(
+  { born, fence }: Extract<Guard, { fence: number }>,
+  more: Readonly<Record<string, string>> = {},
+): Pick<Expression, 'names' | 'values'> {
+  return {
+    names: { '#born': 'born', '#live': 'live', '#fence': String(fence), '#v': 'v', ...more },
+    values: { ':born': born, ':schema': SCHEMA_VERSION },
+  }
+}
+
+function revisionGuard({ born, revision, leases }: Extract<Guard, { kind: 'revision' }>): Expression {
+  const leasesAsJudged = leases.map((_, index) => `#live.#fence${index}.#lease = :lease${index}`)
+  const fences = leases.map(({ fence }, index) => [`#fence${index}`, String(fence)])
+  return {
+    text: [SAME_BIRTH, SAME_REVISION, ...leasesAsJudged].join(JOINED_BY_AND),
+    names: {
+      '#born': 'born',
+      '#rev': 'rev',
+      ...(leases.length > 0 && { '#live': 'live', '#lease': 'lease', ...Object.fromEntries(fences) }),
+    },
+    values: {
+      ':born': born,
+      ':rev': revision,
+      ...Object.fromEntries(leases.map(({ leaseUntil }, index) => [`:lease${index}`, leaseUntil])),
     },
   }
 }

@@ -4,8 +4,19 @@ import type { OperationRecord } from '../../../core/task/head-fields.ts'
 import type { HandOn, Previous } from '../../../core/task/previous.ts'
 import type { Missed, Pause, ScheduleState, Timing } from '../../../core/task/schedule-state.ts'
 import type { Callbacks } from '../../../core/task/task.ts'
-import { always, attributesOf, optional, withDefault } from '../attributes.ts'
-import { type Codec, flag, number, oneOf, type StoredBy, text, word } from '../codecs.ts'
+import {
+  always,
+  attributesOf,
+  type Codec,
+  flag,
+  number,
+  oneOf,
+  optional,
+  type StoredBy,
+  text,
+  withDefault,
+  word,
+} from '../attributes.ts'
 import { body } from './run-attributes.ts'
 
 /** This file stores where a task comes from and what follows it: the value handed on, callbacks, canvas, schedule, and operations. */

@@ -5,15 +5,19 @@ import type { SlotLog, StoredSlotLog } from '../../../core/limits/slots.ts'
 import { hash32 } from '../../../core/values/hash.ts'
 import { orderNumber } from '../../../core/values/order-number.ts'
 import {
+  assertKnownSchema,
   type BatchGetRequest,
   type DeleteRequest,
   type GetRequest,
+  type Item,
+  JOINED_BY_AND,
   METERED,
   type PutRequest,
   type QueryRequest,
+  SCHEMA,
+  ttlSeconds,
   type UpdateRequest,
 } from '../documents.ts'
-import { JOINED_BY_AND } from '../expressions.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
   FREED_ATTRIBUTE,
@@ -28,7 +32,6 @@ import {
   SLOTS_SORT_KEY,
   slotsPartition,
 } from '../keys.ts'
-import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const SAME_VERSION = '#version = :version'

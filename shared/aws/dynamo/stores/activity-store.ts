@@ -1,9 +1,16 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import { ACTIVITY_KINDS, type ActivityCount, activityExpiresAt } from '../../../core/statistics/activity.ts'
 import type { ActivityStore } from '../../../ports/stores.ts'
-import { type Documents, METERED, type QueryRequest, type UpdateRequest } from '../documents.ts'
+import {
+  assertKnownSchema,
+  type Documents,
+  type Item,
+  METERED,
+  type QueryRequest,
+  ttlSeconds,
+  type UpdateRequest,
+} from '../documents.ts'
 import { activityPartition, activitySortKey } from '../keys.ts'
-import { assertKnownSchema, type Item, ttlSeconds } from '../stored-form.ts'
 
 /** The beginning of each attribute that counts the runs of one class of lateness. */
 const LATENESS_PREFIX = 'late'

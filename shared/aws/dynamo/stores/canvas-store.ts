@@ -1,9 +1,18 @@
 import { CHUNK_LEAVES } from '../../../core/canvas/chunks.ts'
 import type { CanvasEnds, CanvasName, CanvasStore } from '../../../ports/stores.ts'
-import { type BatchReader, readBatches } from '../batch-get.ts'
-import { type BatchGetRequest, type Documents, METERED, type UpdateRequest } from '../documents.ts'
+import {
+  assertKnownSchema,
+  type BatchGetRequest,
+  type BatchReader,
+  type Documents,
+  type Item,
+  METERED,
+  readBatches,
+  SCHEMA,
+  ttlSeconds,
+  type UpdateRequest,
+} from '../documents.ts'
 import { chunkOfEnds, ENDS_SORT_KEY, endsPartition } from '../keys.ts'
-import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 /** Stores the ends of canvases' members in a DynamoDB table with the keys of `keys.ts`. */
 export function createCanvasStore(

@@ -3,15 +3,18 @@ import { type LostMessage, lostMessageOf } from '../../../core/dead-letters/lost
 import type { Clock } from '../../../ports/machine.ts'
 import type { DeadLetterStore } from '../../../ports/stores.ts'
 import {
+  assertKnownSchema,
   type DeleteRequest,
   type Documents,
   type GetRequest,
+  type Item,
   METERED,
   type PutRequest,
   type QueryRequest,
+  SCHEMA,
+  ttlSeconds,
 } from '../documents.ts'
 import { chunkSortKey, DEAD_LETTERS_PARTITION, LOST_MESSAGE_SORT_KEY, letterBodyPartition } from '../keys.ts'
-import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 type Settings = { readonly table: string; readonly clock: Pick<Clock, 'now'> }
 

@@ -1,9 +1,16 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import { type FailureCount, failuresExpireAt } from '../../../core/statistics/failures.ts'
 import type { FailureStore } from '../../../ports/stores.ts'
-import { type Documents, METERED, type QueryRequest, type UpdateRequest } from '../documents.ts'
+import {
+  assertKnownSchema,
+  type Documents,
+  type Item,
+  METERED,
+  type QueryRequest,
+  ttlSeconds,
+  type UpdateRequest,
+} from '../documents.ts'
 import { failureFrom, failuresPartition, failuresSortKey } from '../keys.ts'
-import { assertKnownSchema, type Item, ttlSeconds } from '../stored-form.ts'
 
 /** Stores counts of failures in a DynamoDB table with the keys of `keys.ts`. */
 export function createFailureStore(

@@ -1,8 +1,15 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import type { JoinedFrom, TenantTurns, TurnStore } from '../../../ports/stores.ts'
-import { type Documents, type GetRequest, METERED, type UpdateRequest } from '../documents.ts'
+import {
+  assertKnownSchema,
+  type Documents,
+  type GetRequest,
+  type Item,
+  METERED,
+  ttlSeconds,
+  type UpdateRequest,
+} from '../documents.ts'
 import { FRONT_SORT_KEY, frontPartition, TURNS_SORT_KEY, turnsPartition } from '../keys.ts'
-import { assertKnownSchema, type Item, ttlSeconds } from '../stored-form.ts'
 
 /** Stores the turns of tenants in a DynamoDB table with the keys of `keys.ts`. */
 export function createTurnStore(documents: Documents, { table }: { readonly table: string }): TurnStore {

@@ -5,6 +5,7 @@ import type { TypeStore } from '../../../ports/stores.ts'
 import {
   type Documents,
   type GetRequest,
+  type Item,
   METERED,
   type PutRequest,
   type QueryRequest,
@@ -13,7 +14,6 @@ import {
 import { unreadableLogger } from '../head/unreadable-heads.ts'
 import { FAIR_ATTRIBUTE, TYPES_PARTITION, VERSION_ATTRIBUTE } from '../keys.ts'
 import { typeFromItem, typeItem } from '../side-items.ts'
-import type { Item } from '../stored-form.ts'
 
 type TypeTable = {
   readonly table: string

@@ -2,16 +2,17 @@ import { taskIdPrefix } from '../../../core/task/task.ts'
 import type { Marker } from '../../../core/worker/worker.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { MarkerQuery, Targets } from '../../../ports/stores.ts'
-import { type BatchReader, readBatches } from '../batch-get.ts'
 import {
   type BatchGetRequest,
+  type BatchReader,
   type DeleteRequest,
   type Documents,
+  JOINED_BY_AND,
   METERED,
   type PutRequest,
   type QueryRequest,
+  readBatches,
 } from '../documents.ts'
-import { JOINED_BY_AND } from '../expressions.ts'
 import { targetPartition } from '../keys.ts'
 import { markerFromItem, markerItem } from '../side-items.ts'
 

@@ -2,18 +2,18 @@ import type { WorkerChange } from '../../../core/events/events.ts'
 import { WORKER_LIFE_MS, type Worker } from '../../../core/worker/worker.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { WorkerStore } from '../../../ports/stores.ts'
-import type { AttributeValue } from '../attribute-values.ts'
 import {
+  type AttributeValue,
   type DeleteRequest,
   type Documents,
   type GetRequest,
+  type Item,
   METERED,
   type PutRequest,
   type QueryRequest,
 } from '../documents.ts'
 import { WORKERS_PARTITION } from '../keys.ts'
 import { workerFromItem, workerItem } from '../side-items.ts'
-import type { Item } from '../stored-form.ts'
 
 /** Registers workers in a DynamoDB table with the keys of `keys.ts`. */
 export function createWorkerStore(
