@@ -1,5 +1,6 @@
 import { SCHEMA_VERSION } from '../../core/bounds.ts'
 import { BatonError } from '../../core/errors.ts'
+import type { Json } from '../../core/values/json.ts'
 import type { Chance, Clock } from '../../ports/machine.ts'
 import { HEAD_SORT_KEY } from './keys.ts'
 
@@ -17,9 +18,6 @@ export type Documents = {
   query(request: QueryRequest): Promise<Page>
   batchGet(request: BatchGetRequest): Promise<Batch>
 }
-
-/** Part of every request. It makes the answer state the consumed units of the table and of each index. */
-export const METERED = { ReturnConsumedCapacity: 'INDEXES' } as const
 
 /**
  * The outcome of a write: whether its condition held. `item` is what `ReturnValues` asks for, or else the stored item that did not meet
@@ -40,8 +38,7 @@ type Batch = {
   readonly left: BatchGetRequest['RequestItems'] | undefined
 }
 
-type Metered = { readonly ReturnConsumedCapacity?: 'INDEXES' }
-type OfTable = Metered & { readonly TableName: string }
+type OfTable = { readonly TableName: string }
 
 /** Names and values that the expressions of a request refer to. */
 export type Aliases = {
@@ -78,7 +75,7 @@ export type QueryRequest = OfTable &
     readonly ExclusiveStartKey?: Item
   }
 
-export type BatchGetRequest = Metered & {
+export type BatchGetRequest = {
   readonly RequestItems: Readonly<
     Record<string, { readonly Keys: readonly Item[]; readonly ConsistentRead?: boolean }>
   >
@@ -109,6 +106,12 @@ export function assertKnownSchema({ pk, sk, v }: Item): void {
     'newer-schema',
     `${name} is stored in schema version ${v}, and this code knows versions up to ${SCHEMA_VERSION}: deploy newer code`,
   )
+}
+
+/** The value that an item holds as JSON text. @throws BatonError `newer-schema` for an item that newer code has written. */
+export function bodyFromItem(item: Item): Json {
+  assertKnownSchema(item)
+  return JSON.parse(item.json as string) as Json
 }
 
 /** The time as a TTL. It is rounded up, so that no item expires early. */

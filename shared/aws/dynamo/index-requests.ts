@@ -1,5 +1,5 @@
 import type { IndexEntry, IndexQuery, IndexRange } from '../../ports/stores.ts'
-import { type Expression, type Item, JOINED_BY_AND, METERED, type QueryRequest } from './documents.ts'
+import { type Expression, type Item, JOINED_BY_AND, type QueryRequest } from './documents.ts'
 import { HEAD_SORT_KEY, INDEXES } from './keys.ts'
 
 const IN_PARTITION = '#partition = :partition'
@@ -57,7 +57,6 @@ function rangeOf(table: string, range: IndexRange): QueryRequest {
   const { name, partition, sort } = INDEXES[range.index]
   const bounds = boundsOf(range)
   return {
-    ...METERED,
     TableName: table,
     IndexName: name,
     KeyConditionExpression: [IN_PARTITION, ...(bounds ? [bounds.text] : [])].join(JOINED_BY_AND),

@@ -24,7 +24,7 @@ const VALUES_BYTES_MAX = 2 * 1_024 * 1_024
 export function assertKnown(request: object, table: string, known: readonly string[]): void {
   const given = request as Readonly<Record<string, unknown>>
   for (const name in given) {
-    if (given[name] !== undefined && name !== 'ReturnConsumedCapacity' && !known.includes(name)) {
+    if (given[name] !== undefined && !known.includes(name)) {
       throw new UnknownPart(`the input ${name}`)
     }
   }

@@ -9,7 +9,6 @@ import {
   type GetRequest,
   type Item,
   JOINED_BY_AND,
-  METERED,
   type PutRequest,
   type QueryRequest,
   SCHEMA,
@@ -26,7 +25,7 @@ const RUN_OF_BIRTH = 'begins_with(#sk, :prefix)'
 
 /** Reads a body. Strongly consistent. */
 export function getBody(table: string, id: string, ref: string): GetRequest {
-  return { ...METERED, TableName: table, Key: { pk: id, sk: ref }, ConsistentRead: true }
+  return { TableName: table, Key: { pk: id, sk: ref }, ConsistentRead: true }
 }
 
 /**
@@ -34,13 +33,12 @@ export function getBody(table: string, id: string, ref: string): GetRequest {
  * body.
  */
 export function putBody(table: string, id: string, write: BodyWrite): PutRequest {
-  return { ...METERED, TableName: table, Item: bodyItem(id, write) }
+  return { TableName: table, Item: bodyItem(id, write) }
 }
 
 /** Prolongs the life of a body. Guard: the body exists and would expire earlier. */
 export function renewBody(table: string, id: string, ref: string, expiresAt: number): UpdateRequest {
   return {
-    ...METERED,
     TableName: table,
     Key: { pk: id, sk: ref },
     UpdateExpression: 'SET #ttl = :ttl',
@@ -52,7 +50,7 @@ export function renewBody(table: string, id: string, ref: string, expiresAt: num
 
 /** Deletes a body. No guard: the caller knows that no head points at it. */
 export function deleteBody(table: string, id: string, ref: string): DeleteRequest {
-  return { ...METERED, TableName: table, Key: { pk: id, sk: ref } }
+  return { TableName: table, Key: { pk: id, sk: ref } }
 }
 
 /** Reads the records of the ended runs of one birth, the highest fence first. Strongly consistent. */
@@ -64,7 +62,6 @@ export function queryRuns(
   start?: Item,
 ): QueryRequest {
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: [OF_TASK, RUN_OF_BIRTH].join(JOINED_BY_AND),
     ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk' },
@@ -92,7 +89,7 @@ export function runFromItem(item: Item): EndedRun {
 /** Reads the steps of a flow. Strongly consistent. */
 export function getDefinition(table: string, name: string): GetRequest {
   const key = { pk: definitionPartition(name), sk: DEFINITION_SORT_KEY }
-  return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
+  return { TableName: table, Key: key, ConsistentRead: true }
 }
 
 /**
@@ -101,7 +98,6 @@ export function getDefinition(table: string, name: string): GetRequest {
  */
 export function putDefinition(table: string, definition: FlowDefinition): PutRequest {
   return {
-    ...METERED,
     TableName: table,
     Item: {
       pk: definitionPartition(definition.name),

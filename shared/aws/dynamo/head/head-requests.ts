@@ -10,7 +10,6 @@ import {
   type GetRequest,
   type Item,
   JOINED_BY_AND,
-  METERED,
   type Path,
   type PutRequest,
   type UpdateRequest,
@@ -39,19 +38,18 @@ function headKey(id: string) {
 
 /** Reads a head. Strongly consistent. */
 export function getHead(table: string, id: string): GetRequest {
-  return { ...METERED, TableName: table, Key: headKey(id), ConsistentRead: true }
+  return { TableName: table, Key: headKey(id), ConsistentRead: true }
 }
 
 /** Reads the heads of at most 100 different ids. Eventually consistent. */
 export function batchGetHeads(table: string, ids: readonly string[]): BatchGetRequest {
-  return { ...METERED, RequestItems: { [table]: { Keys: ids.map(headKey) } } }
+  return { RequestItems: { [table]: { Keys: ids.map(headKey) } } }
 }
 
 /** Writes a new head. Guard: the change's own, which is that no head has this id. */
 export function putHead(table: string, { after, guard }: Change, writeId: string): PutRequest {
   const { text, names } = guardExpression(guard)
   return {
-    ...METERED,
     TableName: table,
     Item: { ...headItem(after), [WRITE_ID_ATTRIBUTE]: writeId },
     ConditionExpression: text,
@@ -69,7 +67,6 @@ function countSuccess(table: string, { after }: Change, guard: CountedGuard): Up
   const { ended, updated } = headItem(after)
   const condition = guardExpression(guard)
   return {
-    ...METERED,
     TableName: table,
     Key: headKey(after.id),
     UpdateExpression:
@@ -114,7 +111,6 @@ export function updateHead(
   )
   const condition = guardExpression(guard)
   return {
-    ...METERED,
     TableName: table,
     Key: headKey(after.id),
     UpdateExpression: update.text,
@@ -145,7 +141,6 @@ export function recordLook(
   now: number,
 ): UpdateRequest {
   return {
-    ...METERED,
     TableName: table,
     Key: headKey(id),
     UpdateExpression: 'SET #looks = :looks, #op = :beat',

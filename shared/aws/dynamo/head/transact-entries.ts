@@ -21,10 +21,8 @@ export async function transactEntries(
 ): Promise<TransactEntry[]> {
   const { after, bodies } = change
   if (after.flow) await heads.keep(after.flow.definition)
-  // The meter belongs to the whole transaction, which is the caller's.
-  const { ReturnConsumedCapacity: _caller, ...head } = putHead(table, change, writeId)
   const own = bodies.map(body => ({ TableName: table, Item: bodyItem(after.id, body) }))
-  return [head as TransactEntry['Put'], ...own].map(Put => ({ Put }))
+  return [putHead(table, change, writeId) as TransactEntry['Put'], ...own].map(Put => ({ Put }))
 }
 
 /**

@@ -5,7 +5,7 @@ import { firstFence } from '../../../core/task/fence.ts'
 import { splitTaskId, type Task } from '../../../core/task/task.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import { isMap, type StoredBy } from '../attributes.ts'
-import { type Item, JOINED_BY_AND, METERED, type PutRequest } from '../documents.ts'
+import { type Item, JOINED_BY_AND, type PutRequest } from '../documents.ts'
 import { HEAD_SORT_KEY } from '../keys.ts'
 import { DEFAULTS_OF_TASKS, HEAD, headItem } from './items.ts'
 import { MEMBER } from './origin-attributes.ts'
@@ -53,7 +53,6 @@ export function buryHead(table: string, item: Item, now: number): PutRequest {
     ...(hasRevision ? ['#rev = :rev'] : []),
   ]
   return {
-    ...METERED,
     TableName: table,
     Item: headItem(tombstoneOf(item, now)),
     ConditionExpression: clauses.join(JOINED_BY_AND),

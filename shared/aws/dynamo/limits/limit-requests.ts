@@ -11,7 +11,6 @@ import {
   type GetRequest,
   type Item,
   JOINED_BY_AND,
-  METERED,
   type PutRequest,
   type QueryRequest,
   SCHEMA,
@@ -66,7 +65,7 @@ function permitsKey(limit: string, shard = 0) {
 
 /** Reads the slot log of a rate limit. Strongly consistent. */
 export function getSlots(table: string, limit: string): GetRequest {
-  return { ...METERED, TableName: table, Key: slotsKey(limit), ConsistentRead: true }
+  return { TableName: table, Key: slotsKey(limit), ConsistentRead: true }
 }
 
 /** Guards a write of an item by the version that was seen. Version 0 means that none is stored. */
@@ -86,7 +85,7 @@ type VersionedWrite = { readonly version: number; readonly writeId: string; read
 
 function versioned(table: string, item: Item, { version, writeId, expiresAt }: VersionedWrite): PutRequest {
   const meta = { version: version + 1, [WRITE_ID_ATTRIBUTE]: writeId, ttl: ttlSeconds(expiresAt) }
-  return { ...METERED, TableName: table, Item: { ...item, ...SCHEMA, ...meta }, ...guarded(version) }
+  return { TableName: table, Item: { ...item, ...SCHEMA, ...meta }, ...guarded(version) }
 }
 
 /**
@@ -124,7 +123,7 @@ export function slotsFromItem(item: Item | undefined): StoredSlotLog {
 
 /** Reads the note of a line. Strongly consistent. */
 export function getLine(table: string, line: Line): GetRequest {
-  return { ...METERED, TableName: table, Key: lineKey(line), ConsistentRead: true }
+  return { TableName: table, Key: lineKey(line), ConsistentRead: true }
 }
 
 /** The index entry of a note changes only every 15 s, since each change of it costs 2 write units. */
@@ -150,13 +149,12 @@ export function putLine(
 
 /** Removes the note of a line. Guard: the stored note is the one that was seen. */
 export function deleteLine(table: string, line: Line, version: number): DeleteRequest {
-  return { ...METERED, TableName: table, Key: lineKey(line), ...guarded(version) }
+  return { TableName: table, Key: lineKey(line), ...guarded(version) }
 }
 
 /** Lists the lines in one partition whose next look should have come before a time. */
 export function queryLines(table: string, shard: number, before: number, limit: number): QueryRequest {
   return {
-    ...METERED,
     TableName: table,
     IndexName: INDEXES.place.name,
     KeyConditionExpression: '#partition = :partition AND #sort < :before',
@@ -192,7 +190,7 @@ export function lineOfKey({ pk, sk }: Item): Line {
 /** Reads at most 100 different shards of the permits of a concurrency limit. Strongly consistent. */
 export function batchGetPermits(table: string, limit: string, shards: readonly number[]): BatchGetRequest {
   const Keys = shards.map(shard => permitsKey(limit, shard))
-  return { ...METERED, RequestItems: { [table]: { Keys, ConsistentRead: true } } }
+  return { RequestItems: { [table]: { Keys, ConsistentRead: true } } }
 }
 
 /** Records a permit holder in its shard. Guard: fewer than `max` hold a permit of the shard, and this holder holds none. */
@@ -203,7 +201,6 @@ export function acquirePermit(
   max: number,
 ): UpdateRequest {
   return {
-    ...METERED,
     TableName: table,
     Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: `SET #holder = :held, #v = :v, #ttl = :ttl REMOVE ${REPORT_NAMES} ADD #count :one`,
@@ -233,7 +230,6 @@ export function acquirePermit(
 export function releasePermit(table: string, limit: string, holder: string, since?: number): UpdateRequest {
   const isSince = since !== undefined
   return {
-    ...METERED,
     TableName: table,
     Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: isSince
@@ -258,7 +254,6 @@ export function releasePermit(table: string, limit: string, holder: string, sinc
 /** Records `now` as the time of a permit holder. Guard: the holder is recorded. */
 export function renewPermit(table: string, limit: string, holder: string, now: number): UpdateRequest {
   return {
-    ...METERED,
     TableName: table,
     Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: `SET #holder.#at = :now REMOVE ${REPORT_NAMES}`,

@@ -5,7 +5,6 @@ import {
   assertKnownSchema,
   type Documents,
   type Item,
-  METERED,
   type QueryRequest,
   ttlSeconds,
   type UpdateRequest,
@@ -42,7 +41,6 @@ function addActivity(table: string, count: ActivityCount): UpdateRequest {
   const names = added.map(([name], nth) => [`#n${nth}`, name] as const)
   const values = added.map(([, value], nth) => [`:n${nth}`, value] as const)
   return {
-    ...METERED,
     TableName: table,
     Key: { pk: activityPartition(count.type), sk: activitySortKey(count.minute) },
     UpdateExpression: `SET #v = :v, #ttl = :ttl ADD ${added.map((_, nth) => `#n${nth} :n${nth}`).join(', ')}`,
@@ -58,7 +56,6 @@ function addActivity(table: string, count: ActivityCount): UpdateRequest {
 /** Reads the minutes of a type from one on, oldest first. Eventually consistent. */
 function queryActivity(table: string, type: string, minute: number): QueryRequest {
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: '#pk = :pk AND #sk >= :from',
     ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk' },

@@ -6,7 +6,6 @@ import {
   type BatchReader,
   type Documents,
   type Item,
-  METERED,
   readBatches,
   SCHEMA,
   ttlSeconds,
@@ -48,7 +47,6 @@ export function addEnds(
   const added = Object.values(ATTRIBUTES).filter(name => ends[name].length > 0)
   const sets = added.map(name => [`:${name}`, new Set(ends[name].map(leaf => leaf % CHUNK_LEAVES))])
   return {
-    ...METERED,
     TableName: table,
     Key: chunkKey(canvas, chunk),
     UpdateExpression: [
@@ -72,7 +70,7 @@ export function addEnds(
 /** Reads at most 100 different chunks. Strongly consistent. */
 export function batchGetEnds(table: string, canvas: CanvasName, chunks: readonly number[]): BatchGetRequest {
   const Keys = chunks.map(chunk => chunkKey(canvas, chunk))
-  return { ...METERED, RequestItems: { [table]: { Keys, ConsistentRead: true } } }
+  return { RequestItems: { [table]: { Keys, ConsistentRead: true } } }
 }
 
 function chunkKey({ canvasId, born }: CanvasName, chunk: number) {

@@ -8,7 +8,6 @@ import {
   type Documents,
   type GetRequest,
   type Item,
-  METERED,
   type PutRequest,
   type QueryRequest,
   SCHEMA,
@@ -106,7 +105,7 @@ function putLetter(table: string, letter: DeadLetter, body: string): PutRequest 
     json: JSON.stringify(letter),
     ...(chunks > 0 ? { chunks } : { body }),
   }
-  return { ...METERED, TableName: table, Item }
+  return { TableName: table, Item }
 }
 
 /** Writes one chunk of a body. It lives as long as its letter. */
@@ -117,19 +116,19 @@ function putChunk(
 ): PutRequest {
   const key = { pk: letterBodyPartition(letter.messageId), sk: chunkSortKey(chunk) }
   const Item = { ...key, ...SCHEMA, body: text, ttl: ttlSeconds(letterExpiresAt(letter)) }
-  return { ...METERED, TableName: table, Item }
+  return { TableName: table, Item }
 }
 
 /** Reads a letter. Strongly consistent. */
 function getLetter(table: string, id: string): GetRequest {
   const Key = { pk: DEAD_LETTERS_PARTITION, sk: id }
-  return { ...METERED, TableName: table, Key, ConsistentRead: true }
+  return { TableName: table, Key, ConsistentRead: true }
 }
 
 /** Reads one chunk. Strongly consistent. */
 function getChunk(table: string, messageId: string, chunk: number): GetRequest {
   const Key = { pk: letterBodyPartition(messageId), sk: chunkSortKey(chunk) }
-  return { ...METERED, TableName: table, Key, ConsistentRead: true }
+  return { TableName: table, Key, ConsistentRead: true }
 }
 
 /** Reads letters in descending order of their ids. Eventually consistent. */
@@ -140,7 +139,6 @@ function queryLetters(
   const { queue, after, limit } = query
   const ofQueue = queue !== undefined
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: ofQueue ? '#pk = :pk AND begins_with(#sk, :ids)' : '#pk = :pk',
     ExpressionAttributeNames: { '#pk': 'pk', ...(ofQueue && { '#sk': 'sk' }) },
@@ -156,13 +154,12 @@ function queryLetters(
 
 /** Deletes a letter. No guard: a repeated deletion changes nothing. */
 function deleteLetter(table: string, id: string): DeleteRequest {
-  return { ...METERED, TableName: table, Key: { pk: DEAD_LETTERS_PARTITION, sk: id } }
+  return { TableName: table, Key: { pk: DEAD_LETTERS_PARTITION, sk: id } }
 }
 
 /** Deletes one chunk. No guard: a repeated deletion changes nothing. */
 function deleteChunk(table: string, messageId: string, chunk: number): DeleteRequest {
   return {
-    ...METERED,
     TableName: table,
     Key: { pk: letterBodyPartition(messageId), sk: chunkSortKey(chunk) },
   }
@@ -175,18 +172,17 @@ function putNote(table: string, lost: LostMessage): PutRequest {
     ...{ pk: taskId, sk: LOST_MESSAGE_SORT_KEY, ...SCHEMA, born, rev: revision, at, receives },
     ...{ letter: letterId, kind, expires: expiresAt, ttl: ttlSeconds(expiresAt) },
   }
-  return { ...METERED, TableName: table, Item }
+  return { TableName: table, Item }
 }
 
 /** Reads the note beside a task. Eventually consistent. */
 function getNote(table: string, taskId: string): GetRequest {
-  return { ...METERED, TableName: table, Key: { pk: taskId, sk: LOST_MESSAGE_SORT_KEY } }
+  return { TableName: table, Key: { pk: taskId, sk: LOST_MESSAGE_SORT_KEY } }
 }
 
 /** Deletes the note beside a task. Guard: it is the note of this letter. */
 function deleteNote(table: string, taskId: string, letterId: string): DeleteRequest {
   return {
-    ...METERED,
     TableName: table,
     Key: { pk: taskId, sk: LOST_MESSAGE_SORT_KEY },
     ConditionExpression: '#letter = :letter',

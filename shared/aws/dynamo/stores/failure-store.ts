@@ -5,7 +5,6 @@ import {
   assertKnownSchema,
   type Documents,
   type Item,
-  METERED,
   type QueryRequest,
   ttlSeconds,
   type UpdateRequest,
@@ -39,7 +38,6 @@ export function createFailureStore(
 function addFailures(table: string, failures: FailureCount): UpdateRequest {
   const { type, hour, error, count, firstAt, lastAt, exampleId } = failures
   return {
-    ...METERED,
     TableName: table,
     Key: { pk: failuresPartition(type), sk: failuresSortKey(hour, error) },
     UpdateExpression:
@@ -73,7 +71,6 @@ type Range = {
 /** Reads the counts of a type from an hour on, newest first. Eventually consistent. */
 function queryFailures(table: string, { type, hour, limit, start }: Range): QueryRequest {
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: '#pk = :pk AND #sk >= :from',
     ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk' },

@@ -1,9 +1,16 @@
 import type { Json } from '../../../core/values/json.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { RecordStore } from '../../../ports/stores.ts'
-import { type Documents, type GetRequest, METERED, type PutRequest } from '../documents.ts'
+import {
+  bodyFromItem,
+  type Documents,
+  type GetRequest,
+  type Item,
+  type PutRequest,
+  SCHEMA,
+  ttlSeconds,
+} from '../documents.ts'
 import { RECORD_SORT_KEY, recordPartition } from '../keys.ts'
-import { recordFromItem, recordItem } from '../side-items.ts'
 
 /**
  * Stores the records that `core/record-names.ts` names in a DynamoDB table with the keys of `keys.ts`. Expired records count as
@@ -33,7 +40,7 @@ export function createRecordStore(
 /** Reads a record. Strongly consistent. */
 export function getRecord(table: string, name: string): GetRequest {
   const key = { pk: recordPartition(name), sk: RECORD_SORT_KEY }
-  return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
+  return { TableName: table, Key: key, ConsistentRead: true }
 }
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
@@ -57,5 +64,21 @@ export function putNewRecord(
 
 /** Writes a record. No guard: the last write wins. */
 export function putRecord(table: string, name: string, value: Json, expiresAt: number): PutRequest {
-  return { ...METERED, TableName: table, Item: recordItem(name, value, expiresAt) }
+  return { TableName: table, Item: recordItem(name, value, expiresAt) }
+}
+
+function recordItem(name: string, value: Json, expiresAt: number): Item {
+  return {
+    pk: recordPartition(name),
+    sk: RECORD_SORT_KEY,
+    ...SCHEMA,
+    json: JSON.stringify(value),
+    expires: expiresAt,
+    ttl: ttlSeconds(expiresAt),
+  }
+}
+
+/** The value of a record; undefined when it has expired. DynamoDB may delete expired items days late. */
+function recordFromItem(item: Item, now: number): Json | undefined {
+  return (item.expires as number) > now ? bodyFromItem(item) : undefined
 }

@@ -5,7 +5,6 @@ import {
   type Documents,
   type GetRequest,
   type Item,
-  METERED,
   ttlSeconds,
   type UpdateRequest,
 } from '../documents.ts'
@@ -47,13 +46,12 @@ function frontKey(line: string) {
 
 /** Reads the turns of a tenant. Eventually consistent. */
 export function getTurns(table: string, name: string): GetRequest {
-  return { ...METERED, TableName: table, Key: turnsKey(name) }
+  return { TableName: table, Key: turnsKey(name) }
 }
 
 /** Reserves turns after the last one. No guard: a repeated request only wastes turns. */
 export function advanceTurns(table: string, name: string, count: number, expiresAt: number): UpdateRequest {
   return {
-    ...METERED,
     TableName: table,
     Key: turnsKey(name),
     UpdateExpression: 'SET #v = :v, #ttl = :ttl ADD #last :count',
@@ -71,7 +69,6 @@ export function joinTurns(
   expiresAt: number,
 ): UpdateRequest {
   return {
-    ...METERED,
     TableName: table,
     Key: turnsKey(name),
     UpdateExpression: 'SET #v = :v, #ttl = :ttl, #last = :last, #joined = :front',
@@ -96,13 +93,12 @@ export function turnsFromItem(item: Item | undefined): TenantTurns | undefined {
 
 /** Reads the front of a line. Eventually consistent. */
 export function getFront(table: string, line: string): GetRequest {
-  return { ...METERED, TableName: table, Key: frontKey(line) }
+  return { TableName: table, Key: frontKey(line) }
 }
 
 /** Notes the front of a line. Guard: the noted turn, if any, is earlier. */
 export function noteFront(table: string, line: string, turn: number, expiresAt: number): UpdateRequest {
   return {
-    ...METERED,
     TableName: table,
     Key: frontKey(line),
     UpdateExpression: 'SET #v = :v, #ttl = :ttl, #turn = :turn',

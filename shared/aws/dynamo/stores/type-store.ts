@@ -1,19 +1,19 @@
 import { BatonError } from '../../../core/errors.ts'
-import type { TaskType } from '../../../core/types/task-type.ts'
+import { type TaskType, withTenants } from '../../../core/types/task-type.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { TypeStore } from '../../../ports/stores.ts'
 import {
+  assertKnownSchema,
   type Documents,
   type GetRequest,
   type Item,
-  METERED,
   type PutRequest,
   type QueryRequest,
+  SCHEMA,
   type UpdateRequest,
 } from '../documents.ts'
 import { unreadableLogger } from '../head/unreadable-heads.ts'
 import { FAIR_ATTRIBUTE, TYPES_PARTITION, VERSION_ATTRIBUTE } from '../keys.ts'
-import { typeFromItem, typeItem } from '../side-items.ts'
 
 type TypeTable = {
   readonly table: string
@@ -71,13 +71,12 @@ const SET_FAIR = 'SET #fair = :fair, #version = :next'
 
 /** Reads a task type. Strongly consistent. */
 export function getType(table: string, type: string): GetRequest {
-  return { ...METERED, TableName: table, Key: { pk: TYPES_PARTITION, sk: type }, ConsistentRead: true }
+  return { TableName: table, Key: { pk: TYPES_PARTITION, sk: type }, ConsistentRead: true }
 }
 
 /** Reads all types by name, from `start` on. Strongly consistent. */
 export function listTypes(table: string, start?: Item): QueryRequest {
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: '#pk = :types',
     ExpressionAttributeNames: { '#pk': 'pk' },
@@ -90,7 +89,6 @@ export function listTypes(table: string, start?: Item): QueryRequest {
 /** Writes a type. Guard: the stored version is still `version`. 0 means that none is stored. */
 export function putType(table: string, next: TaskType, version: number): PutRequest {
   const put = {
-    ...METERED,
     TableName: table,
     Item: typeItem(next),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
@@ -116,12 +114,46 @@ export function markTypeFair(
   version: number,
 ): UpdateRequest {
   return {
-    ...METERED,
     TableName: table,
     Key: { pk: TYPES_PARTITION, sk: type },
     UpdateExpression: SET_FAIR,
     ConditionExpression: SAME_VERSION,
     ExpressionAttributeNames: { '#fair': FAIR_ATTRIBUTE, '#version': VERSION_ATTRIBUTE },
     ExpressionAttributeValues: { ':fair': next, ':next': next, ':version': version },
+  }
+}
+
+function typeItem(type: TaskType): Item {
+  return {
+    pk: TYPES_PARTITION,
+    sk: type.type,
+    ...SCHEMA,
+    version: type.version,
+    json: JSON.stringify(type),
+  }
+}
+
+/**
+ * The type in an item. When the type has got tenants since the item was last put whole, the attribute `fair` beside the JSON text
+ * says so.
+ *
+ * @throws BatonError `newer-schema` for an item that newer code has written, and `unreadable` for one that no version of this
+ * code writes.
+ */
+export function typeFromItem(item: Item): TaskType {
+  assertKnownSchema(item)
+  const type = storedType(item)
+  if (item[FAIR_ATTRIBUTE] === undefined) return type
+  return withTenants({ ...type, version: item[VERSION_ATTRIBUTE] as number })
+}
+
+function storedType(item: Item): TaskType {
+  const why = (problem: string) => `the stored form of the type ${item.sk} cannot be read: ${problem}`
+  if (!Number.isFinite(item[VERSION_ATTRIBUTE])) throw new BatonError('unreadable', why('it has no version'))
+  if (typeof item.json !== 'string') throw new BatonError('unreadable', why('it has no JSON text'))
+  try {
+    return JSON.parse(item.json) as TaskType
+  } catch (cause) {
+    throw new BatonError('unreadable', why('its text is not JSON'), { cause })
   }
 }

@@ -4,16 +4,17 @@ import type { Clock } from '../../../ports/machine.ts'
 import type { WorkerStore } from '../../../ports/stores.ts'
 import {
   type AttributeValue,
+  bodyFromItem,
   type DeleteRequest,
   type Documents,
   type GetRequest,
   type Item,
-  METERED,
   type PutRequest,
   type QueryRequest,
+  SCHEMA,
+  ttlSeconds,
 } from '../documents.ts'
 import { WORKERS_PARTITION } from '../keys.ts'
-import { workerFromItem, workerItem } from '../side-items.ts'
 
 /** Registers workers in a DynamoDB table with the keys of `keys.ts`. */
 export function createWorkerStore(
@@ -78,7 +79,7 @@ const SEEN_LAST = '#seen = :seen'
  * record of the other, unless the other is gone.
  */
 export function putWorker(table: string, worker: Worker): PutRequest {
-  const put = { ...METERED, TableName: table, Item: workerItem(worker) }
+  const put = { TableName: table, Item: workerItem(worker) }
   if (worker.kind !== 'standalone') return put
   return {
     ...put,
@@ -98,7 +99,6 @@ export function deleteWorker(
   { workerId, startedAt }: Pick<Worker, 'workerId' | 'startedAt'>,
 ): DeleteRequest {
   return {
-    ...METERED,
     TableName: table,
     Key: workerKey(workerId),
     ConditionExpression: SAME_START,
@@ -110,7 +110,6 @@ export function deleteWorker(
 /** Removes a silent worker. Guard: it has shown no sign of life since it was read. */
 export function deleteSilentWorker(table: string, workerId: string, lastSeen: number): DeleteRequest {
   return {
-    ...METERED,
     TableName: table,
     Key: workerKey(workerId),
     ConditionExpression: SEEN_LAST,
@@ -121,7 +120,7 @@ export function deleteSilentWorker(table: string, workerId: string, lastSeen: nu
 
 /** Reads a worker. Strongly consistent. */
 export function getWorker(table: string, workerId: string): GetRequest {
-  return { ...METERED, TableName: table, Key: workerKey(workerId), ConsistentRead: true }
+  return { TableName: table, Key: workerKey(workerId), ConsistentRead: true }
 }
 
 function workerKey(workerId: string) {
@@ -131,7 +130,6 @@ function workerKey(workerId: string) {
 /** Reads all workers by id, from `start` on. Strongly consistent. */
 export function listWorkers(table: string, start?: Item): QueryRequest {
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: '#pk = :workers',
     ExpressionAttributeNames: { '#pk': 'pk' },
@@ -139,6 +137,25 @@ export function listWorkers(table: string, start?: Item): QueryRequest {
     ConsistentRead: true,
     ...(start && { ExclusiveStartKey: start }),
   }
+}
+
+export function workerItem(worker: Worker): Item {
+  return {
+    pk: WORKERS_PARTITION,
+    sk: worker.workerId,
+    ...SCHEMA,
+    kind: worker.kind,
+    started: worker.startedAt,
+    seen: worker.lastSeen,
+    json: JSON.stringify(worker),
+    ttl: ttlSeconds(worker.lastSeen + WORKER_LIFE_MS),
+  }
+}
+
+/** The worker in an item; undefined when its last sign of life is too old. */
+function workerFromItem(item: Item, now: number): Worker | undefined {
+  const isLive = (item.seen as number) + WORKER_LIFE_MS > now
+  return isLive ? (bodyFromItem(item) as unknown as Worker) : undefined
 }
 
 /** The members of a stream record that this file reads. `ApproximateCreationDateTime` is in seconds since the epoch. */
