@@ -186,6 +186,33 @@ export function updateExpression({ set, remove }: ChangedPaths): Expression {
   }
 }
 
+/** The pages of a query: all of them, or those of the first `most` items. */
+export async function* pagesOf(
+  documents: Documents,
+  request: QueryRequest,
+  most = Number.POSITIVE_INFINITY,
+): AsyncGenerator<Page> {
+  let start: Item | undefined
+  for (let left = most; left > 0; ) {
+    const page = await documents.query({
+      ...request,
+      ...(left < Number.POSITIVE_INFINITY && { Limit: left }),
+      ...(start && { ExclusiveStartKey: start }),
+    })
+    yield page
+    if (!page.next) return
+    start = page.next
+    left -= page.count
+  }
+}
+
+/** The items of a query: all of them, or the first `most`. */
+export async function readAll(documents: Documents, request: QueryRequest, most?: number): Promise<Item[]> {
+  const found: Item[] = []
+  for await (const { items } of pagesOf(documents, request, most)) found.push(...items)
+  return found
+}
+
 export type BatchReader = {
   readonly documents: Documents
   readonly table: string

@@ -17,18 +17,9 @@ export function queryIndex(table: string, query: IndexQuery): QueryRequest {
   }
 }
 
-/** Counts the entries in a range from `start` on, up to `limit` of them. One request counts at most 1 MB of keys. */
-export function countIndex(
-  table: string,
-  range: IndexRange,
-  { start, limit }: { readonly start?: Item | undefined; readonly limit?: number | undefined } = {},
-): QueryRequest {
-  return {
-    ...rangeOf(table, range),
-    Select: 'COUNT',
-    ...(start && { ExclusiveStartKey: start }),
-    ...(limit !== undefined && { Limit: limit }),
-  }
+/** Counts the entries in a range. One request counts at most 1 MB of keys. */
+export function countIndex(table: string, range: IndexRange): QueryRequest {
+  return { ...rangeOf(table, range), Select: 'COUNT' }
 }
 
 /**

@@ -54,13 +54,7 @@ export function deleteBody(table: string, id: string, ref: string): DeleteReques
 }
 
 /** Reads the records of the ended runs of one birth, the highest fence first. Strongly consistent. */
-export function queryRuns(
-  table: string,
-  id: string,
-  born: string,
-  limit: number,
-  start?: Item,
-): QueryRequest {
+export function queryRuns(table: string, id: string, born: string): QueryRequest {
   return {
     TableName: table,
     KeyConditionExpression: [OF_TASK, RUN_OF_BIRTH].join(JOINED_BY_AND),
@@ -68,8 +62,6 @@ export function queryRuns(
     ExpressionAttributeValues: { ':id': id, ':prefix': runRefPrefix(born) },
     ConsistentRead: true,
     ScanIndexForward: false,
-    Limit: limit,
-    ...(start && { ExclusiveStartKey: start }),
   }
 }
 

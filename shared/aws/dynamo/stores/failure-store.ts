@@ -6,6 +6,7 @@ import {
   type Documents,
   type Item,
   type QueryRequest,
+  readAll,
   ttlSeconds,
   type UpdateRequest,
 } from '../documents.ts'
@@ -21,15 +22,8 @@ export function createFailureStore(
       await documents.update(addFailures(table, count))
     },
     since: async (type, hour, most) => {
-      const found: FailureCount[] = []
-      let start: Item | undefined
-      do {
-        const request = queryFailures(table, { type, hour, limit: most - found.length, start })
-        const { items, next } = await documents.query(request)
-        found.push(...items.map(item => countFrom(type, item)))
-        start = next
-      } while (start && found.length < most)
-      return found
+      const items = await readAll(documents, queryFailures(table, type, hour), most)
+      return items.map(item => countFrom(type, item))
     },
   }
 }
@@ -61,23 +55,14 @@ function addFailures(table: string, failures: FailureCount): UpdateRequest {
   }
 }
 
-type Range = {
-  readonly type: string
-  readonly hour: number
-  readonly limit: number
-  readonly start: Item | undefined
-}
-
 /** Reads the counts of a type from an hour on, newest first. Eventually consistent. */
-function queryFailures(table: string, { type, hour, limit, start }: Range): QueryRequest {
+function queryFailures(table: string, type: string, hour: number): QueryRequest {
   return {
     TableName: table,
     KeyConditionExpression: '#pk = :pk AND #sk >= :from',
     ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk' },
     ExpressionAttributeValues: { ':pk': failuresPartition(type), ':from': failuresSortKey(hour, '') },
     ScanIndexForward: false,
-    Limit: limit,
-    ...(start && { ExclusiveStartKey: start }),
   }
 }
 

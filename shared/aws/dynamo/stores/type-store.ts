@@ -9,6 +9,7 @@ import {
   type Item,
   type PutRequest,
   type QueryRequest,
+  readAll,
   SCHEMA,
   type UpdateRequest,
 } from '../documents.ts'
@@ -42,16 +43,7 @@ export function createTypeStore(
       const item = await documents.get(getType(table, type))
       return item && typeFromItem(item)
     },
-    list: async () => {
-      const types: TaskType[] = []
-      let start: Item | undefined
-      do {
-        const { items, next } = await documents.query(listTypes(table, start))
-        types.push(...items.flatMap(readable))
-        start = next
-      } while (start)
-      return types
-    },
+    list: async () => (await readAll(documents, listTypes(table))).flatMap(readable),
     put: async (next, version) => {
       const { isWritten, item } = await documents.put(putType(table, next, version))
       return isWritten || isOwnWrite(next, item)
@@ -74,15 +66,14 @@ export function getType(table: string, type: string): GetRequest {
   return { TableName: table, Key: { pk: TYPES_PARTITION, sk: type }, ConsistentRead: true }
 }
 
-/** Reads all types by name, from `start` on. Strongly consistent. */
-export function listTypes(table: string, start?: Item): QueryRequest {
+/** Reads all types by name. Strongly consistent. */
+export function listTypes(table: string): QueryRequest {
   return {
     TableName: table,
     KeyConditionExpression: '#pk = :types',
     ExpressionAttributeNames: { '#pk': 'pk' },
     ExpressionAttributeValues: { ':types': TYPES_PARTITION },
     ConsistentRead: true,
-    ...(start && { ExclusiveStartKey: start }),
   }
 }
 

@@ -10,7 +10,9 @@ import {
   type GetRequest,
   type Item,
   type PutRequest,
+  pagesOf,
   type QueryRequest,
+  readAll,
   SCHEMA,
   ttlSeconds,
 } from '../documents.ts'
@@ -33,31 +35,19 @@ export function createWorkerStore(
       return item && workerFromItem(item, clock.now())
     },
     list: async () => {
-      const workers: Worker[] = []
-      for await (const item of allWorkers(documents, table)) {
-        const worker = workerFromItem(item, clock.now())
-        if (worker) workers.push(worker)
-      }
-      return workers
+      const items = await readAll(documents, listWorkers(table))
+      return items.flatMap(item => workerFromItem(item, clock.now()) ?? [])
     },
     dropSilent: async (since, limit) => {
       const silent: Item[] = []
-      for await (const item of allWorkers(documents, table)) {
-        if ((item.seen as number) < since && silent.push(item) === limit) break
+      for await (const { items } of pagesOf(documents, listWorkers(table))) {
+        silent.push(...items.filter(({ seen }) => (seen as number) < since))
+        if (silent.length >= limit) break
       }
-      const dropped = await Promise.all(silent.map(item => dropIfSilent(documents, table, item)))
-      return dropped.flat()
+      const first = silent.slice(0, limit)
+      return (await Promise.all(first.map(item => dropIfSilent(documents, table, item)))).flat()
     },
   }
-}
-
-async function* allWorkers(documents: Documents, table: string): AsyncGenerator<Item> {
-  let start: Item | undefined
-  do {
-    const { items, next } = await documents.query(listWorkers(table, start))
-    yield* items
-    start = next
-  } while (start)
 }
 
 /** Removes a worker unless it was seen since `item` was read. Returns the id of a removed worker. */
@@ -127,15 +117,14 @@ function workerKey(workerId: string) {
   return { pk: WORKERS_PARTITION, sk: workerId }
 }
 
-/** Reads all workers by id, from `start` on. Strongly consistent. */
-export function listWorkers(table: string, start?: Item): QueryRequest {
+/** Reads all workers by id. Strongly consistent. */
+export function listWorkers(table: string): QueryRequest {
   return {
     TableName: table,
     KeyConditionExpression: '#pk = :workers',
     ExpressionAttributeNames: { '#pk': 'pk' },
     ExpressionAttributeValues: { ':workers': WORKERS_PARTITION },
     ConsistentRead: true,
-    ...(start && { ExclusiveStartKey: start }),
   }
 }
 
