@@ -11,12 +11,12 @@ import { HEAD_SORT_KEY } from './keys.ts'
  * Below the port stand what all items have, the expressions of requests, and reads of many items.
  */
 export type Documents = {
-  get(request: GetRequest): Promise<Item | undefined>
-  put(request: PutRequest): Promise<Written>
-  update(request: UpdateRequest): Promise<Written>
-  delete(request: DeleteRequest): Promise<Written>
-  query(request: QueryRequest): Promise<Page>
-  batchGet(request: BatchGetRequest): Promise<Batch>
+  get(request: RequestOf<'get'>): Promise<Item | undefined>
+  put(request: RequestOf<'put'>): Promise<Written>
+  update(request: RequestOf<'update'>): Promise<Written>
+  delete(request: RequestOf<'delete'>): Promise<Written>
+  query(request: RequestOf<'query'>): Promise<Page>
+  batchGet(request: RequestOf<'batchGet'>): Promise<Batch>
 }
 
 /**
@@ -35,7 +35,7 @@ export type Page = {
 type Batch = {
   readonly items: readonly Item[]
   /** The keys that are to be asked for again. */
-  readonly left: BatchGetRequest['RequestItems'] | undefined
+  readonly left: RequestOf<'batchGet'>['RequestItems'] | undefined
 }
 
 type OfTable = { readonly TableName: string }
@@ -51,35 +51,35 @@ type Conditioned = Aliases & {
   readonly ReturnValuesOnConditionCheckFailure?: 'ALL_OLD'
 }
 
-export type GetRequest = OfTable & { readonly Key: Item; readonly ConsistentRead?: boolean }
-
-export type PutRequest = OfTable & Conditioned & { readonly Item: Item }
-
-export type DeleteRequest = OfTable & Conditioned & { readonly Key: Item }
-
-export type UpdateRequest = OfTable &
-  Conditioned & {
-    readonly Key: Item
-    readonly UpdateExpression: string
-    readonly ReturnValues?: 'NONE' | 'ALL_NEW' | 'UPDATED_NEW'
+type Requests = {
+  readonly get: OfTable & { readonly Key: Item; readonly ConsistentRead?: boolean }
+  readonly put: OfTable & Conditioned & { readonly Item: Item }
+  readonly update: OfTable &
+    Conditioned & {
+      readonly Key: Item
+      readonly UpdateExpression: string
+      readonly ReturnValues?: 'NONE' | 'ALL_NEW' | 'UPDATED_NEW'
+    }
+  readonly delete: OfTable & Conditioned & { readonly Key: Item }
+  readonly query: OfTable &
+    Aliases & {
+      readonly IndexName?: string
+      readonly KeyConditionExpression: string
+      readonly ConsistentRead?: boolean
+      readonly ScanIndexForward?: boolean
+      readonly Select?: 'COUNT'
+      readonly Limit?: number
+      readonly ExclusiveStartKey?: Item
+    }
+  readonly batchGet: {
+    readonly RequestItems: Readonly<
+      Record<string, { readonly Keys: readonly Item[]; readonly ConsistentRead?: boolean }>
+    >
   }
-
-export type QueryRequest = OfTable &
-  Aliases & {
-    readonly IndexName?: string
-    readonly KeyConditionExpression: string
-    readonly ConsistentRead?: boolean
-    readonly ScanIndexForward?: boolean
-    readonly Select?: 'COUNT'
-    readonly Limit?: number
-    readonly ExclusiveStartKey?: Item
-  }
-
-export type BatchGetRequest = {
-  readonly RequestItems: Readonly<
-    Record<string, { readonly Keys: readonly Item[]; readonly ConsistentRead?: boolean }>
-  >
 }
+
+/** A request, by the method of the port that answers it. */
+export type RequestOf<Method extends keyof Documents> = Requests[Method]
 
 /** The error of a table that does not answer, or throttles. */
 export function unavailable(cause: unknown): BatonError {
@@ -162,6 +162,11 @@ export type Expression = {
   readonly values: Readonly<Record<string, unknown>>
 }
 
+/** Aliases for attributes by their own names, such as `#born` for `born`. */
+export function namesOf(...attributes: readonly string[]): Readonly<Record<string, string>> {
+  return Object.fromEntries(attributes.map(name => [`#${name}`, name]))
+}
+
 export const JOINED_BY_AND = ' AND '
 
 /** The update expression that writes the paths. Each name and value is written once, as `#n0…` and `:v0…`. */
@@ -189,7 +194,7 @@ export function updateExpression({ set, remove }: ChangedPaths): Expression {
 /** The pages of a query: all of them, or those of the first `most` items. */
 export async function* pagesOf(
   documents: Documents,
-  request: QueryRequest,
+  request: RequestOf<'query'>,
   most = Number.POSITIVE_INFINITY,
 ): AsyncGenerator<Page> {
   let start: Item | undefined
@@ -207,7 +212,11 @@ export async function* pagesOf(
 }
 
 /** The items of a query: all of them, or the first `most`. */
-export async function readAll(documents: Documents, request: QueryRequest, most?: number): Promise<Item[]> {
+export async function readAll(
+  documents: Documents,
+  request: RequestOf<'query'>,
+  most?: number,
+): Promise<Item[]> {
   const found: Item[] = []
   for await (const { items } of pagesOf(documents, request, most)) found.push(...items)
   return found
@@ -230,7 +239,7 @@ const FIRST_PAUSE_MS = 25
 export async function readBatches<Wanted>(
   reader: BatchReader,
   wanted: readonly Wanted[],
-  requestOf: (table: string, some: readonly Wanted[]) => BatchGetRequest,
+  requestOf: (table: string, some: readonly Wanted[]) => RequestOf<'batchGet'>,
 ): Promise<Item[]> {
   const starts = Array.from(
     { length: Math.ceil(wanted.length / BATCH_KEYS_MAX) },
@@ -249,7 +258,10 @@ export async function readBatches<Wanted>(
 }
 
 /** Asks again for the keys that DynamoDB leaves unprocessed, after pauses that double. */
-async function readBatch({ documents, clock, chance }: BatchReader, first: BatchGetRequest): Promise<Item[]> {
+async function readBatch(
+  { documents, clock, chance }: BatchReader,
+  first: RequestOf<'batchGet'>,
+): Promise<Item[]> {
   const found: Item[] = []
   let request = first
   for (let round = 0; round < BATCH_ROUNDS_MAX; round++) {

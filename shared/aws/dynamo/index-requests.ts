@@ -1,5 +1,5 @@
 import type { IndexEntry, IndexQuery, IndexRange } from '../../ports/stores.ts'
-import { type Expression, type Item, JOINED_BY_AND, type QueryRequest } from './documents.ts'
+import { type Expression, type Item, JOINED_BY_AND, type RequestOf } from './documents.ts'
 import { HEAD_SORT_KEY, INDEXES } from './keys.ts'
 
 const IN_PARTITION = '#partition = :partition'
@@ -8,7 +8,7 @@ const FROM = '#sort >= :from'
 const UP_TO = '#sort <= :to'
 
 /** Reads one page of an index partition. Eventually consistent, as all reads of secondary indexes are. */
-export function queryIndex(table: string, query: IndexQuery): QueryRequest {
+export function queryIndex(table: string, query: IndexQuery): RequestOf<'query'> {
   return {
     ...rangeOf(table, query),
     ScanIndexForward: !query.descending,
@@ -18,7 +18,7 @@ export function queryIndex(table: string, query: IndexQuery): QueryRequest {
 }
 
 /** Counts the entries in a range. One request counts at most 1 MB of keys. */
-export function countIndex(table: string, range: IndexRange): QueryRequest {
+export function countIndex(table: string, range: IndexRange): RequestOf<'query'> {
   return { ...rangeOf(table, range), Select: 'COUNT' }
 }
 
@@ -44,7 +44,7 @@ export function entryFrom(index: IndexRange['index'], item: Item): IndexEntry {
   return { id: item.pk as string, sort: item[INDEXES[index].sort] as number | string }
 }
 
-function rangeOf(table: string, range: IndexRange): QueryRequest {
+function rangeOf(table: string, range: IndexRange): RequestOf<'query'> {
   const { name, partition, sort } = INDEXES[range.index]
   const bounds = boundsOf(range)
   return {

@@ -12,13 +12,9 @@
  */
 
 import {
-  type BatchGetRequest,
-  type DeleteRequest,
   type Documents,
   type Item,
-  type PutRequest,
-  type QueryRequest,
-  type UpdateRequest,
+  type RequestOf,
   unstorable,
   type Written,
 } from '../../aws/dynamo/documents.ts'
@@ -41,7 +37,7 @@ type Read = {
   readonly index?: string | undefined
 }
 
-export type Write = PutRequest | UpdateRequest | DeleteRequest
+export type Write = RequestOf<'put'> | RequestOf<'update'> | RequestOf<'delete'>
 
 export type MemoryTable = Pick<Contents, 'find' | 'items' | 'write' | 'expire'> & {
   /** Answers the requests of stores at once. */
@@ -98,7 +94,11 @@ export function createMemoryTable(settings: TableSettings): MemoryTable {
   }
 }
 
-function query({ stored, reads, indexes }: Contents, request: QueryRequest, onRead: TableSettings['onRead']) {
+function query(
+  { stored, reads, indexes }: Contents,
+  request: RequestOf<'query'>,
+  onRead: TableSettings['onRead'],
+) {
   const { IndexName: name, ConsistentRead: isConsistent = false } = request
   const index = Object.values(INDEXES).find(one => one.name === name)
   if (name !== undefined && !index) throw new UnknownPart(`the index ${name}`)
@@ -180,7 +180,7 @@ function returned(
   return updated.length > 0 ? Object.fromEntries(updated) : undefined
 }
 
-function requestedOf(request: BatchGetRequest, table: string) {
+function requestedOf(request: RequestOf<'batchGet'>, table: string) {
   assertKnown(request, table, ['RequestItems'])
   const { [table]: requested, ...others } = request.RequestItems
   if (!requested || Object.keys(others).length > 0) throw new UnknownPart('a batch of other tables')

@@ -4,15 +4,13 @@ import type { Head } from '../../../core/task/head.ts'
 import type { LookRecord } from '../../../core/wake/look-chain.ts'
 import { isMap } from '../attributes.ts'
 import {
-  type BatchGetRequest,
   type ChangedPaths,
   type Expression,
-  type GetRequest,
   type Item,
   JOINED_BY_AND,
+  namesOf,
   type Path,
-  type PutRequest,
-  type UpdateRequest,
+  type RequestOf,
   updateExpression,
 } from '../documents.ts'
 import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE } from '../keys.ts'
@@ -37,17 +35,17 @@ function headKey(id: string) {
 }
 
 /** Reads a head. Strongly consistent. */
-export function getHead(table: string, id: string): GetRequest {
+export function getHead(table: string, id: string): RequestOf<'get'> {
   return { TableName: table, Key: headKey(id), ConsistentRead: true }
 }
 
 /** Reads the heads of at most 100 different ids. Eventually consistent. */
-export function batchGetHeads(table: string, ids: readonly string[]): BatchGetRequest {
+export function batchGetHeads(table: string, ids: readonly string[]): RequestOf<'batchGet'> {
   return { RequestItems: { [table]: { Keys: ids.map(headKey) } } }
 }
 
 /** Writes a new head. Guard: the change's own, which is that no head has this id. */
-export function putHead(table: string, { after, guard }: Change, writeId: string): PutRequest {
+export function putHead(table: string, { after, guard }: Change, writeId: string): RequestOf<'put'> {
   const { text, names } = guardExpression(guard)
   return {
     TableName: table,
@@ -62,7 +60,7 @@ export function putHead(table: string, { after, guard }: Change, writeId: string
  * Moves one run from the live to the ended ones, and adds one to the revision, whatever it is. Guard: the run is live. Like a
  * heartbeat, it carries no write id: after a lost answer the run's end proves the write.
  */
-function countSuccess(table: string, { after }: Change, guard: CountedGuard): UpdateRequest {
+function countSuccess(table: string, { after }: Change, guard: CountedGuard): RequestOf<'update'> {
   const fence = String(guard.fence)
   const { ended, updated } = headItem(after)
   const condition = guardExpression(guard)
@@ -73,10 +71,8 @@ function countSuccess(table: string, { after }: Change, guard: CountedGuard): Up
       'SET #ended.#fence = :run, #op = :op, #updated = :updated, #rev = #rev + :one REMOVE #live.#fence',
     ConditionExpression: condition.text,
     ExpressionAttributeNames: {
-      ...condition.names,
+      ...{ ...condition.names, ...namesOf('updated', 'rev') },
       '#op': OPERATION_ATTRIBUTE,
-      '#updated': 'updated',
-      '#rev': 'rev',
     },
     ExpressionAttributeValues: {
       ...condition.values,
@@ -97,7 +93,7 @@ export function updateHead(
   table: string,
   change: Change & { readonly before: Head },
   writeId: string,
-): UpdateRequest {
+): RequestOf<'update'> {
   const { before, after, guard } = change
   if (guard.kind === 'counted') return countSuccess(table, change, guard)
   const isBeat = after.operation === 'beat'
@@ -139,20 +135,15 @@ export function recordLook(
   { id, born, revision }: Pick<Head, 'id' | 'born' | 'revision'>,
   { hops, name, until }: LookRecord,
   now: number,
-): UpdateRequest {
+): RequestOf<'update'> {
   return {
     TableName: table,
     Key: headKey(id),
     UpdateExpression: 'SET #looks = :looks, #op = :beat',
     ConditionExpression: ['#born = :born', '#rev = :rev', `(${NO_CHAIN_AS_FAR})`].join(JOINED_BY_AND),
     ExpressionAttributeNames: {
-      '#born': 'born',
-      '#rev': 'rev',
+      ...namesOf('born', 'rev', 'looks', 'hops', 'until', 'name'),
       '#op': OPERATION_ATTRIBUTE,
-      '#looks': 'looks',
-      '#hops': 'hops',
-      '#until': 'until',
-      '#name': 'name',
     },
     ExpressionAttributeValues: {
       ':born': born,

@@ -5,7 +5,7 @@ import { firstFence } from '../../../core/task/fence.ts'
 import { splitTaskId, type Task } from '../../../core/task/task.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import { isMap, type StoredBy } from '../attributes.ts'
-import { type Item, JOINED_BY_AND, type PutRequest } from '../documents.ts'
+import { type Item, JOINED_BY_AND, type RequestOf } from '../documents.ts'
 import { HEAD_SORT_KEY } from '../keys.ts'
 import { DEFAULTS_OF_TASKS, HEAD, headItem } from './items.ts'
 import { MEMBER } from './origin-attributes.ts'
@@ -43,7 +43,7 @@ export function unreadableLogger(
  * Replaces an unreadable head by the tombstone of a removed task. Guard: revision and birth are those that were read, as far as
  * the item has them.
  */
-export function buryHead(table: string, item: Item, now: number): PutRequest {
+export function buryHead(table: string, item: Item, now: number): RequestOf<'put'> {
   const { born, rev } = item
   const hasBirth = typeof born === 'string'
   const hasRevision = Number.isFinite(rev)

@@ -6,16 +6,12 @@ import { hash32 } from '../../../core/values/hash.ts'
 import { orderNumber } from '../../../core/values/order-number.ts'
 import {
   assertKnownSchema,
-  type BatchGetRequest,
-  type DeleteRequest,
-  type GetRequest,
   type Item,
   JOINED_BY_AND,
-  type PutRequest,
-  type QueryRequest,
+  namesOf,
+  type RequestOf,
   SCHEMA,
   ttlSeconds,
-  type UpdateRequest,
 } from '../documents.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
@@ -64,7 +60,7 @@ function permitsKey(limit: string, shard = 0) {
 }
 
 /** Reads the slot log of a rate limit. Strongly consistent. */
-export function getSlots(table: string, limit: string): GetRequest {
+export function getSlots(table: string, limit: string): RequestOf<'get'> {
   return { TableName: table, Key: slotsKey(limit), ConsistentRead: true }
 }
 
@@ -72,10 +68,10 @@ export function getSlots(table: string, limit: string): GetRequest {
 function guarded(version: number) {
   const guard =
     version === 0
-      ? { ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: { '#pk': 'pk' } }
+      ? { ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: namesOf('pk') }
       : {
           ConditionExpression: SAME_VERSION,
-          ExpressionAttributeNames: { '#version': 'version' },
+          ExpressionAttributeNames: namesOf('version'),
           ExpressionAttributeValues: { ':version': version },
         }
   return { ...guard, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
@@ -83,7 +79,11 @@ function guarded(version: number) {
 
 type VersionedWrite = { readonly version: number; readonly writeId: string; readonly expiresAt: number }
 
-function versioned(table: string, item: Item, { version, writeId, expiresAt }: VersionedWrite): PutRequest {
+function versioned(
+  table: string,
+  item: Item,
+  { version, writeId, expiresAt }: VersionedWrite,
+): RequestOf<'put'> {
   const meta = { version: version + 1, [WRITE_ID_ATTRIBUTE]: writeId, ttl: ttlSeconds(expiresAt) }
   return { TableName: table, Item: { ...item, ...SCHEMA, ...meta }, ...guarded(version) }
 }
@@ -97,7 +97,7 @@ export function putSlots(
   limit: string,
   { limit: startsMax, perMs, counts, granted, from }: SlotLog,
   { returned, ...write }: VersionedWrite & { readonly returned: number },
-): PutRequest {
+): RequestOf<'put'> {
   // Parts are stored as distances, since a part has twelve digits.
   const flat = counts.flatMap(([part, count], nth) => [part - (counts[nth - 1]?.[0] ?? 0), count])
   const json = JSON.stringify([startsMax, perMs, flat, granted, ...(from === undefined ? [] : [from])])
@@ -122,7 +122,7 @@ export function slotsFromItem(item: Item | undefined): StoredSlotLog {
 }
 
 /** Reads the note of a line. Strongly consistent. */
-export function getLine(table: string, line: Line): GetRequest {
+export function getLine(table: string, line: Line): RequestOf<'get'> {
   return { TableName: table, Key: lineKey(line), ConsistentRead: true }
 }
 
@@ -135,7 +135,7 @@ export function putLine(
   line: Line,
   { lookAt, isClosed, emptyLooks, sent }: LineNote,
   { isNoted, ...write }: Omit<VersionedWrite, 'expiresAt'> & { readonly isNoted: boolean },
-): PutRequest {
+): RequestOf<'put'> {
   const { pk, sk } = lineKey(line)
   const batches = sent.map(({ at, times, count, granted, ids }) => [at, times, count, granted, ids.join(' ')])
   const item = {
@@ -148,12 +148,12 @@ export function putLine(
 }
 
 /** Removes the note of a line. Guard: the stored note is the one that was seen. */
-export function deleteLine(table: string, line: Line, version: number): DeleteRequest {
+export function deleteLine(table: string, line: Line, version: number): RequestOf<'delete'> {
   return { TableName: table, Key: lineKey(line), ...guarded(version) }
 }
 
 /** Lists the lines in one partition whose next look should have come before a time. */
-export function queryLines(table: string, shard: number, before: number, limit: number): QueryRequest {
+export function queryLines(table: string, shard: number, before: number, limit: number): RequestOf<'query'> {
   return {
     TableName: table,
     IndexName: INDEXES.place.name,
@@ -188,7 +188,11 @@ export function lineOfKey({ pk, sk }: Item): Line {
 }
 
 /** Reads at most 100 different shards of the permits of a concurrency limit. Strongly consistent. */
-export function batchGetPermits(table: string, limit: string, shards: readonly number[]): BatchGetRequest {
+export function batchGetPermits(
+  table: string,
+  limit: string,
+  shards: readonly number[],
+): RequestOf<'batchGet'> {
   const Keys = shards.map(shard => permitsKey(limit, shard))
   return { RequestItems: { [table]: { Keys, ConsistentRead: true } } }
 }
@@ -199,18 +203,15 @@ export function acquirePermit(
   limit: string,
   { holder, taskId, since }: Holder,
   max: number,
-): UpdateRequest {
+): RequestOf<'update'> {
   return {
     TableName: table,
     Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: `SET #holder = :held, #v = :v, #ttl = :ttl REMOVE ${REPORT_NAMES} ADD #count :one`,
     ConditionExpression: [DOES_NOT_HOLD, HAS_FREE_PERMIT].join(JOINED_BY_AND),
     ExpressionAttributeNames: {
-      ...REPORTS,
+      ...{ ...REPORTS, ...namesOf('v', 'ttl', 'count') },
       '#holder': HOLDER_PREFIX + holder,
-      '#v': 'v',
-      '#ttl': 'ttl',
-      '#count': 'count',
     },
     ExpressionAttributeValues: {
       ':held': { of: taskId, at: since },
@@ -227,7 +228,12 @@ export function acquirePermit(
  * Removes a permit holder. Guard: the holder is recorded, with the time `since` if that is given. Without `since`, the write
  * reports to the stream that a permit is free. A look gives `since` to remove a stale holder, and admits the next task itself.
  */
-export function releasePermit(table: string, limit: string, holder: string, since?: number): UpdateRequest {
+export function releasePermit(
+  table: string,
+  limit: string,
+  holder: string,
+  since?: number,
+): RequestOf<'update'> {
   const isSince = since !== undefined
   return {
     TableName: table,
@@ -252,7 +258,7 @@ export function releasePermit(table: string, limit: string, holder: string, sinc
 }
 
 /** Records `now` as the time of a permit holder. Guard: the holder is recorded. */
-export function renewPermit(table: string, limit: string, holder: string, now: number): UpdateRequest {
+export function renewPermit(table: string, limit: string, holder: string, now: number): RequestOf<'update'> {
   return {
     TableName: table,
     Key: permitsKey(limit, shardOf(holder)),

@@ -5,9 +5,9 @@ import {
   assertKnownSchema,
   type Documents,
   type Item,
-  type QueryRequest,
+  namesOf,
+  type RequestOf,
   ttlSeconds,
-  type UpdateRequest,
 } from '../documents.ts'
 import { activityPartition, activitySortKey } from '../keys.ts'
 
@@ -33,7 +33,7 @@ export function createActivityStore(
 }
 
 /** Adds to the counts of a minute. No guard: a repeated request counts twice. */
-function addActivity(table: string, count: ActivityCount): UpdateRequest {
+function addActivity(table: string, count: ActivityCount): RequestOf<'update'> {
   const added = [
     ...Object.entries(count.counts),
     ...Object.entries(count.lateness).map(([nth, runs]) => [LATENESS_PREFIX + nth, runs] as const),
@@ -54,11 +54,11 @@ function addActivity(table: string, count: ActivityCount): UpdateRequest {
 }
 
 /** Reads the minutes of a type from one on, oldest first. Eventually consistent. */
-function queryActivity(table: string, type: string, minute: number): QueryRequest {
+function queryActivity(table: string, type: string, minute: number): RequestOf<'query'> {
   return {
     TableName: table,
     KeyConditionExpression: '#pk = :pk AND #sk >= :from',
-    ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk' },
+    ExpressionAttributeNames: namesOf('pk', 'sk'),
     ExpressionAttributeValues: { ':pk': activityPartition(type), ':from': activitySortKey(minute) },
   }
 }

@@ -2,14 +2,13 @@ import { CHUNK_LEAVES } from '../../../core/canvas/chunks.ts'
 import type { CanvasEnds, CanvasName, CanvasStore } from '../../../ports/stores.ts'
 import {
   assertKnownSchema,
-  type BatchGetRequest,
   type BatchReader,
   type Documents,
   type Item,
+  type RequestOf,
   readBatches,
   SCHEMA,
   ttlSeconds,
-  type UpdateRequest,
 } from '../documents.ts'
 import { chunkOfEnds, ENDS_SORT_KEY, endsPartition } from '../keys.ts'
 
@@ -43,7 +42,7 @@ export function addEnds(
   canvas: CanvasName,
   chunk: number,
   { ends, expiresAt }: { readonly ends: CanvasEnds; readonly expiresAt: number },
-): UpdateRequest {
+): RequestOf<'update'> {
   const added = Object.values(ATTRIBUTES).filter(name => ends[name].length > 0)
   const sets = added.map(name => [`:${name}`, new Set(ends[name].map(leaf => leaf % CHUNK_LEAVES))])
   return {
@@ -68,7 +67,11 @@ export function addEnds(
 }
 
 /** Reads at most 100 different chunks. Strongly consistent. */
-export function batchGetEnds(table: string, canvas: CanvasName, chunks: readonly number[]): BatchGetRequest {
+export function batchGetEnds(
+  table: string,
+  canvas: CanvasName,
+  chunks: readonly number[],
+): RequestOf<'batchGet'> {
   const Keys = chunks.map(chunk => chunkKey(canvas, chunk))
   return { RequestItems: { [table]: { Keys, ConsistentRead: true } } }
 }

@@ -5,10 +5,10 @@ import {
   assertKnownSchema,
   type Documents,
   type Item,
-  type QueryRequest,
+  namesOf,
+  type RequestOf,
   readAll,
   ttlSeconds,
-  type UpdateRequest,
 } from '../documents.ts'
 import { failureFrom, failuresPartition, failuresSortKey } from '../keys.ts'
 
@@ -29,21 +29,14 @@ export function createFailureStore(
 }
 
 /** Adds to the count of an hour. No guard: a repeated request counts twice. */
-function addFailures(table: string, failures: FailureCount): UpdateRequest {
+function addFailures(table: string, failures: FailureCount): RequestOf<'update'> {
   const { type, hour, error, count, firstAt, lastAt, exampleId } = failures
   return {
     TableName: table,
     Key: { pk: failuresPartition(type), sk: failuresSortKey(hour, error) },
     UpdateExpression:
       'SET #v = :v, #ttl = :ttl, #first = if_not_exists(#first, :first), #last = :last, #example = :example ADD #count :count',
-    ExpressionAttributeNames: {
-      '#v': 'v',
-      '#ttl': 'ttl',
-      '#first': 'first',
-      '#last': 'last',
-      '#example': 'example',
-      '#count': 'count',
-    },
+    ExpressionAttributeNames: namesOf('v', 'ttl', 'first', 'last', 'example', 'count'),
     ExpressionAttributeValues: {
       ':v': SCHEMA_VERSION,
       ':ttl': ttlSeconds(failuresExpireAt(failures)),
@@ -56,11 +49,11 @@ function addFailures(table: string, failures: FailureCount): UpdateRequest {
 }
 
 /** Reads the counts of a type from an hour on, newest first. Eventually consistent. */
-function queryFailures(table: string, type: string, hour: number): QueryRequest {
+function queryFailures(table: string, type: string, hour: number): RequestOf<'query'> {
   return {
     TableName: table,
     KeyConditionExpression: '#pk = :pk AND #sk >= :from',
-    ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk' },
+    ExpressionAttributeNames: namesOf('pk', 'sk'),
     ExpressionAttributeValues: { ':pk': failuresPartition(type), ':from': failuresSortKey(hour, '') },
     ScanIndexForward: false,
   }

@@ -4,9 +4,9 @@ import type { RecordStore } from '../../../ports/stores.ts'
 import {
   bodyFromItem,
   type Documents,
-  type GetRequest,
   type Item,
-  type PutRequest,
+  namesOf,
+  type RequestOf,
   SCHEMA,
   ttlSeconds,
 } from '../documents.ts'
@@ -38,7 +38,7 @@ export function createRecordStore(
 }
 
 /** Reads a record. Strongly consistent. */
-export function getRecord(table: string, name: string): GetRequest {
+export function getRecord(table: string, name: string): RequestOf<'get'> {
   const key = { pk: recordPartition(name), sk: RECORD_SORT_KEY }
   return { TableName: table, Key: key, ConsistentRead: true }
 }
@@ -52,18 +52,18 @@ export function putNewRecord(
   name: string,
   value: Json,
   times: { readonly expiresAt: number; readonly now: number },
-): PutRequest {
+): RequestOf<'put'> {
   return {
     ...putRecord(table, name, value, times.expiresAt),
     ConditionExpression: `${NOTHING_THERE} OR ${EXPIRED}`,
-    ExpressionAttributeNames: { '#pk': 'pk', '#expires': 'expires' },
+    ExpressionAttributeNames: namesOf('pk', 'expires'),
     ExpressionAttributeValues: { ':now': times.now },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   }
 }
 
 /** Writes a record. No guard: the last write wins. */
-export function putRecord(table: string, name: string, value: Json, expiresAt: number): PutRequest {
+export function putRecord(table: string, name: string, value: Json, expiresAt: number): RequestOf<'put'> {
   return { TableName: table, Item: recordItem(name, value, expiresAt) }
 }
 

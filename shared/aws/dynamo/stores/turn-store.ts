@@ -3,10 +3,10 @@ import type { JoinedFrom, TenantTurns, TurnStore } from '../../../ports/stores.t
 import {
   assertKnownSchema,
   type Documents,
-  type GetRequest,
   type Item,
+  namesOf,
+  type RequestOf,
   ttlSeconds,
-  type UpdateRequest,
 } from '../documents.ts'
 import { FRONT_SORT_KEY, frontPartition, TURNS_SORT_KEY, turnsPartition } from '../keys.ts'
 
@@ -45,17 +45,22 @@ function frontKey(line: string) {
 }
 
 /** Reads the turns of a tenant. Eventually consistent. */
-export function getTurns(table: string, name: string): GetRequest {
+export function getTurns(table: string, name: string): RequestOf<'get'> {
   return { TableName: table, Key: turnsKey(name) }
 }
 
 /** Reserves turns after the last one. No guard: a repeated request only wastes turns. */
-export function advanceTurns(table: string, name: string, count: number, expiresAt: number): UpdateRequest {
+export function advanceTurns(
+  table: string,
+  name: string,
+  count: number,
+  expiresAt: number,
+): RequestOf<'update'> {
   return {
     TableName: table,
     Key: turnsKey(name),
     UpdateExpression: 'SET #v = :v, #ttl = :ttl ADD #last :count',
-    ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#last': 'last' },
+    ExpressionAttributeNames: namesOf('v', 'ttl', 'last'),
     ExpressionAttributeValues: { ':v': SCHEMA_VERSION, ':ttl': ttlSeconds(expiresAt), ':count': count },
     ReturnValues: 'ALL_NEW',
   }
@@ -67,13 +72,13 @@ export function joinTurns(
   name: string,
   { front, count, far }: JoinedFrom,
   expiresAt: number,
-): UpdateRequest {
+): RequestOf<'update'> {
   return {
     TableName: table,
     Key: turnsKey(name),
     UpdateExpression: 'SET #v = :v, #ttl = :ttl, #last = :last, #joined = :front',
     ConditionExpression: [NOTHING_THERE, LAST_IS_BEFORE_FRONT, JOINED_BEYOND].join(JOINED_BY_OR),
-    ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#last': 'last', '#joined': 'joined' },
+    ExpressionAttributeNames: namesOf('v', 'ttl', 'last', 'joined'),
     ExpressionAttributeValues: {
       ':v': SCHEMA_VERSION,
       ':ttl': ttlSeconds(expiresAt),
@@ -92,18 +97,18 @@ export function turnsFromItem(item: Item | undefined): TenantTurns | undefined {
 }
 
 /** Reads the front of a line. Eventually consistent. */
-export function getFront(table: string, line: string): GetRequest {
+export function getFront(table: string, line: string): RequestOf<'get'> {
   return { TableName: table, Key: frontKey(line) }
 }
 
 /** Notes the front of a line. Guard: the noted turn, if any, is earlier. */
-export function noteFront(table: string, line: string, turn: number, expiresAt: number): UpdateRequest {
+export function noteFront(table: string, line: string, turn: number, expiresAt: number): RequestOf<'update'> {
   return {
     TableName: table,
     Key: frontKey(line),
     UpdateExpression: 'SET #v = :v, #ttl = :ttl, #turn = :turn',
     ConditionExpression: [NONE_NOTED, NOTED_BEFORE].join(JOINED_BY_OR),
-    ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#turn': 'turn' },
+    ExpressionAttributeNames: namesOf('v', 'ttl', 'turn'),
     ExpressionAttributeValues: { ':v': SCHEMA_VERSION, ':ttl': ttlSeconds(expiresAt), ':turn': turn },
   }
 }

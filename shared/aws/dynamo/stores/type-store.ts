@@ -5,13 +5,11 @@ import type { TypeStore } from '../../../ports/stores.ts'
 import {
   assertKnownSchema,
   type Documents,
-  type GetRequest,
   type Item,
-  type PutRequest,
-  type QueryRequest,
+  namesOf,
+  type RequestOf,
   readAll,
   SCHEMA,
-  type UpdateRequest,
 } from '../documents.ts'
 import { unreadableLogger } from '../head/unreadable-heads.ts'
 import { FAIR_ATTRIBUTE, TYPES_PARTITION, VERSION_ATTRIBUTE } from '../keys.ts'
@@ -62,35 +60,35 @@ const SAME_VERSION = '#version = :version'
 const SET_FAIR = 'SET #fair = :fair, #version = :next'
 
 /** Reads a task type. Strongly consistent. */
-export function getType(table: string, type: string): GetRequest {
+export function getType(table: string, type: string): RequestOf<'get'> {
   return { TableName: table, Key: { pk: TYPES_PARTITION, sk: type }, ConsistentRead: true }
 }
 
 /** Reads all types by name. Strongly consistent. */
-export function listTypes(table: string): QueryRequest {
+export function listTypes(table: string): RequestOf<'query'> {
   return {
     TableName: table,
     KeyConditionExpression: '#pk = :types',
-    ExpressionAttributeNames: { '#pk': 'pk' },
+    ExpressionAttributeNames: namesOf('pk'),
     ExpressionAttributeValues: { ':types': TYPES_PARTITION },
     ConsistentRead: true,
   }
 }
 
 /** Writes a type. Guard: the stored version is still `version`. 0 means that none is stored. */
-export function putType(table: string, next: TaskType, version: number): PutRequest {
+export function putType(table: string, next: TaskType, version: number): RequestOf<'put'> {
   const put = {
     TableName: table,
     Item: typeItem(next),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   } as const
   if (version === 0) {
-    return { ...put, ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: { '#pk': 'pk' } }
+    return { ...put, ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: namesOf('pk') }
   }
   return {
     ...put,
     ConditionExpression: SAME_VERSION,
-    ExpressionAttributeNames: { '#version': 'version' },
+    ExpressionAttributeNames: namesOf('version'),
     ExpressionAttributeValues: { ':version': version },
   }
 }
@@ -103,7 +101,7 @@ export function markTypeFair(
   table: string,
   { type, version: next }: TaskType,
   version: number,
-): UpdateRequest {
+): RequestOf<'update'> {
   return {
     TableName: table,
     Key: { pk: TYPES_PARTITION, sk: type },

@@ -4,14 +4,12 @@ import type { Clock } from '../../../ports/machine.ts'
 import type { MarkerQuery, Targets } from '../../../ports/stores.ts'
 import {
   assertKnownSchema,
-  type BatchGetRequest,
   type BatchReader,
-  type DeleteRequest,
   type Documents,
   type Item,
   JOINED_BY_AND,
-  type PutRequest,
-  type QueryRequest,
+  namesOf,
+  type RequestOf,
   readBatches,
   SCHEMA,
   ttlSeconds,
@@ -50,7 +48,7 @@ const OF_WORKER = '#pk = :worker'
 const OF_TYPE = 'begins_with(#sk, :prefix)'
 
 /** Writes a marker. No guard: a marker only says that its worker should read the task. */
-export function putMarker(table: string, marker: Marker, now: number): PutRequest {
+export function putMarker(table: string, marker: Marker, now: number): RequestOf<'put'> {
   return { TableName: table, Item: markerItem(marker, now) }
 }
 
@@ -59,7 +57,7 @@ export function queryMarkers(
   table: string,
   workerId: string,
   { type, after, limit }: MarkerQuery,
-): QueryRequest {
+): RequestOf<'query'> {
   const pk = targetPartition(workerId)
   const ofType = type === undefined ? undefined : { ':prefix': taskIdPrefix(type) }
   return {
@@ -74,7 +72,7 @@ export function queryMarkers(
 }
 
 /** Reads at most 100 different markers. Eventually consistent. */
-export function batchGetMarkers(table: string, markers: readonly Marker[]): BatchGetRequest {
+export function batchGetMarkers(table: string, markers: readonly Marker[]): RequestOf<'batchGet'> {
   return { RequestItems: { [table]: { Keys: markers.map(markerKey) } } }
 }
 
@@ -88,12 +86,12 @@ function markerKey({ workerId, taskId }: Marker) {
 }
 
 /** Deletes a marker. Guard: the stored marker names the same birth and revision. */
-export function deleteMarker(table: string, marker: Marker): DeleteRequest {
+export function deleteMarker(table: string, marker: Marker): RequestOf<'delete'> {
   return {
     TableName: table,
     Key: markerKey(marker),
     ConditionExpression: [SAME_BIRTH, SAME_REVISION].join(JOINED_BY_AND),
-    ExpressionAttributeNames: { '#born': 'born', '#rev': 'rev' },
+    ExpressionAttributeNames: namesOf('born', 'rev'),
     ExpressionAttributeValues: { ':born': marker.born, ':rev': marker.revision },
   }
 }

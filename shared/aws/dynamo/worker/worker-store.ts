@@ -5,13 +5,11 @@ import type { WorkerStore } from '../../../ports/stores.ts'
 import {
   type AttributeValue,
   bodyFromItem,
-  type DeleteRequest,
   type Documents,
-  type GetRequest,
   type Item,
-  type PutRequest,
+  namesOf,
   pagesOf,
-  type QueryRequest,
+  type RequestOf,
   readAll,
   SCHEMA,
   ttlSeconds,
@@ -68,13 +66,13 @@ const SEEN_LAST = '#seen = :seen'
  * Records a worker. Guard: of two standalone workers with one id, the one that started first is about to stop. It does not replace the
  * record of the other, unless the other is gone.
  */
-export function putWorker(table: string, worker: Worker): PutRequest {
+export function putWorker(table: string, worker: Worker): RequestOf<'put'> {
   const put = { TableName: table, Item: workerItem(worker) }
   if (worker.kind !== 'standalone') return put
   return {
     ...put,
     ConditionExpression: [NOTHING_THERE, STARTED_NO_LATER, OTHER_KIND, GONE].join(' OR '),
-    ExpressionAttributeNames: { '#pk': 'pk', '#started': 'started', '#kind': 'kind', '#seen': 'seen' },
+    ExpressionAttributeNames: namesOf('pk', 'started', 'kind', 'seen'),
     ExpressionAttributeValues: {
       ':started': worker.startedAt,
       ':kind': worker.kind,
@@ -87,29 +85,29 @@ export function putWorker(table: string, worker: Worker): PutRequest {
 export function deleteWorker(
   table: string,
   { workerId, startedAt }: Pick<Worker, 'workerId' | 'startedAt'>,
-): DeleteRequest {
+): RequestOf<'delete'> {
   return {
     TableName: table,
     Key: workerKey(workerId),
     ConditionExpression: SAME_START,
-    ExpressionAttributeNames: { '#started': 'started' },
+    ExpressionAttributeNames: namesOf('started'),
     ExpressionAttributeValues: { ':started': startedAt },
   }
 }
 
 /** Removes a silent worker. Guard: it has shown no sign of life since it was read. */
-export function deleteSilentWorker(table: string, workerId: string, lastSeen: number): DeleteRequest {
+export function deleteSilentWorker(table: string, workerId: string, lastSeen: number): RequestOf<'delete'> {
   return {
     TableName: table,
     Key: workerKey(workerId),
     ConditionExpression: SEEN_LAST,
-    ExpressionAttributeNames: { '#seen': 'seen' },
+    ExpressionAttributeNames: namesOf('seen'),
     ExpressionAttributeValues: { ':seen': lastSeen },
   }
 }
 
 /** Reads a worker. Strongly consistent. */
-export function getWorker(table: string, workerId: string): GetRequest {
+export function getWorker(table: string, workerId: string): RequestOf<'get'> {
   return { TableName: table, Key: workerKey(workerId), ConsistentRead: true }
 }
 
@@ -118,11 +116,11 @@ function workerKey(workerId: string) {
 }
 
 /** Reads all workers by id. Strongly consistent. */
-export function listWorkers(table: string): QueryRequest {
+export function listWorkers(table: string): RequestOf<'query'> {
   return {
     TableName: table,
     KeyConditionExpression: '#pk = :workers',
-    ExpressionAttributeNames: { '#pk': 'pk' },
+    ExpressionAttributeNames: namesOf('pk'),
     ExpressionAttributeValues: { ':workers': WORKERS_PARTITION },
     ConsistentRead: true,
   }
