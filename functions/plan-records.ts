@@ -12,7 +12,7 @@
 
 import type { DynamoDBBatchResponse, DynamoDBRecord, DynamoDBStreamEvent } from 'aws-lambda'
 import type { HeadReader } from '../shared/aws/dynamo/head/head-reader.ts'
-import { limitChangeIn } from '../shared/aws/dynamo/limits/limit-changes.ts'
+import { limitChangeIn } from '../shared/aws/dynamo/limits/limit-store.ts'
 import { workerChangeIn } from '../shared/aws/dynamo/worker/worker-store.ts'
 import { EVERY_TYPE } from '../shared/core/bounds.ts'
 import { BatonError, isItemFault } from '../shared/core/errors.ts'

@@ -1,6 +1,6 @@
 /** The public entry `baton-tasks/aws`: what programs with AWS credentials use beside the client. It contains parts of the AWS SDK. */
 
-export type { TransactEntry } from './aws/dynamo/head/transact-entry.ts'
+export type { TransactEntry } from './aws/dynamo/head/transact-entries.ts'
 export { type SignedFetchOptions, signedFetch } from './client/signed/signed-fetch.ts'
 export {
   createTableClient,
@@ -11,4 +11,4 @@ export {
   type TransactBody,
   type TransactOptions,
 } from './table/table-client.ts'
-export { type ExistingTask, taskAlreadyExists } from './table/task-already-exists.ts'
+export { type ExistingTask, taskAlreadyExists } from './table/transact-items.ts'

@@ -1,5 +1,5 @@
 import { SQSClient } from '@aws-sdk/client-sqs'
-import { createTaskCodec } from '../../shared/aws/dynamo/head/task-codec.ts'
+import { createTaskCodec } from '../../shared/aws/dynamo/head/head-reader.ts'
 import { createDeadLetterStore } from '../../shared/aws/dynamo/stores/dead-letter-store.ts'
 import { requiredVariable, systemClock, systemOfEnvironment } from '../../shared/aws/environment.ts'
 import { withConnectionQueue } from '../../shared/aws/requests.ts'

@@ -8,7 +8,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { CfnSchedule } from 'aws-cdk-lib/aws-scheduler'
 import { Construct } from 'constructs'
-import { STREAM_FILTERS } from '../../shared/aws/dynamo/stream-filters.ts'
+import { STREAM_FILTERS } from '../../shared/aws/dynamo/keys.ts'
 import { watchInvocations, watchIteratorAge, watchTasks } from '../alarms.ts'
 import { JOBS_TIMEOUT_S, WAKER_TIMEOUT_S } from '../bounds.ts'
 import { systemCode } from '../bundling/bundling.ts'

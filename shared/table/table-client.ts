@@ -7,9 +7,7 @@
  * within its own transaction. So the task exists if and only if the order does. The planner reads the new head from the table's
  * stream as any other, and does the rest. No outbox is needed.
  *
- * - `publish-bodies.ts`: makes the body of a publish
- * - `transact-items.ts`: makes the entries of a transaction
- * - `task-already-exists.ts`: explains a cancelled transaction
+ * `transact-items.ts` makes the body of a publish and the entries of a transaction, and explains a cancelled transaction.
  *
  * What can go wrong with entries, and why it does no harm:
  *
@@ -24,9 +22,9 @@
 import { targetOf } from '../api/endpoints.ts'
 import type { PublishAnswer, PublishBody } from '../api/publish.ts'
 import type { ApiTask, ListFilter } from '../api/tasks.ts'
-import type { TransactEntry } from '../aws/dynamo/head/transact-entry.ts'
+import type { TransactEntry } from '../aws/dynamo/head/transact-entries.ts'
 import { requiredVariable } from '../aws/environment.ts'
-import { createTableSystem, type TableSystem } from '../aws/table-system.ts'
+import { createTableSystem, type TableSystem } from '../aws/system.ts'
 import { createOperations } from '../client/operations.ts'
 import { type ResultOptions, waitForResult } from '../client/wait-for-result.ts'
 import { taskId } from '../core/task/task.ts'
@@ -38,8 +36,7 @@ import { publishOperations } from '../service/operations/publish.ts'
 import { readOperations } from '../service/operations/tasks.ts'
 import { asProblem, sendToService } from '../service/send-to-service.ts'
 import { createServing } from '../service/service.ts'
-import { publishBodyOf } from './publish-bodies.ts'
-import { makeTransactItems } from './transact-items.ts'
+import { makeTransactItems, publishBodyOf } from './transact-items.ts'
 
 export type TableClientSettings = {
   /** The name of the system's table. @default `BATON_TABLE`, which `grantPublish` sets */

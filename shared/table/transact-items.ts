@@ -1,15 +1,19 @@
+import type { Problem } from '../api/problems.ts'
 import type { PublishBody } from '../api/publish.ts'
-import type { TransactEntry } from '../aws/dynamo/head/transact-entry.ts'
-import type { TableSystem } from '../aws/table-system.ts'
+import type { TransactEntry } from '../aws/dynamo/head/transact-entries.ts'
+import { HEAD_SORT_KEY } from '../aws/dynamo/keys.ts'
+import type { TableSystem } from '../aws/system.ts'
+import { ProblemError } from '../client/problem-error.ts'
 import type { FieldProblem } from '../core/errors.ts'
 import { joinPath } from '../core/rules/rules.ts'
-import { taskId } from '../core/task/task.ts'
-import type { Publishable } from '../define/publishable.ts'
+import { splitTaskId, taskId } from '../core/task/task.ts'
+import type { AnyDefinition } from '../define/definitions.ts'
+import { bodyOf, inputProblems, isCanvas, type Publishable } from '../define/publishable.ts'
 import { preparePublishes } from '../runtime/publish/decide-publish.ts'
 import type { PublishRequest } from '../runtime/publish/resolve-publication.ts'
+import { invalid } from '../service/present/problems.ts'
 import { publishProblem } from '../service/present/refusal-problems.ts'
 import { readPublish } from '../service/requests/publish-requests.ts'
-import { publishBodyOf, refusal, refuse } from './publish-bodies.ts'
 
 /** What decides on the task that has the key. The caller's transaction cannot read that task. */
 const UNDECIDABLE = {
@@ -72,4 +76,93 @@ function repeatedKeys(bodies: readonly PublishBody[], pathOf: (index: number) =>
     const message = `names ${id}, as entry ${first} does; a transaction publishes each task once`
     return first === undefined ? [] : [{ path: joinPath(pathOf(index), ['key']), message }]
   })
+}
+
+/**
+ * The body of a publish as JSON text brings it. `at` is the path of the body in the call.
+ *
+ * @throws ProblemError for a canvas, for an input that does not fit its definition, and for what JSON cannot hold
+ */
+export async function publishBodyOf(what: Publishable, given: readonly unknown[], at = ''): Promise<unknown> {
+  refuse(canvasProblems(what, at))
+  const body = asSent(bodyOf(what, given), at)
+  if (isDefinition(what)) refuse((await inputProblems(what.input, given[0], joinPath(at, ['input']))) ?? [])
+  return body
+}
+
+/** @throws ProblemError unless there are no problems */
+function refuse(problems: readonly FieldProblem[]): void {
+  if (problems.length > 0) throw refusal(invalid(problems))
+}
+
+function refusal(problem: Problem): ProblemError {
+  return new ProblemError(problem)
+}
+
+function asSent(body: object, path: string): unknown {
+  try {
+    return JSON.parse(JSON.stringify(body))
+  } catch (error) {
+    throw refusal(invalid([{ path, message: `is no JSON: ${(error as Error).message}` }]))
+  }
+}
+
+function isDefinition(what: Publishable): what is AnyDefinition {
+  return typeof what === 'object' && 'kind' in what
+}
+
+function canvasProblems(what: Publishable, path: string): FieldProblem[] {
+  return isCanvas(what)
+    ? [{ path, message: 'is a canvas, which only the client of the HTTP API publishes' }]
+    : []
+}
+
+/** The task for whose sake a transaction was cancelled. */
+export type ExistingTask = {
+  /** The id of the task, `type:key`. */
+  readonly id: string
+  /** The position of the task's head in `TransactItems`, from 0. */
+  readonly position: number
+  /**
+   * Whether the task was removed. Its key stays taken for 15 days after that, so that nothing of the removed task can touch a new one.
+   */
+  readonly isRemoved: boolean
+}
+
+/**
+ * Tells whether a transaction was cancelled because a task that it publishes exists already, and which one. Undefined for every other
+ * error. When several tasks exist, it names the first one.
+ *
+ * ```ts
+ * const existing = taskAlreadyExists(error)
+ * if (!existing) throw error
+ * ```
+ */
+export function taskAlreadyExists(error: unknown): ExistingTask | undefined {
+  const { name, CancellationReasons: reasons } = Object(error) as Cancellation
+  if (name !== 'TransactionCanceledException' || !Array.isArray(reasons)) return undefined
+  for (const [position, reason] of reasons.entries()) {
+    const found = existingTaskIn(reason)
+    if (found) return { ...found, position }
+  }
+  return undefined
+}
+
+type Reason = { readonly Code?: string; readonly Item?: Readonly<Record<string, unknown>> }
+
+type Cancellation = { readonly name?: unknown; readonly CancellationReasons?: readonly Reason[] }
+
+/** The head that refused an entry. Each entry of a head asks DynamoDB for the item that refuses it. */
+function existingTaskIn({ Code, Item = {} }: Reason): Omit<ExistingTask, 'position'> | undefined {
+  const id = textOf(Item.pk)
+  const isHead = textOf(Item.sk) === HEAD_SORT_KEY && textOf(Item.born) !== undefined
+  if (Code !== 'ConditionalCheckFailed' || !isHead || id === undefined || !splitTaskId(id)) return undefined
+  return { id, isRemoved: textOf(Item.state) === 'removed' }
+}
+
+/** A text as errors of the SDK carry it, or as a document client might. */
+function textOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value
+  const { S: text } = Object(value) as { readonly S?: unknown }
+  return typeof text === 'string' ? text : undefined
 }

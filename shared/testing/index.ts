@@ -4,18 +4,19 @@
  * node:test and jest (ESM) all work.
  *
  * Read in this order: `create-test-system.ts`, `system/test-system.ts` (what a test can do), `world/world.ts` (how it runs),
- * `deployed/` (the same against a URL) and `run-task/`. The table in memory (`table/`) also serves the simulation and the unit
+ * `system/deployed-system.ts` (the same against a URL) and `run-task.ts`. The table in memory (`table/`) also serves the simulation and the unit
  * tests of this repository. Everything that is not exported here may change without notice.
  */
 export { createTestSystem, type EitherSettings } from './create-test-system.ts'
-export type { RunTaskOptions } from './run-task/recorder.ts'
-export { runTask, type TaskRun } from './run-task/run-task.ts'
+export type { RunTaskOptions } from './run-task.ts'
+export { runTask, type TaskRun } from './run-task.ts'
 export type { DeployedSettings } from './system/deployed-system.ts'
 export type { MemorySettings } from './system/settings.ts'
 export type {
   ClaimedRun,
   ClaimOptions,
   DeployedTestSystem,
+  Duration,
   LimitState,
   LogLine,
   SystemUnderTest,
@@ -24,4 +25,3 @@ export type {
   TypeName,
   WorkerFault,
 } from './system/test-system.ts'
-export type { Duration } from './world/duration.ts'

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
 import * as z from 'zod'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { removeTask } from '../../shared/runtime/operate/operate.ts'
-import { taskAlreadyExists } from '../../shared/table/task-already-exists.ts'
+import { taskAlreadyExists } from '../../shared/table/transact-items.ts'
 import { aTableWorld, type TableWorld } from '../support/worlds/a-table-world.ts'
 
 let world: TableWorld

@@ -1,8 +1,6 @@
 import type { IndexEntry, IndexQuery, IndexRange } from '../../ports/stores.ts'
-import { METERED, type QueryRequest } from './documents.ts'
-import { type Expression, JOINED_BY_AND } from './expressions.ts'
+import { type Expression, type Item, JOINED_BY_AND, type RequestOf } from './documents.ts'
 import { HEAD_SORT_KEY, INDEXES } from './keys.ts'
-import type { Item } from './stored-form.ts'
 
 const IN_PARTITION = '#partition = :partition'
 const FROM_TO = '#sort BETWEEN :from AND :to'
@@ -10,7 +8,7 @@ const FROM = '#sort >= :from'
 const UP_TO = '#sort <= :to'
 
 /** Reads one page of an index partition. Eventually consistent, as all reads of secondary indexes are. */
-export function queryIndex(table: string, query: IndexQuery): QueryRequest {
+export function queryIndex(table: string, query: IndexQuery): RequestOf<'query'> {
   return {
     ...rangeOf(table, query),
     ScanIndexForward: !query.descending,
@@ -19,18 +17,9 @@ export function queryIndex(table: string, query: IndexQuery): QueryRequest {
   }
 }
 
-/** Counts the entries in a range from `start` on, up to `limit` of them. One request counts at most 1 MB of keys. */
-export function countIndex(
-  table: string,
-  range: IndexRange,
-  { start, limit }: { readonly start?: Item | undefined; readonly limit?: number | undefined } = {},
-): QueryRequest {
-  return {
-    ...rangeOf(table, range),
-    Select: 'COUNT',
-    ...(start && { ExclusiveStartKey: start }),
-    ...(limit !== undefined && { Limit: limit }),
-  }
+/** Counts the entries in a range. One request counts at most 1 MB of keys. */
+export function countIndex(table: string, range: IndexRange): RequestOf<'query'> {
+  return { ...rangeOf(table, range), Select: 'COUNT' }
 }
 
 /**
@@ -55,11 +44,10 @@ export function entryFrom(index: IndexRange['index'], item: Item): IndexEntry {
   return { id: item.pk as string, sort: item[INDEXES[index].sort] as number | string }
 }
 
-function rangeOf(table: string, range: IndexRange): QueryRequest {
+function rangeOf(table: string, range: IndexRange): RequestOf<'query'> {
   const { name, partition, sort } = INDEXES[range.index]
   const bounds = boundsOf(range)
   return {
-    ...METERED,
     TableName: table,
     IndexName: name,
     KeyConditionExpression: [IN_PARTITION, ...(bounds ? [bounds.text] : [])].join(JOINED_BY_AND),

@@ -1,11 +1,11 @@
+import type { FreedPermit } from '../../core/limits/limits.ts'
+import { typeOfLimit } from '../../core/task/task.ts'
+
 /**
  * Every key and index of the one table. The constructs build the table from this file, and the requests use it. The core names
  * places (`core/place/place-names.ts`), records (`core/record-names.ts`) and bodies (`core/task/body.ts`).
  * `docs/data-model.md` explains all of them.
  */
-
-import type { FreedPermit } from '../../core/limits/limits.ts'
-import { typeOfLimit } from '../../core/task/task.ts'
 
 /** Attribute names of the table's primary key. Both are strings. */
 export const PRIMARY_KEY = { partition: 'pk', sort: 'sk' } as const
@@ -187,3 +187,33 @@ export function chunkSortKey(chunk: number): string {
 
 /** The sort key of the note beside a task that its message was given up; its partition key is the task's id. */
 export const LOST_MESSAGE_SORT_KEY = 'lost'
+
+/** The records of the table's stream that the planner reads, as patterns of an event source mapping. Lambda drops all others. */
+export const STREAM_FILTERS = [
+  // Heads that any operation but a heartbeat has written.
+  {
+    eventName: ['INSERT', 'MODIFY'],
+    dynamodb: {
+      Keys: { sk: { S: [HEAD_SORT_KEY] } },
+      NewImage: { [OPERATION_ATTRIBUTE]: { S: [{ 'anything-but': [BEAT_OPERATION] }] } },
+    },
+  },
+  // Workers that joined or left the registry. A sign of life modifies a worker's item and does not match.
+  { eventName: ['INSERT', 'REMOVE'], dynamodb: { Keys: { pk: { S: [WORKERS_PARTITION] } } } },
+  // Permits and slots that were given back. One that is taken does not match.
+  {
+    eventName: ['MODIFY'],
+    dynamodb: {
+      Keys: { sk: { S: [PERMITS_SORT_KEY, SLOTS_SORT_KEY] } },
+      NewImage: { [FREED_ATTRIBUTE]: { N: [{ exists: true }] } },
+    },
+  },
+  // Lines that have just been noted.
+  {
+    eventName: ['INSERT', 'MODIFY'],
+    dynamodb: {
+      Keys: { sk: { S: Object.values(LINE_SORT_KEYS) } },
+      NewImage: { [NOTED_ATTRIBUTE]: { N: [{ exists: true }] } },
+    },
+  },
+]

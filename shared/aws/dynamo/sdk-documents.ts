@@ -10,8 +10,7 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import { BatonError } from '../../core/errors.ts'
-import { plainItem } from './attribute-values.ts'
-import { type Documents, unavailable, unstorable, type Written } from './documents.ts'
+import { type Documents, plainItem, unavailable, unstorable, type Written } from './documents.ts'
 
 /**
  * Sends the requests of the stores by the document client of the AWS SDK. Each request throws BatonError `unavailable` when the table
@@ -21,26 +20,31 @@ import { type Documents, unavailable, unstorable, type Written } from './documen
  */
 export function sdkDocuments(client: DynamoDBDocumentClient): Documents {
   return {
-    get: async request => (await answerOf(client.send(new GetCommand(request)))).Item,
-    put: request => written(storing(client.send(new PutCommand(request)))),
-    update: request => written(storing(client.send(new UpdateCommand(request)))),
-    delete: request => written(answerOf(client.send(new DeleteCommand(request)))),
+    get: async request => (await answerOf(client.send(new GetCommand(metered(request))))).Item,
+    put: request => written(storing(client.send(new PutCommand(metered(request))))),
+    update: request => written(storing(client.send(new UpdateCommand(metered(request))))),
+    delete: request => written(answerOf(client.send(new DeleteCommand(metered(request))))),
     query: async request => {
       const {
         Items = [],
         Count = 0,
         LastEvaluatedKey,
-      } = await answerOf(client.send(new QueryCommand(request)))
+      } = await answerOf(client.send(new QueryCommand(metered(request))))
       return { items: Items, count: Count, next: LastEvaluatedKey }
     },
     batchGet: async request => {
-      const command = new BatchGetCommand(request as BatchGetCommandInput)
+      const command = new BatchGetCommand(metered(request) as BatchGetCommandInput)
       const { Responses = {}, UnprocessedKeys = {} } = await answerOf(client.send(command))
       const isLeft = Object.values(UnprocessedKeys).some(({ Keys = [] }) => Keys.length > 0)
       const left = isLeft ? (UnprocessedKeys as typeof request.RequestItems) : undefined
       return { items: Object.values(Responses).flat(), left }
     },
   }
+}
+
+/** Makes the answer state the consumed units of the table and of each index. */
+function metered<Request>(request: Request) {
+  return { ReturnConsumedCapacity: 'INDEXES', ...request } as const
 }
 
 async function answerOf<T>(request: Promise<T>): Promise<T> {

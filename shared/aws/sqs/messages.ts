@@ -11,11 +11,12 @@ import { workOf } from '../../core/task/piece.ts'
 import { queueNameOf, servingType } from '../../core/types/task-type.ts'
 import { textBytes } from '../../core/values/json.ts'
 import { groupBy } from '../../core/values/records.ts'
-import type { Dispatch, Messages, SendFailure, TaskCodec } from '../../ports/messages.ts'
+import type { Dispatch, LateEventQueue, Messages, SendFailure, TaskCodec } from '../../ports/messages.ts'
 import {
   encodeCanvasLook,
   encodeDispatch,
   encodeJob,
+  encodeLateEvents,
   encodeLimitLook,
   encodeLook,
   encodeMinute,
@@ -193,4 +194,9 @@ export function batchesOf<T extends { readonly body: string }>(messages: readonl
     bytes = fits ? bytes + size : size
   }
   return batches
+}
+
+/** Sends late events to the wake queue, each batch in a message of its own. */
+export function createLateEventQueue(sqs: SQSClient, wakeQueueUrl: string): LateEventQueue {
+  return { put: late => sendWakes(sqs, wakeQueueUrl, late, encodeLateEvents) }
 }

@@ -4,9 +4,8 @@ import { type Client, createClient } from '../../client/client.ts'
 import type { ClientSettings } from '../../client/send.ts'
 import { BatonError } from '../../core/errors.ts'
 import type { AnyDefinition } from '../../define/definitions.ts'
-import { durationMs } from '../world/duration.ts'
 import { callsOf, checkInput, type Publishable } from './calls.ts'
-import { type DeployedTestSystem, nameOf } from './test-system.ts'
+import { type DeployedTestSystem, durationMs, nameOf } from './test-system.ts'
 
 /** The settings of a test system that is deployed, or that `baton dev` runs. */
 export type DeployedSettings = ClientSettings & {

@@ -14,7 +14,6 @@ import { putType, registerFlowType, registerHandlerType } from '../../runtime/ty
 import { OPERATIONS } from '../../service/operations.ts'
 import { sendToService } from '../../service/send-to-service.ts'
 import { createServing, operationFinder, type Service } from '../../service/service.ts'
-import { durationMs } from '../world/duration.ts'
 import type { Fault, Strikes } from '../world/serve-handler.ts'
 import { createWorld, type World } from '../world/world.ts'
 import { callsOf, checkInput, claimBy, type Publishable, publishBy } from './calls.ts'
@@ -22,6 +21,7 @@ import { createIdleness } from './idleness.ts'
 import { type MemorySettings, resolvedSettings } from './settings.ts'
 import { createSnapshot, type Snapshot } from './snapshot.ts'
 import {
+  durationMs,
   type LogLine,
   nameOf,
   type TaskFilter,

@@ -5,6 +5,7 @@ import type { ApiTask } from '../../api/tasks.ts'
 import type { Counts, PausedType } from '../../api/types.ts'
 import type { Client } from '../../client/client.ts'
 import type { AnswerTo, ClientArguments } from '../../client/publish.ts'
+import { BatonError } from '../../core/errors.ts'
 import type { StatusReason } from '../../core/status/status.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { TaskError } from '../../core/task-error/task-error.ts'
@@ -13,7 +14,6 @@ import type { Json } from '../../core/values/json.ts'
 import type { Canvas } from '../../define/canvases.ts'
 import type { AnyDefinition, NameOf } from '../../define/definitions.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
-import type { Duration } from '../world/duration.ts'
 import type { Moment, Strikes } from '../world/serve-handler.ts'
 
 export type ClaimOptions = {
@@ -169,4 +169,30 @@ export type DeployedTestSystem = SystemUnderTest & {
 
 export function nameOf(type: TypeName): string {
   return typeof type === 'string' ? type : type.type
+}
+
+/** A length of virtual time: milliseconds, or a text such as `250ms`, `30s`, `5m`, `2h`, `3d`, `1w` or `1h30m`. */
+export type Duration = number | string
+
+const UNITS_MS = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000, w: 604_800_000 } as const
+
+const PART = /(\d+(?:\.\d+)?)(ms|[smhdw])/g
+const WHOLE = /^(?:\d+(?:\.\d+)?(?:ms|[smhdw]))+$/
+
+/** The duration in whole milliseconds. @throws BatonError `invalid`, which names the caller and what is legal */
+export function durationMs(caller: string, duration: Duration): number {
+  if (typeof duration === 'number' && Number.isFinite(duration) && duration >= 0) return Math.round(duration)
+  if (typeof duration === 'string' && WHOLE.test(duration)) return Math.round(sumOf(duration))
+  const given = typeof duration === 'string' ? `'${duration}'` : String(duration)
+  throw new BatonError(
+    'invalid',
+    `${caller}: ${given} is not a duration; give milliseconds (0 or more), or text such as '250ms', '30s', '5m', '2h', '3d', '1w' or '1h30m'`,
+  )
+}
+
+function sumOf(text: string): number {
+  return [...text.matchAll(PART)].reduce(
+    (sum, [, amount, unit]) => sum + Number(amount) * UNITS_MS[unit as keyof typeof UNITS_MS],
+    0,
+  )
 }

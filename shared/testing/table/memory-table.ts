@@ -2,9 +2,9 @@
  * A DynamoDB table in memory, for the testing kit and the simulation. It evaluates the requests that the stores of `shared/aws/dynamo`
  * build, so the system's guards and merges are written once.
  *
- * - `expressions.ts`, `conditions.ts`, `updates.ts`: read expressions
+ * - `expressions.ts`, `updates.ts`: read expressions
  * - `requests.ts`: what DynamoDB checks in a request, and what a write makes of an item
- * - `contents.ts`, `sorted-items.ts`, `queries.ts`: the items of the table and its indexes, and their pages
+ * - `contents.ts`, `queries.ts`: the items of the table and its indexes, and their pages
  * - `values.ts`: kinds, order and sizes of values
  *
  * The table refuses what DynamoDB refuses, and by name what it does not know. `test/contract/table` holds it to DynamoDB Local. Items are
@@ -12,21 +12,17 @@
  */
 
 import {
-  type BatchGetRequest,
-  type DeleteRequest,
   type Documents,
-  type PutRequest,
-  type QueryRequest,
-  type UpdateRequest,
+  type Item,
+  type RequestOf,
   unstorable,
   type Written,
 } from '../../aws/dynamo/documents.ts'
 import { INDEXES, PRIMARY_KEY } from '../../aws/dynamo/keys.ts'
-import type { Item } from '../../aws/dynamo/stored-form.ts'
 import { type ContentSettings, type Contents, createContents, type ItemChange, type Key } from './contents.ts'
 import { pageOf, positionOf } from './queries.ts'
-import { RefusedRequest, UnknownPart } from './refusals.ts'
 import { assertItem, assertKnown, keyOf, readWrite } from './requests.ts'
+import { RefusedRequest, UnknownPart } from './values.ts'
 
 export type TableSettings = ContentSettings & {
   readonly name: string
@@ -41,7 +37,7 @@ type Read = {
   readonly index?: string | undefined
 }
 
-export type Write = PutRequest | UpdateRequest | DeleteRequest
+export type Write = RequestOf<'put'> | RequestOf<'update'> | RequestOf<'delete'>
 
 export type MemoryTable = Pick<Contents, 'find' | 'items' | 'write' | 'expire'> & {
   /** Answers the requests of stores at once. */
@@ -98,7 +94,11 @@ export function createMemoryTable(settings: TableSettings): MemoryTable {
   }
 }
 
-function query({ stored, reads, indexes }: Contents, request: QueryRequest, onRead: TableSettings['onRead']) {
+function query(
+  { stored, reads, indexes }: Contents,
+  request: RequestOf<'query'>,
+  onRead: TableSettings['onRead'],
+) {
   const { IndexName: name, ConsistentRead: isConsistent = false } = request
   const index = Object.values(INDEXES).find(one => one.name === name)
   if (name !== undefined && !index) throw new UnknownPart(`the index ${name}`)
@@ -180,7 +180,7 @@ function returned(
   return updated.length > 0 ? Object.fromEntries(updated) : undefined
 }
 
-function requestedOf(request: BatchGetRequest, table: string) {
+function requestedOf(request: RequestOf<'batchGet'>, table: string) {
   assertKnown(request, table, ['RequestItems'])
   const { [table]: requested, ...others } = request.RequestItems
   if (!requested || Object.keys(others).length > 0) throw new UnknownPart('a batch of other tables')

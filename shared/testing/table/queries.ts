@@ -1,9 +1,7 @@
-import type { Page, QueryRequest } from '../../aws/dynamo/documents.ts'
-import type { Item } from '../../aws/dynamo/stored-form.ts'
-import { RefusedRequest, UnknownPart } from './refusals.ts'
+import type { Item, Page, RequestOf } from '../../aws/dynamo/documents.ts'
+import { firstFrom, type KeyNames, order, type SortedItems } from './contents.ts'
 import { scopeOf } from './requests.ts'
-import { firstFrom, type KeyNames, order, type SortedItems } from './sorted-items.ts'
-import { bytesOfItem, compared, kindOf } from './values.ts'
+import { bytesOfItem, compared, kindOf, RefusedRequest, UnknownPart } from './values.ts'
 
 /** Source: "Querying tables" in the developer guide of DynamoDB. */
 const PAGE_BYTES_MAX = 1_024 * 1_024
@@ -59,7 +57,7 @@ function rangeOf(by: string, low: Sort, high: Sort = low): Range {
 type Keys = KeyNames & { readonly sortType: string }
 
 /** One page of a query on these items. */
-export function pageOf(items: SortedItems, keys: Keys, request: QueryRequest): Page {
+export function pageOf(items: SortedItems, keys: Keys, request: RequestOf<'query'>): Page {
   const { partition, range } = readQuery(request, keys)
   const {
     ScanIndexForward: isForward = true,
@@ -97,7 +95,7 @@ function lengthOfPage(most: number, limit: number, itemAt: (nth: number) => Item
   return wanted
 }
 
-function readQuery(request: QueryRequest, keys: Keys) {
+function readQuery(request: RequestOf<'query'>, keys: Keys) {
   const { partition: wanted, sort, ...read } = readKeyCondition(request.KeyConditionExpression)
   const { names, values } = scopeOf(request, read)
   const partition = values[wanted.value]

@@ -1,12 +1,17 @@
-import type { Aliases as GivenAliases } from '../../aws/dynamo/documents.ts'
+import type { Aliases as GivenAliases, Item } from '../../aws/dynamo/documents.ts'
 import { INDEXES, PRIMARY_KEY } from '../../aws/dynamo/keys.ts'
-import type { Item } from '../../aws/dynamo/stored-form.ts'
-import { conditionOf } from './conditions.ts'
 import type { Key } from './contents.ts'
-import type { Parsed, Scope, Wanted } from './expressions.ts'
-import { RefusedRequest, UnknownPart } from './refusals.ts'
+import { conditionOf, type Parsed, type Scope, type Wanted } from './expressions.ts'
 import { pathsOf, updatedItem, updateOf } from './updates.ts'
-import { assertName, assertStorable, bytesOf, bytesOfText, kindOf } from './values.ts'
+import {
+  assertName,
+  assertStorable,
+  bytesOf,
+  bytesOfText,
+  kindOf,
+  RefusedRequest,
+  UnknownPart,
+} from './values.ts'
 
 /** What DynamoDB checks in a request before it reads the table, and what a write makes of an item. */
 
@@ -19,7 +24,7 @@ const VALUES_BYTES_MAX = 2 * 1_024 * 1_024
 export function assertKnown(request: object, table: string, known: readonly string[]): void {
   const given = request as Readonly<Record<string, unknown>>
   for (const name in given) {
-    if (given[name] !== undefined && name !== 'ReturnConsumedCapacity' && !known.includes(name)) {
+    if (given[name] !== undefined && !known.includes(name)) {
       throw new UnknownPart(`the input ${name}`)
     }
   }

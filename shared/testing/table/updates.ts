@@ -1,5 +1,5 @@
+import type { Item } from '../../aws/dynamo/documents.ts'
 import { PRIMARY_KEY } from '../../aws/dynamo/keys.ts'
-import type { Item } from '../../aws/dynamo/stored-form.ts'
 import {
   cached,
   type Operand,
@@ -10,8 +10,7 @@ import {
   type Tokens,
   valueAt,
 } from './expressions.ts'
-import { RefusedRequest } from './refusals.ts'
-import { isMap, kindOf } from './values.ts'
+import { isMap, kindOf, RefusedRequest } from './values.ts'
 
 /** What an update does at one path: the value there after it, from the value before it. Undefined removes the path. */
 type Action = {

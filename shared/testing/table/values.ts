@@ -1,5 +1,4 @@
-import type { Item } from '../../aws/dynamo/stored-form.ts'
-import { RefusedRequest, UnknownPart } from './refusals.ts'
+import type { AttributeValue, Item } from '../../aws/dynamo/documents.ts'
 
 /** Plain values as the table stores them: what kind they are, how they compare, and how many bytes they take. */
 
@@ -120,4 +119,35 @@ function bytesOfNumber(value: number): number {
     .replace(/^0\.0*|\.|e.*$/g, '')
     .replace(/0+$/, '').length
   return Math.ceil(digits / 2) + 1 + (value < 0 ? 1 : 0)
+}
+
+type Image = Readonly<Record<string, AttributeValue>>
+
+/** An item as the table's stream carries it. The stream is not asked for items with sets, so their sets are left out. */
+export function imageOf(item: Item): Image {
+  const members = Object.entries(item).filter(([, value]) => !(value instanceof Set))
+  return Object.fromEntries(members.map(([name, value]) => [name, attributeOf(value)]))
+}
+
+function attributeOf(value: unknown): AttributeValue {
+  if (typeof value === 'string') return { S: value }
+  if (typeof value === 'number') return { N: String(value) }
+  if (typeof value === 'boolean') return { BOOL: value }
+  if (value === null) return { NULL: true }
+  if (Array.isArray(value)) return { L: value.map(attributeOf) }
+  if (isMap(value)) return { M: imageOf(value) }
+  throw new UnknownPart(`a value of the kind ${typeof value}`)
+}
+
+/** DynamoDB refuses the request, whatever its code: it would answer with a `ValidationException`. */
+export class RefusedRequest extends Error {
+  override readonly name = 'ValidationException'
+}
+
+/** The table in memory does not know a part of the request. DynamoDB may know it. */
+export class UnknownPart extends Error {
+  override readonly name = 'UnknownPart'
+  constructor(part: string) {
+    super(`the table in memory does not know ${part}`)
+  }
 }

@@ -1,8 +1,7 @@
 import { BatonError } from '../../core/errors.ts'
 import type { RunContext, TaskDefinition } from '../../define/definitions.ts'
 import type { Log } from '../../ports/machine.ts'
-import type { Activity } from './activity.ts'
-import type { Sandbox } from './sandbox.ts'
+import type { Activity, Sandbox } from './sandbox.ts'
 import type { Timeline } from './timeline.ts'
 
 /** Which runs a fault strikes. */

@@ -3,15 +3,15 @@
  * test system in `../system` is its public face.
  *
  * - `timeline.ts`: virtual time, and all that is going to happen in it, in one order;
- * - `activity.ts`: handlers that are at work in real time, during which virtual time stands still;
  * - `queues.ts`: queues, far timers and the table's stream, with their receivers;
- * - `sandbox.ts`: the process of one run, which the test can kill and freeze;
+ * - `sandbox.ts`: the process of one run, which the test can kill and freeze, and the handlers that are at work in real time, during
+ *   which virtual time stands still;
  * - `serve-handler.ts`: what surrounds the call of a handler: faults, durations, and the records of its run.
  *
  * Each dispatch has a process of its own, as each invocation of a Lambda function has. The runs of a worker thus die alone.
  */
 
-import { limitChangeIn } from '../../aws/dynamo/limits/limit-changes.ts'
+import { limitChangeIn } from '../../aws/dynamo/limits/limit-store.ts'
 import { BatonError } from '../../core/errors.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import { workOf } from '../../core/task/piece.ts'
@@ -28,10 +28,9 @@ import { cachedTypeReader } from '../../runtime/types/type-cache.ts'
 import { createSeededChance } from '../stores/chance.ts'
 import { createMemoryStores } from '../stores/memory-stores.ts'
 import type { ItemChange } from '../table/contents.ts'
-import { imageOf } from '../table/images.ts'
-import { type Activity, createActivity } from './activity.ts'
+import { imageOf } from '../table/values.ts'
 import { createQueues } from './queues.ts'
-import { createSandbox, createVirtualClock, type Sandbox } from './sandbox.ts'
+import { type Activity, createActivity, createSandbox, createVirtualClock, type Sandbox } from './sandbox.ts'
 import { createHandlerServer, type HandlerServer } from './serve-handler.ts'
 import { createTimeline, type Timeline } from './timeline.ts'
 

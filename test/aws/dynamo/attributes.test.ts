@@ -1,6 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { always, attributesOf, mapped, optional, withDefault } from '../../../shared/aws/dynamo/attributes.ts'
-import { flag, flagFor, json, mapOf, number, oneOf, text, word } from '../../../shared/aws/dynamo/codecs.ts'
+import {
+  always,
+  attributesOf,
+  flag,
+  flagFor,
+  json,
+  mapOf,
+  mapped,
+  number,
+  oneOf,
+  optional,
+  text,
+  withDefault,
+  word,
+} from '../../../shared/aws/dynamo/attributes.ts'
 
 type Visit = {
   readonly guest: string

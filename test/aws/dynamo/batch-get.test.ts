@@ -1,7 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { expect, it } from 'vitest'
-import { readBatches } from '../../../shared/aws/dynamo/batch-get.ts'
+import { readBatches } from '../../../shared/aws/dynamo/documents.ts'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { createManualClock } from '../../support/ports/clock.ts'

@@ -11,10 +11,13 @@ import { createFaults } from '../../../local/gateway/faults.ts'
 import { type Gateway, startGateway } from '../../../local/gateway/gateway.ts'
 import { createMeter } from '../../../local/gateway/meter.ts'
 import { type SqsServer, startSqsServer } from '../../../local/stores/sqs-server.ts'
-import type { HeadReader } from '../../../shared/aws/dynamo/head/head-reader.ts'
-import { createTaskCodec } from '../../../shared/aws/dynamo/head/task-codec.ts'
-import { createSqsDeadLetterQueue, createSqsResender } from '../../../shared/aws/sqs/dead-letter-queue.ts'
-import { queueOfLetter, readLetter } from '../../../shared/aws/sqs/letter-subject.ts'
+import { createTaskCodec, type HeadReader } from '../../../shared/aws/dynamo/head/head-reader.ts'
+import {
+  createSqsDeadLetterQueue,
+  createSqsResender,
+  queueOfLetter,
+  readLetter,
+} from '../../../shared/aws/sqs/dead-letter-queue.ts'
 import {
   encodeCanvasLook,
   encodeDispatch,

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
-import { METERED } from '../../../shared/aws/dynamo/documents.ts'
-import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
+import type { Item } from '../../../shared/aws/dynamo/documents.ts'
 import type { TransactItem } from '../../support/dynamo/memory-transactions.ts'
 import type { Request } from './two-tables.ts'
 
@@ -217,13 +216,13 @@ export function requestsOn(table: string): fc.Arbitrary<Request> {
   const put = fc.tuple(item, maybeCondition, returned, fault).map(
     ([Item, one, onFailure, nth]): Request => ({
       operation: 'put',
-      request: { ...METERED, TableName, Item, ...conditionOf(one, onFailure), ...aliasesOf(nth, one) },
+      request: { TableName, Item, ...conditionOf(one, onFailure), ...aliasesOf(nth, one) },
     }),
   )
   const remove = fc.tuple(key, maybeCondition, returned, fault).map(
     ([Key, one, onFailure, nth]): Request => ({
       operation: 'delete',
-      request: { ...METERED, TableName, Key, ...conditionOf(one, onFailure), ...aliasesOf(nth, one) },
+      request: { TableName, Key, ...conditionOf(one, onFailure), ...aliasesOf(nth, one) },
     }),
   )
   const change = fc
@@ -239,7 +238,7 @@ export function requestsOn(table: string): fc.Arbitrary<Request> {
       ([Key, does, one, onFailure, ReturnValues, nth]): Request => ({
         operation: 'update',
         request: {
-          ...{ ...METERED, TableName, Key, UpdateExpression: does.text, ...conditionOf(one, onFailure) },
+          ...{ TableName, Key, UpdateExpression: does.text, ...conditionOf(one, onFailure) },
           ...returning(ReturnValues, does.text),
           ...aliasesOf(nth, does, one),
         },
@@ -248,13 +247,13 @@ export function requestsOn(table: string): fc.Arbitrary<Request> {
   const get = fc.tuple(key, fc.boolean()).map(
     ([Key, ConsistentRead]): Request => ({
       operation: 'get',
-      request: { ...METERED, TableName, Key, ConsistentRead },
+      request: { TableName, Key, ConsistentRead },
     }),
   )
   const batch = fc.uniqueArray(key, { minLength: 1, maxLength: 4, selector: one => JSON.stringify(one) }).map(
     (Keys): Request => ({
       operation: 'batchGet',
-      request: { ...METERED, RequestItems: { [table]: { Keys, ConsistentRead: true } } },
+      request: { RequestItems: { [table]: { Keys, ConsistentRead: true } } },
     }),
   )
   return fc.oneof(
@@ -315,7 +314,7 @@ function queries(TableName: string): fc.Arbitrary<Request> {
       .map(
         ([within, page, after]): Request => ({
           operation: 'query',
-          request: { ...METERED, TableName, ...where, ...within, ...page, ...after },
+          request: { TableName, ...where, ...within, ...page, ...after },
         }),
       )
   }

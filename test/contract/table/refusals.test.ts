@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { PutRequest, UpdateRequest } from '../../../shared/aws/dynamo/documents.ts'
+import type { RequestOf } from '../../../shared/aws/dynamo/documents.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
 import type { TransactItem } from '../../support/dynamo/memory-transactions.ts'
 import { type Request, type TwoTables, twoTables } from './two-tables.ts'
@@ -24,11 +24,11 @@ afterAll(async () => {
 const Key = { pk: 'resize:k1', sk: 'head' }
 const REFUSED = { refused: true }
 
-const put = (item: object, rest: Partial<PutRequest> = {}): Request => ({
+const put = (item: object, rest: Partial<RequestOf<'put'>> = {}): Request => ({
   operation: 'put',
   request: { TableName: both.name, Item: { ...Key, ...item }, ...rest },
 })
-const update = (UpdateExpression: string, rest: Partial<UpdateRequest> = {}): Request => ({
+const update = (UpdateExpression: string, rest: Partial<RequestOf<'update'>> = {}): Request => ({
   operation: 'update',
   request: { TableName: both.name, Key, UpdateExpression, ...rest },
 })

@@ -1,5 +1,5 @@
+import type { Item } from '../../../shared/aws/dynamo/documents.ts'
 import { HEAD_SORT_KEY, TTL_ATTRIBUTE } from '../../../shared/aws/dynamo/keys.ts'
-import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import type { ItemChange } from '../../../shared/testing/table/contents.ts'

@@ -1,4 +1,4 @@
-import { membersOf } from '../../../shared/aws/dynamo/head/head-members.ts'
+import { membersOf } from '../../../shared/aws/dynamo/head/items.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type { CanvasState, ScheduleState } from '../../../shared/core/task/head-fields.ts'
 import type { Task } from '../../../shared/core/task/task.ts'

@@ -1,14 +1,13 @@
-import type { DeleteRequest, PutRequest, UpdateRequest } from '../../../shared/aws/dynamo/documents.ts'
-import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
+import type { Item, RequestOf } from '../../../shared/aws/dynamo/documents.ts'
 import type { MemoryTable, Write } from '../../../shared/testing/table/memory-table.ts'
-import { RefusedRequest } from '../../../shared/testing/table/refusals.ts'
+import { RefusedRequest } from '../../../shared/testing/table/values.ts'
 
 /** One entry of a transaction. */
 export type TransactItem =
-  | { readonly Put: PutRequest }
-  | { readonly Update: UpdateRequest }
-  | { readonly Delete: DeleteRequest }
-  | { readonly ConditionCheck: DeleteRequest & { readonly ConditionExpression: string } }
+  | { readonly Put: RequestOf<'put'> }
+  | { readonly Update: RequestOf<'update'> }
+  | { readonly Delete: RequestOf<'delete'> }
+  | { readonly ConditionCheck: RequestOf<'delete'> & { readonly ConditionExpression: string } }
 
 /** An entry of a transaction whose condition does not hold, with the stored item if the entry asks for it. */
 type FailedEntry = { readonly index: number; readonly item: Item | undefined }

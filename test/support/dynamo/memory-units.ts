@@ -1,5 +1,5 @@
+import type { Item } from '../../../shared/aws/dynamo/documents.ts'
 import { INDEXES } from '../../../shared/aws/dynamo/keys.ts'
-import type { Item } from '../../../shared/aws/dynamo/stored-form.ts'
 import { positionOf } from '../../../shared/testing/table/queries.ts'
 import { bytesOfItem, isEqual } from '../../../shared/testing/table/values.ts'
 

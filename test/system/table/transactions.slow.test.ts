@@ -3,7 +3,7 @@ import { DynamoDBDocumentClient, GetCommand, TransactWriteCommand } from '@aws-s
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minuteOf } from '../../../shared/core/place/place.ts'
 import { createTableClient, type TableClient } from '../../../shared/table/table-client.ts'
-import { taskAlreadyExists } from '../../../shared/table/task-already-exists.ts'
+import { taskAlreadyExists } from '../../../shared/table/transact-items.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { aShiftedClock, type ShiftedClock } from '../../support/local-system/shifted-clock.ts'
 import { setEnvironment } from '../../support/process-environment.ts'

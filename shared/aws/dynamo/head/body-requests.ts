@@ -2,18 +2,17 @@ import type { BodyWrite } from '../../../core/change/change.ts'
 import { runRefPrefix } from '../../../core/task/body.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import type { EndedRun } from '../../../core/task/task.ts'
-import type { StoredBy } from '../codecs.ts'
+import type { StoredBy } from '../attributes.ts'
 import {
-  type DeleteRequest,
-  type GetRequest,
-  METERED,
-  type PutRequest,
-  type QueryRequest,
-  type UpdateRequest,
+  assertKnownSchema,
+  type Item,
+  JOINED_BY_AND,
+  namesOf,
+  type RequestOf,
+  SCHEMA,
+  ttlSeconds,
 } from '../documents.ts'
-import { JOINED_BY_AND } from '../expressions.ts'
 import { DEFINITION_SORT_KEY, definitionPartition } from '../keys.ts'
-import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 import { ENDED_RUN } from './run-attributes.ts'
 
 const EXISTS = 'attribute_exists(#pk)'
@@ -22,54 +21,44 @@ const OF_TASK = '#pk = :id'
 const RUN_OF_BIRTH = 'begins_with(#sk, :prefix)'
 
 /** Reads a body. Strongly consistent. */
-export function getBody(table: string, id: string, ref: string): GetRequest {
-  return { ...METERED, TableName: table, Key: { pk: id, sk: ref }, ConsistentRead: true }
+export function getBody(table: string, id: string, ref: string): RequestOf<'get'> {
+  return { TableName: table, Key: { pk: id, sk: ref }, ConsistentRead: true }
 }
 
 /**
  * Writes a body. No guard: a ref names a birth and, where contents may differ, a digest. So a write overwrites only an equal
  * body.
  */
-export function putBody(table: string, id: string, write: BodyWrite): PutRequest {
-  return { ...METERED, TableName: table, Item: bodyItem(id, write) }
+export function putBody(table: string, id: string, write: BodyWrite): RequestOf<'put'> {
+  return { TableName: table, Item: bodyItem(id, write) }
 }
 
 /** Prolongs the life of a body. Guard: the body exists and would expire earlier. */
-export function renewBody(table: string, id: string, ref: string, expiresAt: number): UpdateRequest {
+export function renewBody(table: string, id: string, ref: string, expiresAt: number): RequestOf<'update'> {
   return {
-    ...METERED,
     TableName: table,
     Key: { pk: id, sk: ref },
     UpdateExpression: 'SET #ttl = :ttl',
     ConditionExpression: [EXISTS, EXPIRES_EARLIER].join(JOINED_BY_AND),
-    ExpressionAttributeNames: { '#pk': 'pk', '#ttl': 'ttl' },
+    ExpressionAttributeNames: namesOf('pk', 'ttl'),
     ExpressionAttributeValues: { ':ttl': ttlSeconds(expiresAt) },
   }
 }
 
 /** Deletes a body. No guard: the caller knows that no head points at it. */
-export function deleteBody(table: string, id: string, ref: string): DeleteRequest {
-  return { ...METERED, TableName: table, Key: { pk: id, sk: ref } }
+export function deleteBody(table: string, id: string, ref: string): RequestOf<'delete'> {
+  return { TableName: table, Key: { pk: id, sk: ref } }
 }
 
 /** Reads the records of the ended runs of one birth, the highest fence first. Strongly consistent. */
-export function queryRuns(
-  table: string,
-  id: string,
-  born: string,
-  limit: number,
-  start?: Item,
-): QueryRequest {
+export function queryRuns(table: string, id: string, born: string): RequestOf<'query'> {
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: [OF_TASK, RUN_OF_BIRTH].join(JOINED_BY_AND),
-    ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk' },
+    ExpressionAttributeNames: namesOf('pk', 'sk'),
     ExpressionAttributeValues: { ':id': id, ':prefix': runRefPrefix(born) },
     ConsistentRead: true,
     ScanIndexForward: false,
-    Limit: limit,
-    ...(start && { ExclusiveStartKey: start }),
   }
 }
 
@@ -87,18 +76,17 @@ export function runFromItem(item: Item): EndedRun {
 }
 
 /** Reads the steps of a flow. Strongly consistent. */
-export function getDefinition(table: string, name: string): GetRequest {
+export function getDefinition(table: string, name: string): RequestOf<'get'> {
   const key = { pk: definitionPartition(name), sk: DEFINITION_SORT_KEY }
-  return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
+  return { TableName: table, Key: key, ConsistentRead: true }
 }
 
 /**
  * Writes the steps of a flow. Guard: the item does not exist. An existing item should have the same steps: its name is their
  * digest.
  */
-export function putDefinition(table: string, definition: FlowDefinition): PutRequest {
+export function putDefinition(table: string, definition: FlowDefinition): RequestOf<'put'> {
   return {
-    ...METERED,
     TableName: table,
     Item: {
       pk: definitionPartition(definition.name),
@@ -107,7 +95,7 @@ export function putDefinition(table: string, definition: FlowDefinition): PutReq
       json: JSON.stringify(definition),
     },
     ConditionExpression: 'attribute_not_exists(#pk)',
-    ExpressionAttributeNames: { '#pk': 'pk' },
+    ExpressionAttributeNames: namesOf('pk'),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   }
 }

@@ -1,13 +1,20 @@
 import { BatonError, isItemFault } from '../../../core/errors.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
-import type { Head } from '../../../core/task/head.ts'
-import { type AttributeValue, plainItem } from '../attribute-values.ts'
-import type { Documents } from '../documents.ts'
-import { bodyFromItem } from '../side-items.ts'
-import { assertKnownSchema, type Item } from '../stored-form.ts'
+import { type Head, isTask } from '../../../core/task/head.ts'
+import type { Task } from '../../../core/task/task.ts'
+import type { Json } from '../../../core/values/json.ts'
+import type { TaskCodec } from '../../../ports/messages.ts'
+import {
+  type AttributeValue,
+  assertKnownSchema,
+  bodyFromItem,
+  type Documents,
+  type Item,
+  plainItem,
+} from '../documents.ts'
 import { getDefinition, putDefinition } from './body-requests.ts'
-import { definitionNameIn, isHeadImage, taskFromItem } from './items.ts'
-import { problemOfHead, unreadable } from './readable-head.ts'
+import { definitionNameIn, headItem, isHeadImage, taskFromItem } from './items.ts'
+import { problemOfHead, unreadable } from './unreadable-heads.ts'
 
 /** A process that meets more definitions of flows forgets them all and reads them again. */
 const KNOWN_DEFINITIONS_MAX = 1_000
@@ -80,4 +87,31 @@ async function write(
     )
   }
   return definition
+}
+
+/**
+ * Messages carry tasks in the stored form of their heads. That form has a version, and newer code knows how to read older ones.
+ * The form of a flow only names its steps, and each process reads them once.
+ */
+export function createTaskCodec(heads: Pick<HeadReader, 'task'>): TaskCodec {
+  return {
+    encode: task => headItem(task) as unknown as Json,
+    decode: async form => taskIn(await heads.task(checked(form))),
+  }
+}
+
+/** @throws BatonError `invalid` for a form that lacks what heads of every version have. */
+function checked(form: unknown): Item {
+  const item = (typeof form === 'object' && form !== null ? form : {}) as Item
+  const problem = problemOfHead(item)
+  if (problem === undefined) return item
+  throw new BatonError('invalid', `the message does not carry the head of a task: ${problem}`)
+}
+
+function taskIn(head: Head): Task {
+  if (isTask(head)) return head
+  throw new BatonError(
+    'invalid',
+    `the message carries the ${head.kind} ${head.id}, and no worker can claim one`,
+  )
 }

@@ -1,18 +1,20 @@
+import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import type { Change, Guard } from '../../../core/change/change.ts'
 import type { Head } from '../../../core/task/head.ts'
 import type { LookRecord } from '../../../core/wake/look.ts'
+import { isMap } from '../attributes.ts'
 import {
-  type BatchGetRequest,
-  type GetRequest,
-  METERED,
-  type PutRequest,
-  type UpdateRequest,
+  type ChangedPaths,
+  type Expression,
+  type Item,
+  JOINED_BY_AND,
+  namesOf,
+  type Path,
+  type RequestOf,
+  updateExpression,
 } from '../documents.ts'
-import { JOINED_BY_AND, updateExpression } from '../expressions.ts'
 import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE } from '../keys.ts'
-import { changedPaths } from './changed-paths.ts'
-import { guardExpression } from './guard-clauses.ts'
-import { headItem } from './items.ts'
+import { HEAD, headItem } from './items.ts'
 
 /**
  * The attribute that holds the id of the last write of a head. A request that is repeated after a lost answer recognises its
@@ -33,20 +35,19 @@ function headKey(id: string) {
 }
 
 /** Reads a head. Strongly consistent. */
-export function getHead(table: string, id: string): GetRequest {
-  return { ...METERED, TableName: table, Key: headKey(id), ConsistentRead: true }
+export function getHead(table: string, id: string): RequestOf<'get'> {
+  return { TableName: table, Key: headKey(id), ConsistentRead: true }
 }
 
 /** Reads the heads of at most 100 different ids. Eventually consistent. */
-export function batchGetHeads(table: string, ids: readonly string[]): BatchGetRequest {
-  return { ...METERED, RequestItems: { [table]: { Keys: ids.map(headKey) } } }
+export function batchGetHeads(table: string, ids: readonly string[]): RequestOf<'batchGet'> {
+  return { RequestItems: { [table]: { Keys: ids.map(headKey) } } }
 }
 
 /** Writes a new head. Guard: the change's own, which is that no head has this id. */
-export function putHead(table: string, { after, guard }: Change, writeId: string): PutRequest {
+export function putHead(table: string, { after, guard }: Change, writeId: string): RequestOf<'put'> {
   const { text, names } = guardExpression(guard)
   return {
-    ...METERED,
     TableName: table,
     Item: { ...headItem(after), [WRITE_ID_ATTRIBUTE]: writeId },
     ConditionExpression: text,
@@ -59,22 +60,19 @@ export function putHead(table: string, { after, guard }: Change, writeId: string
  * Moves one run from the live to the ended ones, and adds one to the revision, whatever it is. Guard: the run is live. Like a
  * heartbeat, it carries no write id: after a lost answer the run's end proves the write.
  */
-function countSuccess(table: string, { after }: Change, guard: CountedGuard): UpdateRequest {
+function countSuccess(table: string, { after }: Change, guard: CountedGuard): RequestOf<'update'> {
   const fence = String(guard.fence)
   const { ended, updated } = headItem(after)
   const condition = guardExpression(guard)
   return {
-    ...METERED,
     TableName: table,
     Key: headKey(after.id),
     UpdateExpression:
       'SET #ended.#fence = :run, #op = :op, #updated = :updated, #rev = #rev + :one REMOVE #live.#fence',
     ConditionExpression: condition.text,
     ExpressionAttributeNames: {
-      ...condition.names,
+      ...{ ...condition.names, ...namesOf('updated', 'rev') },
       '#op': OPERATION_ATTRIBUTE,
-      '#updated': 'updated',
-      '#rev': 'rev',
     },
     ExpressionAttributeValues: {
       ...condition.values,
@@ -95,7 +93,7 @@ export function updateHead(
   table: string,
   change: Change & { readonly before: Head },
   writeId: string,
-): UpdateRequest {
+): RequestOf<'update'> {
   const { before, after, guard } = change
   if (guard.kind === 'counted') return countSuccess(table, change, guard)
   const isBeat = after.operation === 'beat'
@@ -109,7 +107,6 @@ export function updateHead(
   )
   const condition = guardExpression(guard)
   return {
-    ...METERED,
     TableName: table,
     Key: headKey(after.id),
     UpdateExpression: update.text,
@@ -138,21 +135,15 @@ export function recordLook(
   { id, born, revision }: Pick<Head, 'id' | 'born' | 'revision'>,
   { hops, name, until }: LookRecord,
   now: number,
-): UpdateRequest {
+): RequestOf<'update'> {
   return {
-    ...METERED,
     TableName: table,
     Key: headKey(id),
     UpdateExpression: 'SET #looks = :looks, #op = :beat',
     ConditionExpression: ['#born = :born', '#rev = :rev', `(${NO_CHAIN_AS_FAR})`].join(JOINED_BY_AND),
     ExpressionAttributeNames: {
-      '#born': 'born',
-      '#rev': 'rev',
+      ...namesOf('born', 'rev', 'looks', 'hops', 'until', 'name'),
       '#op': OPERATION_ATTRIBUTE,
-      '#looks': 'looks',
-      '#hops': 'hops',
-      '#until': 'until',
-      '#name': 'name',
     },
     ExpressionAttributeValues: {
       ':born': born,
@@ -162,6 +153,104 @@ export function recordLook(
       ':hops': hops,
       ':now': now,
       ':name': name,
+    },
+  }
+}
+
+/**
+ * The paths to write so that `before` becomes `after`: exactly those that differ, and `always`, which may differ in the store
+ * though they do not differ here. A map that is absent or empty on one side is written or removed whole, because DynamoDB
+ * refuses a path into a missing map.
+ */
+export function changedPaths(before: Item, after: Item, always: readonly string[] = []): ChangedPaths {
+  const set: Array<readonly [Path, unknown]> = []
+  const remove: Path[] = []
+
+  // `levels`: how many levels of keys below a path are paths of their own. `descend` without `levels` is at the top of the item.
+  const compare = (path: Path, from: unknown, to: unknown, levels: number) => {
+    const isByEntry = levels > 0 && hasEntries(from) && hasEntries(to) && !isWrittenWhole(path, from, to)
+    if (isByEntry) return descend(path, from, to, levels - 1)
+    const isAlwaysWritten = path.length === 1 && always.includes(path[0] ?? '')
+    if (!isAlwaysWritten && JSON.stringify(from) === JSON.stringify(to)) return
+    if (to === undefined) remove.push(path)
+    else set.push([path, to])
+  }
+  const descend = (path: Path, from: Item, to: Item, levels?: number) => {
+    const names = new Set([...Object.keys(from), ...Object.keys(to), ...(levels === undefined ? always : [])])
+    for (const name of names) {
+      compare([...path, name], from[name], to[name], levels ?? HEAD.paths[name]?.levels ?? 0)
+    }
+  }
+
+  descend([], before, after)
+  return { set, remove }
+}
+
+function isWrittenWhole([name = '', ...below]: Path, from: Item, to: Item): boolean {
+  const most = below.length === 0 ? HEAD.paths[name]?.differingMax : undefined
+  if (most === undefined) return false
+  const entries = new Set([...Object.keys(from), ...Object.keys(to)])
+  const differing = [...entries].filter(key => JSON.stringify(from[key]) !== JSON.stringify(to[key]))
+  return differing.length > most
+}
+
+function hasEntries(value: unknown): value is Item {
+  return isMap(value) && Object.keys(value).length > 0
+}
+
+const NOTHING_THERE = 'attribute_not_exists(#pk)'
+const SAME_BIRTH = '#born = :born'
+const SAME_REVISION = '#rev = :rev'
+const STILL_LIVE = 'attribute_exists(#live.#fence)'
+/** A path into a map requires that the map exists. Heads that were written before counted changes existed may lack it. */
+const HAS_ENDED_RUNS = 'attribute_exists(#ended)'
+/** The guards of a live run name no revision. They must not let older code change an item of newer code. */
+const KNOWN_SCHEMA = '#v <= :schema'
+
+/** The condition under which a guard holds. */
+export function guardExpression(guard: Guard): Expression {
+  switch (guard.kind) {
+    case 'absent':
+      return { text: NOTHING_THERE, names: { '#pk': 'pk' }, values: {} }
+    case 'revision':
+      return revisionGuard(guard)
+    case 'live':
+      return {
+        text: [SAME_BIRTH, STILL_LIVE, KNOWN_SCHEMA].join(JOINED_BY_AND),
+        ...liveNames(guard),
+      }
+    case 'counted':
+      return {
+        text: [SAME_BIRTH, STILL_LIVE, HAS_ENDED_RUNS, KNOWN_SCHEMA].join(JOINED_BY_AND),
+        ...liveNames(guard, { '#ended': 'ended' }),
+      }
+  }
+}
+
+function liveNames(
+  { born, fence }: Extract<Guard, { fence: number }>,
+  more: Readonly<Record<string, string>> = {},
+): Pick<Expression, 'names' | 'values'> {
+  return {
+    names: { '#born': 'born', '#live': 'live', '#fence': String(fence), '#v': 'v', ...more },
+    values: { ':born': born, ':schema': SCHEMA_VERSION },
+  }
+}
+
+function revisionGuard({ born, revision, leases }: Extract<Guard, { kind: 'revision' }>): Expression {
+  const leasesAsJudged = leases.map((_, index) => `#live.#fence${index}.#lease = :lease${index}`)
+  const fences = leases.map(({ fence }, index) => [`#fence${index}`, String(fence)])
+  return {
+    text: [SAME_BIRTH, SAME_REVISION, ...leasesAsJudged].join(JOINED_BY_AND),
+    names: {
+      '#born': 'born',
+      '#rev': 'rev',
+      ...(leases.length > 0 && { '#live': 'live', '#lease': 'lease', ...Object.fromEntries(fences) }),
+    },
+    values: {
+      ':born': born,
+      ':rev': revision,
+      ...Object.fromEntries(leases.map(({ leaseUntil }, index) => [`:lease${index}`, leaseUntil])),
     },
   }
 }

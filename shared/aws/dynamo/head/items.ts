@@ -6,20 +6,47 @@ import { bucketOfView, userOfOwner } from '../../../core/place/place-names.ts'
 import type { Ordering } from '../../../core/states.ts'
 import type { FlowDefinition, FlowState } from '../../../core/task/flow-state.ts'
 import { deletableAt, type Head } from '../../../core/task/head.ts'
-import type { HeadState, Operation, View } from '../../../core/task/head-fields.ts'
+import type {
+  CanvasState,
+  HeadState,
+  Operation,
+  ScheduleState,
+  View,
+} from '../../../core/task/head-fields.ts'
 import { splitTaskId, type Task, type Unpublished } from '../../../core/task/task.ts'
 import type { TaskError } from '../../../core/task-error/task-error.ts'
 import { defaultOrdering } from '../../../core/types/task-type.ts'
 import { defined } from '../../../core/values/json.ts'
-import type { AttributeValue } from '../attribute-values.ts'
-import { always, attributesOf, mapped, optional, withDefault } from '../attributes.ts'
-import { asIs, flag, json, number, type StoredBy, text, word } from '../codecs.ts'
+import {
+  always,
+  asIs,
+  attributesOf,
+  flag,
+  json,
+  mapped,
+  number,
+  optional,
+  type StoredBy,
+  text,
+  withDefault,
+  word,
+} from '../attributes.ts'
+import { type AttributeValue, type Item, SCHEMA, ttlSeconds } from '../documents.ts'
 import { HEAD_SORT_KEY } from '../keys.ts'
-import { type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
-import { flowFrom, optionsOfStep, ownOptions, storedFlow } from './flow-attributes.ts'
-import { type HeadMembers, headOf, membersOf } from './head-members.ts'
 import { CALLBACKS, CANVAS, MEMBER, operations, previous, schedule } from './origin-attributes.ts'
-import { body, byFence, ENDED_RUN, LIVE_RUN, numbersByWorker, taskError, wait } from './run-attributes.ts'
+import {
+  body,
+  byFence,
+  ENDED_RUN,
+  flowFrom,
+  LIVE_RUN,
+  numbersByWorker,
+  optionsOfStep,
+  ownOptions,
+  storedFlow,
+  taskError,
+  wait,
+} from './run-attributes.ts'
 
 /**
  * Translates heads to items and back. `HEAD` is the table of their attributes: a new member of a head is one new row. The
@@ -220,4 +247,46 @@ function viewFrom({ vpk, vsk }: HeadItem): View | undefined {
 /** Whether an image of the table's stream shows a head. The planner ignores all other items. */
 export function isHeadImage(image: Readonly<Record<string, AttributeValue>>): boolean {
   return image.sk?.S === HEAD_SORT_KEY
+}
+
+/**
+ * The members of all kinds of heads together. An item has an attribute for each member that its kind has and whose value is not
+ * the default.
+ */
+export type HeadMembers = Omit<Task, 'kind'> & {
+  readonly kind: Head['kind']
+  readonly canvas?: CanvasState
+  readonly schedule?: ScheduleState
+}
+
+/** What only tasks always have, with the values that an item leaves out. */
+export const DEFAULTS_OF_TASKS = {
+  ordering: 'arrival',
+  retrying: false,
+  priority: 0,
+  live: {},
+  ended: {},
+  failures: 0,
+  failuresBy: {},
+  retryAtBy: {},
+} as const satisfies Partial<Task>
+
+export function membersOf(head: Head): HeadMembers {
+  return { ...DEFAULTS_OF_TASKS, ...head }
+}
+
+/**
+ * The head with the members of its kind.
+ *
+ * @throws BatonError `invalid` for a canvas or a schedule that lacks what it consists of.
+ */
+function headOf(members: HeadMembers): Head {
+  const { id, state, kind, input, canvas, schedule } = members
+  if (kind !== 'canvas' && kind !== 'schedule') return { ...members, kind }
+  const isWhole =
+    state === 'removed' || canvas !== undefined || (schedule !== undefined && input !== undefined)
+  if (!isWhole)
+    throw new BatonError('invalid', `${id} is stored as a ${kind} without what a ${kind} consists of`)
+  const own = Object.entries(members).filter(([name]) => !Object.hasOwn(DEFAULTS_OF_TASKS, name))
+  return { ...Object.fromEntries(own), kind } as Head
 }

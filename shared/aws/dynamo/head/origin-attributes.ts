@@ -9,8 +9,19 @@ import type {
   Timing,
 } from '../../../core/task/head-fields.ts'
 import type { Callbacks, HandOn, Previous } from '../../../core/task/task.ts'
-import { always, attributesOf, optional, withDefault } from '../attributes.ts'
-import { type Codec, flag, number, oneOf, type StoredBy, text, word } from '../codecs.ts'
+import {
+  always,
+  attributesOf,
+  type Codec,
+  flag,
+  number,
+  oneOf,
+  optional,
+  type StoredBy,
+  text,
+  withDefault,
+  word,
+} from '../attributes.ts'
 import { body } from './run-attributes.ts'
 
 /** This file stores where a task comes from and what follows it: the value handed on, callbacks, canvas, schedule, and operations. */

@@ -1,4 +1,7 @@
+import { BatonError } from '../../../core/errors.ts'
+import { DEFAULT_OPTIONS, type Options } from '../../../core/options/options.ts'
 import type { Body } from '../../../core/task/body.ts'
+import type { ActionRecord, FlowDefinition, FlowState, StepRecord } from '../../../core/task/flow-state.ts'
 import type {
   EndCause,
   EndedRun,
@@ -10,21 +13,30 @@ import type {
 } from '../../../core/task/task.ts'
 import type { TaskError } from '../../../core/task-error/task-error.ts'
 import type { Json } from '../../../core/values/json.ts'
-import { always, attributesOf, optional } from '../attributes.ts'
 import {
+  always,
+  attributesOf,
   type CheckedCodec,
   type Codec,
   flag,
+  flagFor,
   isMap,
   json,
+  mapOf,
+  mapped,
   mapValues,
   number,
+  optional,
   type StoredBy,
   text,
+  withDefault,
   word,
-} from '../codecs.ts'
+} from '../attributes.ts'
 
-/** This file stores the runs of a head, what they hold, and what the task waits for. */
+/**
+ * This file stores the runs of a head, what they hold, what the task waits for, and a flow's progress. The names of a flow's attributes are
+ * short, so that many steps fit into one write unit.
+ */
 
 type BodyApart = Exclude<Body, { readonly inline: Json }>
 const BODY_APART = attributesOf<BodyApart>()({
@@ -120,4 +132,59 @@ type StoredWait = { readonly of: string; readonly slot?: true; readonly terms?: 
 export const wait: Codec<Wait, StoredWait> = {
   encode: ({ kind, limit }) => ({ of: limit, ...(kind === 'slot' && { slot: true }) }),
   decode: ({ of, slot, terms }) => ({ kind: slot || terms !== undefined ? 'slot' : 'permit', limit: of }),
+}
+
+/** One action of a step. `f`, `by` and `ran` are the fence, the worker and the beginning of the run that ended it. */
+const ACTION = attributesOf<ActionRecord>()({
+  startedAt: optional('at', number),
+  endedAt: optional('end', number),
+  attempts: withDefault('n', number, 0),
+  fence: optional('f', number),
+  workerId: optional('by', text),
+  ranAt: optional('ran', number),
+  reportDigest: optional('w', text),
+  error: optional('e', taskError),
+})
+
+const STEP = attributesOf<StepRecord>()({
+  state: always('s', word<StepRecord['state']>()),
+  do: always('d', ACTION),
+  result: optional('r', body),
+  undo: optional('u', ACTION),
+})
+
+const PROGRESS = attributesOf<Omit<FlowState, 'definition'>>()({
+  reachedStep: withDefault('cur', number, 0),
+  presentStep: withDefault('at', number, 0),
+  direction: withDefault('undo', flagFor('undo'), 'do'),
+  cancelling: optional('stop', flag),
+  round: optional('round', number),
+  deadlineMs: optional('limit', number),
+  deadlineAt: optional('until', number),
+  steps: mapped('steps', mapOf(STEP)),
+})
+
+/** `def` is the name of the definition, which is an item of its own. */
+export type StoredFlow = { readonly def: string } & StoredBy<typeof PROGRESS>
+
+export function storedFlow(flow: FlowState): StoredFlow {
+  return { def: flow.definition.name, ...PROGRESS.encode(flow) }
+}
+
+/** @throws BatonError `invalid` when `definition` is not the one that the flow names. */
+export function flowFrom(stored: StoredFlow, definition: FlowDefinition | undefined): FlowState {
+  if (definition?.name !== stored.def) {
+    throw new BatonError('invalid', `the steps ${stored.def} of a flow are not stored in this table`)
+  }
+  return { definition, ...PROGRESS.decode(stored) }
+}
+
+/** The options that the head of a flow stores: only its retention. The others follow from its present step. */
+export function ownOptions(options: Options): Options {
+  return { ...DEFAULT_OPTIONS, retentionMs: options.retentionMs }
+}
+
+export function optionsOfStep(flow: FlowState, own: Options): Options {
+  const action = flow.definition.steps[flow.presentStep]?.[flow.direction]
+  return action ? { ...action.options, retentionMs: own.retentionMs } : own
 }

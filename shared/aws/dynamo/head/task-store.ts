@@ -2,14 +2,18 @@ import type { BodyWrite, Change } from '../../../core/change/change.ts'
 import { BatonError, isOutage } from '../../../core/errors.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import { type Head, isTask } from '../../../core/task/head.ts'
-import type { EndedRun } from '../../../core/task/task.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../../../ports/stores.ts'
-import { type BatchReader, readBatches } from '../batch-get.ts'
-import type { Documents } from '../documents.ts'
+import {
+  type BatchReader,
+  bodyFromItem,
+  type Documents,
+  type Item,
+  pagesOf,
+  readAll,
+  readBatches,
+} from '../documents.ts'
 import { countIndex, entryFrom, queryIndex, withinBounds } from '../index-requests.ts'
-import { bodyFromItem } from '../side-items.ts'
-import type { Item } from '../stored-form.ts'
 import { deleteBody, getBody, putBody, queryRuns, renewBody, runFromItem } from './body-requests.ts'
 import { createHeadReader, type HeadReader } from './head-reader.ts'
 import {
@@ -68,7 +72,8 @@ export function createTaskStore(
     dropBodies: async (id, bodies) => {
       await Promise.all(bodies.map(({ ref }) => documents.delete(deleteBody(table, id, ref))))
     },
-    runRecords: (id, born, limit) => readRuns(on, id, born, limit),
+    runRecords: async (id, born, limit) =>
+      (await readAll(documents, queryRuns(table, id, born), limit)).map(runFromItem),
     page: query => readPage(on, query),
     count: (range, atMost) => countEntries(on, range, atMost),
   }
@@ -163,19 +168,6 @@ async function isReadable(heads: HeadReader, item: Item): Promise<boolean> {
   }
 }
 
-async function readRuns(on: TaskTable, id: string, born: string, limit: number): Promise<EndedRun[]> {
-  const runs: EndedRun[] = []
-  let start: Item | undefined
-  while (runs.length < limit) {
-    const request = queryRuns(on.table, id, born, limit - runs.length, start)
-    const { items, next } = await on.documents.query(request)
-    runs.push(...items.map(runFromItem))
-    start = next
-    if (!start) break
-  }
-  return runs
-}
-
 async function readPage({ documents, table }: TaskTable, query: IndexQuery): Promise<IndexPage> {
   const bounded = withinBounds(query)
   if (!bounded) return { entries: [], more: false }
@@ -190,13 +182,6 @@ async function countEntries(
 ): Promise<number> {
   if (!withinBounds({ ...range, limit: 1 })) return 0
   let total = 0
-  let start: Item | undefined
-  do {
-    const limit = atMost === undefined ? undefined : atMost - total
-    const request = countIndex(table, range, { start, limit })
-    const { count, next } = await documents.query(request)
-    total += count
-    start = next
-  } while (start && (atMost === undefined || total < atMost))
+  for await (const { count } of pagesOf(documents, countIndex(table, range), atMost)) total += count
   return total
 }

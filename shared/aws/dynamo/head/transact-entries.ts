@@ -3,7 +3,6 @@ import type { Task } from '../../../core/task/task.ts'
 import { bodyItem } from './body-requests.ts'
 import type { HeadReader } from './head-reader.ts'
 import { putHead } from './head-requests.ts'
-import type { TransactEntry } from './transact-entry.ts'
 
 /**
  * The entries by which a transaction of a user creates a task: the head first, then each body that is an item of its own. Guard: the
@@ -22,8 +21,21 @@ export async function transactEntries(
 ): Promise<TransactEntry[]> {
   const { after, bodies } = change
   if (after.flow) await heads.keep(after.flow.definition)
-  // The meter belongs to the whole transaction, which is the caller's.
-  const { ReturnConsumedCapacity: _caller, ...head } = putHead(table, change, writeId)
   const own = bodies.map(body => ({ TableName: table, Item: bodyItem(after.id, body) }))
-  return [head as TransactEntry['Put'], ...own].map(Put => ({ Put }))
+  return [putHead(table, change, writeId) as TransactEntry['Put'], ...own].map(Put => ({ Put }))
+}
+
+/**
+ * One entry of `TransactItems`, as the `TransactWriteCommand` of `@aws-sdk/lib-dynamodb` takes it. This file names no type of the SDK,
+ * so that users need none of our version.
+ */
+export type TransactEntry = {
+  readonly Put: {
+    readonly TableName: string
+    /** `pk` is the id of the task. */
+    readonly Item: Readonly<Record<string, unknown>> & { readonly pk: string; readonly sk: string }
+    readonly ConditionExpression?: string
+    readonly ExpressionAttributeNames?: Record<string, string>
+    readonly ReturnValuesOnConditionCheckFailure?: 'ALL_OLD'
+  }
 }

@@ -1,17 +1,19 @@
+import { BatonError } from '../../../core/errors.ts'
 import { remove } from '../../../core/operate/operate.ts'
 import { DEFAULT_OPTIONS } from '../../../core/options/options.ts'
 import { firstFence } from '../../../core/task/head.ts'
 import { splitTaskId, type Task } from '../../../core/task/task.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
-import type { StoredBy } from '../codecs.ts'
-import { METERED, type PutRequest } from '../documents.ts'
-import { JOINED_BY_AND } from '../expressions.ts'
-import type { Item } from '../stored-form.ts'
-import { headItem } from './items.ts'
+import { isMap, type StoredBy } from '../attributes.ts'
+import { type Item, JOINED_BY_AND, type RequestOf } from '../documents.ts'
+import { HEAD_SORT_KEY } from '../keys.ts'
+import { DEFAULTS_OF_TASKS, HEAD, headItem } from './items.ts'
 import { MEMBER } from './origin-attributes.ts'
+import { body, ENDED_RUN, LIVE_RUN } from './run-attributes.ts'
 
 /**
- * This file handles heads that this code cannot read. Lists and claims leave them out and log them, and an operator can remove them.
+ * Tells whether this code can read a head, and handles heads that it cannot read. Lists and claims leave them out and log them, and an
+ * operator can remove them.
  */
 
 const LOG_PERIOD_MS = 60_000
@@ -41,7 +43,7 @@ export function unreadableLogger(
  * Replaces an unreadable head by the tombstone of a removed task. Guard: revision and birth are those that were read, as far as
  * the item has them.
  */
-export function buryHead(table: string, item: Item, now: number): PutRequest {
+export function buryHead(table: string, item: Item, now: number): RequestOf<'put'> {
   const { born, rev } = item
   const hasBirth = typeof born === 'string'
   const hasRevision = Number.isFinite(rev)
@@ -51,7 +53,6 @@ export function buryHead(table: string, item: Item, now: number): PutRequest {
     ...(hasRevision ? ['#rev = :rev'] : []),
   ]
   return {
-    ...METERED,
     TableName: table,
     Item: headItem(tombstoneOf(item, now)),
     ConditionExpression: clauses.join(JOINED_BY_AND),
@@ -78,21 +79,14 @@ function tombstoneOf(item: Item, now: number): Task {
     type,
     key,
     kind: 'handler',
-    ordering: 'arrival',
+    ...DEFAULTS_OF_TASKS,
     born: typeof item.born === 'string' ? item.born : NO_BIRTH,
     revision: numberOr(0, item.rev),
     operation: 'remove',
     state: 'open',
     dueAt: now,
-    retrying: false,
-    priority: 0,
     options: DEFAULT_OPTIONS,
     fence: numberOr(firstFence(now), item.fence),
-    live: {},
-    ended: {},
-    failures: 0,
-    failuresBy: {},
-    retryAtBy: {},
     createdAt: numberOr(now, item.created),
     updatedAt: now,
     shard: 0,
@@ -112,4 +106,47 @@ function memberIn(item: Item): Task['member'] {
 
 function numberOr(absent: number, value: unknown): number {
   return Number.isSafeInteger(value) ? (value as number) : absent
+}
+
+const RUN_MAPS = { live: LIVE_RUN, ended: ENDED_RUN } as const
+
+const FENCE = /^[1-9]\d{0,15}$/
+
+/**
+ * The fault in the form of a head; undefined when there is none. Heads of every version have these attributes. So an item
+ * without them was written by another program, or by a process in which a library had changed the built-in objects.
+ */
+export function problemOfHead(item: Item): string | undefined {
+  if (item.sk !== HEAD_SORT_KEY) return `its sort key is ${JSON.stringify(item.sk)}`
+  const odd = oddAttribute(item)
+  if (odd !== undefined) return `its attribute ${odd} is ${shown(item[odd])}`
+  if (!splitTaskId(item.pk as string)) return 'its key is not the id of a task'
+  if (item.input !== undefined && !body.fits(item.input)) return `its attribute input is ${shown(item.input)}`
+  return problemOfRuns(item, 'live') ?? problemOfRuns(item, 'ended')
+}
+
+function oddAttribute(item: Item): string | undefined {
+  if (typeof item.pk !== 'string') return 'pk'
+  return Number.isFinite(item.v) ? HEAD.oddAttribute(item) : 'v'
+}
+
+function problemOfRuns(item: Item, name: keyof typeof RUN_MAPS): string | undefined {
+  const map = item[name]
+  if (map === undefined) return undefined
+  if (!isMap(map)) return `its attribute ${name} is ${shown(map)}`
+  const odd = Object.entries(map).find(([fence, run]) => !FENCE.test(fence) || !RUN_MAPS[name].fits(run))
+  return odd && `its map ${name} holds ${shown(odd[0])}: ${shown(odd[1])}, which is not a run`
+}
+
+const SHOWN_CHARACTERS_MAX = 100
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? 'missing').slice(0, SHOWN_CHARACTERS_MAX).toWellFormed()
+}
+
+/** The error for an unreadable item. The cause is only for the log, because it may show the data of the task. */
+export function unreadable(item: Item, why: string, cause?: unknown): BatonError {
+  const id = typeof item.pk === 'string' ? item.pk : shown(item.pk)
+  const message = `the stored form of ${id} cannot be read: ${why}; DELETE removes the task`
+  return new BatonError('unreadable', message, cause === undefined ? {} : { cause })
 }

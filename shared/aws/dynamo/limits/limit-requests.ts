@@ -4,15 +4,14 @@ import type { Line, LineNote, StoredLineNote } from '../../../core/limits/line.t
 import type { SlotLog, StoredSlotLog } from '../../../core/limits/slots.ts'
 import { hash32, orderNumber } from '../../../core/values/text.ts'
 import {
-  type BatchGetRequest,
-  type DeleteRequest,
-  type GetRequest,
-  METERED,
-  type PutRequest,
-  type QueryRequest,
-  type UpdateRequest,
+  assertKnownSchema,
+  type Item,
+  JOINED_BY_AND,
+  namesOf,
+  type RequestOf,
+  SCHEMA,
+  ttlSeconds,
 } from '../documents.ts'
-import { JOINED_BY_AND } from '../expressions.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
   FREED_ATTRIBUTE,
@@ -27,7 +26,6 @@ import {
   SLOTS_SORT_KEY,
   slotsPartition,
 } from '../keys.ts'
-import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const SAME_VERSION = '#version = :version'
@@ -61,18 +59,18 @@ function permitsKey(limit: string, shard = 0) {
 }
 
 /** Reads the slot log of a rate limit. Strongly consistent. */
-export function getSlots(table: string, limit: string): GetRequest {
-  return { ...METERED, TableName: table, Key: slotsKey(limit), ConsistentRead: true }
+export function getSlots(table: string, limit: string): RequestOf<'get'> {
+  return { TableName: table, Key: slotsKey(limit), ConsistentRead: true }
 }
 
 /** Guards a write of an item by the version that was seen. Version 0 means that none is stored. */
 function guarded(version: number) {
   const guard =
     version === 0
-      ? { ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: { '#pk': 'pk' } }
+      ? { ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: namesOf('pk') }
       : {
           ConditionExpression: SAME_VERSION,
-          ExpressionAttributeNames: { '#version': 'version' },
+          ExpressionAttributeNames: namesOf('version'),
           ExpressionAttributeValues: { ':version': version },
         }
   return { ...guard, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
@@ -80,9 +78,13 @@ function guarded(version: number) {
 
 type VersionedWrite = { readonly version: number; readonly writeId: string; readonly expiresAt: number }
 
-function versioned(table: string, item: Item, { version, writeId, expiresAt }: VersionedWrite): PutRequest {
+function versioned(
+  table: string,
+  item: Item,
+  { version, writeId, expiresAt }: VersionedWrite,
+): RequestOf<'put'> {
   const meta = { version: version + 1, [WRITE_ID_ATTRIBUTE]: writeId, ttl: ttlSeconds(expiresAt) }
-  return { ...METERED, TableName: table, Item: { ...item, ...SCHEMA, ...meta }, ...guarded(version) }
+  return { TableName: table, Item: { ...item, ...SCHEMA, ...meta }, ...guarded(version) }
 }
 
 /**
@@ -94,7 +96,7 @@ export function putSlots(
   limit: string,
   { limit: startsMax, perMs, counts, granted, from }: SlotLog,
   { returned, ...write }: VersionedWrite & { readonly returned: number },
-): PutRequest {
+): RequestOf<'put'> {
   // Parts are stored as distances, since a part has twelve digits.
   const flat = counts.flatMap(([part, count], nth) => [part - (counts[nth - 1]?.[0] ?? 0), count])
   const json = JSON.stringify([startsMax, perMs, flat, granted, ...(from === undefined ? [] : [from])])
@@ -119,8 +121,8 @@ export function slotsFromItem(item: Item | undefined): StoredSlotLog {
 }
 
 /** Reads the note of a line. Strongly consistent. */
-export function getLine(table: string, line: Line): GetRequest {
-  return { ...METERED, TableName: table, Key: lineKey(line), ConsistentRead: true }
+export function getLine(table: string, line: Line): RequestOf<'get'> {
+  return { TableName: table, Key: lineKey(line), ConsistentRead: true }
 }
 
 /** The index entry of a note changes only every 15 s, since each change of it costs 2 write units. */
@@ -132,7 +134,7 @@ export function putLine(
   line: Line,
   { lookAt, isClosed, emptyLooks, sent }: LineNote,
   { isNoted, ...write }: Omit<VersionedWrite, 'expiresAt'> & { readonly isNoted: boolean },
-): PutRequest {
+): RequestOf<'put'> {
   const { pk, sk } = lineKey(line)
   const batches = sent.map(({ at, times, count, granted, ids }) => [at, times, count, granted, ids.join(' ')])
   const item = {
@@ -145,14 +147,13 @@ export function putLine(
 }
 
 /** Removes the note of a line. Guard: the stored note is the one that was seen. */
-export function deleteLine(table: string, line: Line, version: number): DeleteRequest {
-  return { ...METERED, TableName: table, Key: lineKey(line), ...guarded(version) }
+export function deleteLine(table: string, line: Line, version: number): RequestOf<'delete'> {
+  return { TableName: table, Key: lineKey(line), ...guarded(version) }
 }
 
 /** Lists the lines in one partition whose next look should have come before a time. */
-export function queryLines(table: string, shard: number, before: number, limit: number): QueryRequest {
+export function queryLines(table: string, shard: number, before: number, limit: number): RequestOf<'query'> {
   return {
-    ...METERED,
     TableName: table,
     IndexName: INDEXES.place.name,
     KeyConditionExpression: '#partition = :partition AND #sort < :before',
@@ -186,9 +187,13 @@ export function lineOfKey({ pk, sk }: Item): Line {
 }
 
 /** Reads at most 100 different shards of the permits of a concurrency limit. Strongly consistent. */
-export function batchGetPermits(table: string, limit: string, shards: readonly number[]): BatchGetRequest {
+export function batchGetPermits(
+  table: string,
+  limit: string,
+  shards: readonly number[],
+): RequestOf<'batchGet'> {
   const Keys = shards.map(shard => permitsKey(limit, shard))
-  return { ...METERED, RequestItems: { [table]: { Keys, ConsistentRead: true } } }
+  return { RequestItems: { [table]: { Keys, ConsistentRead: true } } }
 }
 
 /** Records a permit holder in its shard. Guard: fewer than `max` hold a permit of the shard, and this holder holds none. */
@@ -197,19 +202,15 @@ export function acquirePermit(
   limit: string,
   { holder, taskId, since }: Holder,
   max: number,
-): UpdateRequest {
+): RequestOf<'update'> {
   return {
-    ...METERED,
     TableName: table,
     Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: `SET #holder = :held, #v = :v, #ttl = :ttl REMOVE ${REPORT_NAMES} ADD #count :one`,
     ConditionExpression: [DOES_NOT_HOLD, HAS_FREE_PERMIT].join(JOINED_BY_AND),
     ExpressionAttributeNames: {
-      ...REPORTS,
+      ...{ ...REPORTS, ...namesOf('v', 'ttl', 'count') },
       '#holder': HOLDER_PREFIX + holder,
-      '#v': 'v',
-      '#ttl': 'ttl',
-      '#count': 'count',
     },
     ExpressionAttributeValues: {
       ':held': { of: taskId, at: since },
@@ -226,10 +227,14 @@ export function acquirePermit(
  * Removes a permit holder. Guard: the holder is recorded, with the time `since` if that is given. Without `since`, the write
  * reports to the stream that a permit is free. A look gives `since` to remove a stale holder, and admits the next task itself.
  */
-export function releasePermit(table: string, limit: string, holder: string, since?: number): UpdateRequest {
+export function releasePermit(
+  table: string,
+  limit: string,
+  holder: string,
+  since?: number,
+): RequestOf<'update'> {
   const isSince = since !== undefined
   return {
-    ...METERED,
     TableName: table,
     Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: isSince
@@ -252,9 +257,8 @@ export function releasePermit(table: string, limit: string, holder: string, sinc
 }
 
 /** Records `now` as the time of a permit holder. Guard: the holder is recorded. */
-export function renewPermit(table: string, limit: string, holder: string, now: number): UpdateRequest {
+export function renewPermit(table: string, limit: string, holder: string, now: number): RequestOf<'update'> {
   return {
-    ...METERED,
     TableName: table,
     Key: permitsKey(limit, shardOf(holder)),
     UpdateExpression: `SET #holder.#at = :now REMOVE ${REPORT_NAMES}`,

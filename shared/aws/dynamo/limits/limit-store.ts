@@ -1,26 +1,24 @@
+import type { LimitChange } from '../../../core/limits/line.ts'
 import type { LimitStore } from '../../../ports/stores.ts'
-import { type BatchReader, readBatches } from '../batch-get.ts'
-import type { Documents, PutRequest } from '../documents.ts'
-import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
-import { LINE_SHARDS } from '../keys.ts'
-import type { Item } from '../stored-form.ts'
 import {
-  acquirePermit,
-  batchGetPermits,
-  deleteLine,
-  getLine,
-  getSlots,
-  lineFromItem,
-  lineOfKey,
-  permitsFromItem,
-  permitsFromItems,
-  putLine,
-  putSlots,
-  queryLines,
-  releasePermit,
-  renewPermit,
-  slotsFromItem,
-} from './limit-requests.ts'
+  type AttributeValue,
+  type BatchReader,
+  type Documents,
+  type Item,
+  type RequestOf,
+  readBatches,
+} from '../documents.ts'
+import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
+import {
+  FREED_ATTRIBUTE,
+  LINE_SHARDS,
+  limitOfSlots,
+  NOTED_ATTRIBUTE,
+  PERMITS_SORT_KEY,
+  SLOTS_SORT_KEY,
+  shardOfPermits,
+} from '../keys.ts'
+import * as limits from './limit-requests.ts'
 
 /** Stores slots, permits and the notes of lines in a DynamoDB table with the keys of `keys.ts`. */
 export function createLimitStore(
@@ -30,7 +28,7 @@ export function createLimitStore(
   const { table, newWriteId } = settings
   /** What is stored instead, when a put is refused. A put that is repeated after a lost answer recognises itself by its write id. */
   const refusing = async <Stored>(
-    request: PutRequest,
+    request: RequestOf<'put'>,
     writeId: string,
     decode: (item: Item | undefined) => Stored,
   ): Promise<Stored | undefined> => {
@@ -38,40 +36,65 @@ export function createLimitStore(
     return isWritten || item?.[WRITE_ID_ATTRIBUTE] === writeId ? undefined : decode(item)
   }
   return {
-    slots: async limit => slotsFromItem(await documents.get(getSlots(table, limit))),
+    slots: async limit => limits.slotsFromItem(await documents.get(limits.getSlots(table, limit))),
     putSlots: async (limit, log, { version }, { expiresAt, returned = 0 }) => {
       const writeId = newWriteId()
       const write = { version, writeId, expiresAt, returned }
-      return refusing(putSlots(table, limit, log, write), writeId, slotsFromItem)
+      return refusing(limits.putSlots(table, limit, log, write), writeId, limits.slotsFromItem)
     },
-    line: async line => lineFromItem(await documents.get(getLine(table, line))),
+    line: async line => limits.lineFromItem(await documents.get(limits.getLine(table, line))),
     putLine: async (line, note, { version }, { isNoted } = { isNoted: false }) => {
       const writeId = newWriteId()
-      return refusing(putLine(table, line, note, { version, writeId, isNoted }), writeId, lineFromItem)
+      return refusing(
+        limits.putLine(table, line, note, { version, writeId, isNoted }),
+        writeId,
+        limits.lineFromItem,
+      )
     },
     endLine: async (line, { version }) => {
-      await documents.delete(deleteLine(table, line, version))
+      await documents.delete(limits.deleteLine(table, line, version))
     },
     overdueLines: async (before, most) => {
-      const shards = Array.from({ length: LINE_SHARDS }, (_, shard) => queryLines(table, shard, before, most))
+      const shards = Array.from({ length: LINE_SHARDS }, (_, shard) =>
+        limits.queryLines(table, shard, before, most),
+      )
       const pages = await Promise.all(shards.map(query => documents.query(query)))
-      return pages.flatMap(({ items }) => items.map(lineOfKey)).slice(0, most)
+      return pages.flatMap(({ items }) => items.map(limits.lineOfKey)).slice(0, most)
     },
     acquire: async (limit, holder, max) => {
-      const { isWritten, item } = await documents.update(acquirePermit(table, limit, holder, max))
+      const { isWritten, item } = await documents.update(limits.acquirePermit(table, limit, holder, max))
       if (isWritten) return undefined
-      const held = permitsFromItem(item)
+      const held = limits.permitsFromItem(item)
       return held.holders.some(one => one.holder === holder.holder) ? undefined : held
     },
     release: async (limit, holder, since) =>
-      permitsFromItem((await documents.update(releasePermit(table, limit, holder, since))).item),
+      limits.permitsFromItem(
+        (await documents.update(limits.releasePermit(table, limit, holder, since))).item,
+      ),
     renew: async (limit, holder, now) =>
-      (await documents.update(renewPermit(table, limit, holder, now))).isWritten,
+      (await documents.update(limits.renewPermit(table, limit, holder, now))).isWritten,
     permits: async (limit, shards) =>
-      permitsFromItems(
+      limits.permitsFromItems(
         await readBatches({ documents, ...settings }, shards, (_, some) =>
-          batchGetPermits(table, limit, some),
+          limits.batchGetPermits(table, limit, some),
         ),
       ),
   }
+}
+
+type Image = Readonly<Record<string, AttributeValue>>
+
+/**
+ * What the last write of a limit's item tells the planner: a run gave a permit back (`freed`), claims gave slots back (`returned`), or a
+ * process noted that tasks wait in a line (`noted`). `image` is an image of the table's stream. Undefined for all other items and writes.
+ */
+export function limitChangeIn(image: Image): LimitChange | undefined {
+  const { pk, sk } = { pk: image.pk?.S ?? '', sk: image.sk?.S }
+  const noted = image[NOTED_ATTRIBUTE]?.N
+  if (noted !== undefined) return { kind: 'noted', line: limits.lineOfKey({ pk, sk }), lookAt: Number(noted) }
+  const freed = image[FREED_ATTRIBUTE]?.N
+  if (freed === undefined) return undefined
+  if (sk === SLOTS_SORT_KEY)
+    return { kind: 'returned', line: { kind: 'slot', limit: limitOfSlots(pk) }, slots: Number(freed) }
+  return sk === PERMITS_SORT_KEY ? { kind: 'freed', ...shardOfPermits(pk) } : undefined
 }

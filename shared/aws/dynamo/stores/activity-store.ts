@@ -1,9 +1,15 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import { ACTIVITY_KINDS, type ActivityCount, activityExpiresAt } from '../../../core/events/activity.ts'
 import type { ActivityStore } from '../../../ports/stores.ts'
-import { type Documents, METERED, type QueryRequest, type UpdateRequest } from '../documents.ts'
+import {
+  assertKnownSchema,
+  type Documents,
+  type Item,
+  namesOf,
+  type RequestOf,
+  ttlSeconds,
+} from '../documents.ts'
 import { activityPartition, activitySortKey } from '../keys.ts'
-import { assertKnownSchema, type Item, ttlSeconds } from '../stored-form.ts'
 
 /** The beginning of each attribute that counts the runs of one class of lateness. */
 const LATENESS_PREFIX = 'late'
@@ -27,7 +33,7 @@ export function createActivityStore(
 }
 
 /** Adds to the counts of a minute. No guard: a repeated request counts twice. */
-function addActivity(table: string, count: ActivityCount): UpdateRequest {
+function addActivity(table: string, count: ActivityCount): RequestOf<'update'> {
   const added = [
     ...Object.entries(count.counts),
     ...Object.entries(count.lateness).map(([nth, runs]) => [LATENESS_PREFIX + nth, runs] as const),
@@ -35,7 +41,6 @@ function addActivity(table: string, count: ActivityCount): UpdateRequest {
   const names = added.map(([name], nth) => [`#n${nth}`, name] as const)
   const values = added.map(([, value], nth) => [`:n${nth}`, value] as const)
   return {
-    ...METERED,
     TableName: table,
     Key: { pk: activityPartition(count.type), sk: activitySortKey(count.minute) },
     UpdateExpression: `SET #v = :v, #ttl = :ttl ADD ${added.map((_, nth) => `#n${nth} :n${nth}`).join(', ')}`,
@@ -49,12 +54,11 @@ function addActivity(table: string, count: ActivityCount): UpdateRequest {
 }
 
 /** Reads the minutes of a type from one on, oldest first. Eventually consistent. */
-function queryActivity(table: string, type: string, minute: number): QueryRequest {
+function queryActivity(table: string, type: string, minute: number): RequestOf<'query'> {
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: '#pk = :pk AND #sk >= :from',
-    ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk' },
+    ExpressionAttributeNames: namesOf('pk', 'sk'),
     ExpressionAttributeValues: { ':pk': activityPartition(type), ':from': activitySortKey(minute) },
   }
 }

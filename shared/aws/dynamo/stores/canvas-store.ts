@@ -1,9 +1,16 @@
 import { CHUNK_LEAVES } from '../../../core/canvas/layout.ts'
 import type { CanvasEnds, CanvasName, CanvasStore } from '../../../ports/stores.ts'
-import { type BatchReader, readBatches } from '../batch-get.ts'
-import { type BatchGetRequest, type Documents, METERED, type UpdateRequest } from '../documents.ts'
+import {
+  assertKnownSchema,
+  type BatchReader,
+  type Documents,
+  type Item,
+  type RequestOf,
+  readBatches,
+  SCHEMA,
+  ttlSeconds,
+} from '../documents.ts'
 import { chunkOfEnds, ENDS_SORT_KEY, endsPartition } from '../keys.ts'
-import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 /** Stores the ends of canvases' members in a DynamoDB table with the keys of `keys.ts`. */
 export function createCanvasStore(
@@ -35,11 +42,10 @@ export function addEnds(
   canvas: CanvasName,
   chunk: number,
   { ends, expiresAt }: { readonly ends: CanvasEnds; readonly expiresAt: number },
-): UpdateRequest {
+): RequestOf<'update'> {
   const added = Object.values(ATTRIBUTES).filter(name => ends[name].length > 0)
   const sets = added.map(name => [`:${name}`, new Set(ends[name].map(leaf => leaf % CHUNK_LEAVES))])
   return {
-    ...METERED,
     TableName: table,
     Key: chunkKey(canvas, chunk),
     UpdateExpression: [
@@ -61,9 +67,13 @@ export function addEnds(
 }
 
 /** Reads at most 100 different chunks. Strongly consistent. */
-export function batchGetEnds(table: string, canvas: CanvasName, chunks: readonly number[]): BatchGetRequest {
+export function batchGetEnds(
+  table: string,
+  canvas: CanvasName,
+  chunks: readonly number[],
+): RequestOf<'batchGet'> {
   const Keys = chunks.map(chunk => chunkKey(canvas, chunk))
-  return { ...METERED, RequestItems: { [table]: { Keys, ConsistentRead: true } } }
+  return { RequestItems: { [table]: { Keys, ConsistentRead: true } } }
 }
 
 function chunkKey({ canvasId, born }: CanvasName, chunk: number) {

@@ -3,15 +3,15 @@ import { type LostMessage, lostMessageOf } from '../../../core/dead-letters/lost
 import type { Clock } from '../../../ports/machine.ts'
 import type { DeadLetterStore } from '../../../ports/stores.ts'
 import {
-  type DeleteRequest,
+  assertKnownSchema,
   type Documents,
-  type GetRequest,
-  METERED,
-  type PutRequest,
-  type QueryRequest,
+  type Item,
+  namesOf,
+  type RequestOf,
+  SCHEMA,
+  ttlSeconds,
 } from '../documents.ts'
 import { chunkSortKey, DEAD_LETTERS_PARTITION, LOST_MESSAGE_SORT_KEY, letterBodyPartition } from '../keys.ts'
-import { assertKnownSchema, type Item, SCHEMA, ttlSeconds } from '../stored-form.ts'
 
 type Settings = { readonly table: string; readonly clock: Pick<Clock, 'now'> }
 
@@ -94,16 +94,28 @@ function chunksOf(body: string): string[] {
   return chunks
 }
 
+function letterKey(id: string) {
+  return { pk: DEAD_LETTERS_PARTITION, sk: id }
+}
+
+function chunkKey(messageId: string, chunk: number) {
+  return { pk: letterBodyPartition(messageId), sk: chunkSortKey(chunk) }
+}
+
+function noteKey(taskId: string) {
+  return { pk: taskId, sk: LOST_MESSAGE_SORT_KEY }
+}
+
 /** Writes a letter. No guard: a message that arrives again is the same letter. */
-function putLetter(table: string, letter: DeadLetter, body: string): PutRequest {
+function putLetter(table: string, letter: DeadLetter, body: string): RequestOf<'put'> {
   const expires = letterExpiresAt(letter)
   const chunks = chunksOf(body).length
   const Item = {
-    ...{ pk: DEAD_LETTERS_PARTITION, sk: letter.id, ...SCHEMA, expires, ttl: ttlSeconds(expires) },
+    ...{ ...letterKey(letter.id), ...SCHEMA, expires, ttl: ttlSeconds(expires) },
     json: JSON.stringify(letter),
     ...(chunks > 0 ? { chunks } : { body }),
   }
-  return { ...METERED, TableName: table, Item }
+  return { TableName: table, Item }
 }
 
 /** Writes one chunk of a body. It lives as long as its letter. */
@@ -111,33 +123,34 @@ function putChunk(
   table: string,
   letter: DeadLetter,
   { chunk, text }: { readonly chunk: number; readonly text: string },
-): PutRequest {
-  const key = { pk: letterBodyPartition(letter.messageId), sk: chunkSortKey(chunk) }
-  const Item = { ...key, ...SCHEMA, body: text, ttl: ttlSeconds(letterExpiresAt(letter)) }
-  return { ...METERED, TableName: table, Item }
+): RequestOf<'put'> {
+  const Item = {
+    ...chunkKey(letter.messageId, chunk),
+    ...SCHEMA,
+    body: text,
+    ttl: ttlSeconds(letterExpiresAt(letter)),
+  }
+  return { TableName: table, Item }
 }
 
 /** Reads a letter. Strongly consistent. */
-function getLetter(table: string, id: string): GetRequest {
-  const Key = { pk: DEAD_LETTERS_PARTITION, sk: id }
-  return { ...METERED, TableName: table, Key, ConsistentRead: true }
+function getLetter(table: string, id: string): RequestOf<'get'> {
+  return { TableName: table, Key: letterKey(id), ConsistentRead: true }
 }
 
 /** Reads one chunk. Strongly consistent. */
-function getChunk(table: string, messageId: string, chunk: number): GetRequest {
-  const Key = { pk: letterBodyPartition(messageId), sk: chunkSortKey(chunk) }
-  return { ...METERED, TableName: table, Key, ConsistentRead: true }
+function getChunk(table: string, messageId: string, chunk: number): RequestOf<'get'> {
+  return { TableName: table, Key: chunkKey(messageId, chunk), ConsistentRead: true }
 }
 
 /** Reads letters in descending order of their ids. Eventually consistent. */
 function queryLetters(
   table: string,
   query: { readonly queue?: string; readonly after?: string; readonly limit: number },
-): QueryRequest {
+): RequestOf<'query'> {
   const { queue, after, limit } = query
   const ofQueue = queue !== undefined
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: ofQueue ? '#pk = :pk AND begins_with(#sk, :ids)' : '#pk = :pk',
     ExpressionAttributeNames: { '#pk': 'pk', ...(ofQueue && { '#sk': 'sk' }) },
@@ -147,47 +160,42 @@ function queryLetters(
     },
     ScanIndexForward: false,
     Limit: limit,
-    ...(after !== undefined && { ExclusiveStartKey: { pk: DEAD_LETTERS_PARTITION, sk: after } }),
+    ...(after !== undefined && { ExclusiveStartKey: letterKey(after) }),
   }
 }
 
 /** Deletes a letter. No guard: a repeated deletion changes nothing. */
-function deleteLetter(table: string, id: string): DeleteRequest {
-  return { ...METERED, TableName: table, Key: { pk: DEAD_LETTERS_PARTITION, sk: id } }
+function deleteLetter(table: string, id: string): RequestOf<'delete'> {
+  return { TableName: table, Key: letterKey(id) }
 }
 
 /** Deletes one chunk. No guard: a repeated deletion changes nothing. */
-function deleteChunk(table: string, messageId: string, chunk: number): DeleteRequest {
-  return {
-    ...METERED,
-    TableName: table,
-    Key: { pk: letterBodyPartition(messageId), sk: chunkSortKey(chunk) },
-  }
+function deleteChunk(table: string, messageId: string, chunk: number): RequestOf<'delete'> {
+  return { TableName: table, Key: chunkKey(messageId, chunk) }
 }
 
 /** Writes the note beside a task. No guard: the last note wins, and a note for another revision is void. */
-function putNote(table: string, lost: LostMessage): PutRequest {
+function putNote(table: string, lost: LostMessage): RequestOf<'put'> {
   const { taskId, born, revision, letterId, kind, at, receives, expiresAt } = lost
   const Item = {
-    ...{ pk: taskId, sk: LOST_MESSAGE_SORT_KEY, ...SCHEMA, born, rev: revision, at, receives },
+    ...{ ...noteKey(taskId), ...SCHEMA, born, rev: revision, at, receives },
     ...{ letter: letterId, kind, expires: expiresAt, ttl: ttlSeconds(expiresAt) },
   }
-  return { ...METERED, TableName: table, Item }
+  return { TableName: table, Item }
 }
 
 /** Reads the note beside a task. Eventually consistent. */
-function getNote(table: string, taskId: string): GetRequest {
-  return { ...METERED, TableName: table, Key: { pk: taskId, sk: LOST_MESSAGE_SORT_KEY } }
+function getNote(table: string, taskId: string): RequestOf<'get'> {
+  return { TableName: table, Key: noteKey(taskId) }
 }
 
 /** Deletes the note beside a task. Guard: it is the note of this letter. */
-function deleteNote(table: string, taskId: string, letterId: string): DeleteRequest {
+function deleteNote(table: string, taskId: string, letterId: string): RequestOf<'delete'> {
   return {
-    ...METERED,
     TableName: table,
-    Key: { pk: taskId, sk: LOST_MESSAGE_SORT_KEY },
+    Key: noteKey(taskId),
     ConditionExpression: '#letter = :letter',
-    ExpressionAttributeNames: { '#letter': 'letter' },
+    ExpressionAttributeNames: namesOf('letter'),
     ExpressionAttributeValues: { ':letter': letterId },
   }
 }

@@ -1,9 +1,16 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import { type FailureCount, failuresExpireAt } from '../../../core/events/failures.ts'
 import type { FailureStore } from '../../../ports/stores.ts'
-import { type Documents, METERED, type QueryRequest, type UpdateRequest } from '../documents.ts'
+import {
+  assertKnownSchema,
+  type Documents,
+  type Item,
+  namesOf,
+  type RequestOf,
+  readAll,
+  ttlSeconds,
+} from '../documents.ts'
 import { failureFrom, failuresPartition, failuresSortKey } from '../keys.ts'
-import { assertKnownSchema, type Item, ttlSeconds } from '../stored-form.ts'
 
 /** Stores counts of failures in a DynamoDB table with the keys of `keys.ts`. */
 export function createFailureStore(
@@ -15,36 +22,21 @@ export function createFailureStore(
       await documents.update(addFailures(table, count))
     },
     since: async (type, hour, most) => {
-      const found: FailureCount[] = []
-      let start: Item | undefined
-      do {
-        const request = queryFailures(table, { type, hour, limit: most - found.length, start })
-        const { items, next } = await documents.query(request)
-        found.push(...items.map(item => countFrom(type, item)))
-        start = next
-      } while (start && found.length < most)
-      return found
+      const items = await readAll(documents, queryFailures(table, type, hour), most)
+      return items.map(item => countFrom(type, item))
     },
   }
 }
 
 /** Adds to the count of an hour. No guard: a repeated request counts twice. */
-function addFailures(table: string, failures: FailureCount): UpdateRequest {
+function addFailures(table: string, failures: FailureCount): RequestOf<'update'> {
   const { type, hour, error, count, firstAt, lastAt, exampleId } = failures
   return {
-    ...METERED,
     TableName: table,
     Key: { pk: failuresPartition(type), sk: failuresSortKey(hour, error) },
     UpdateExpression:
       'SET #v = :v, #ttl = :ttl, #first = if_not_exists(#first, :first), #last = :last, #example = :example ADD #count :count',
-    ExpressionAttributeNames: {
-      '#v': 'v',
-      '#ttl': 'ttl',
-      '#first': 'first',
-      '#last': 'last',
-      '#example': 'example',
-      '#count': 'count',
-    },
+    ExpressionAttributeNames: namesOf('v', 'ttl', 'first', 'last', 'example', 'count'),
     ExpressionAttributeValues: {
       ':v': SCHEMA_VERSION,
       ':ttl': ttlSeconds(failuresExpireAt(failures)),
@@ -56,24 +48,14 @@ function addFailures(table: string, failures: FailureCount): UpdateRequest {
   }
 }
 
-type Range = {
-  readonly type: string
-  readonly hour: number
-  readonly limit: number
-  readonly start: Item | undefined
-}
-
 /** Reads the counts of a type from an hour on, newest first. Eventually consistent. */
-function queryFailures(table: string, { type, hour, limit, start }: Range): QueryRequest {
+function queryFailures(table: string, type: string, hour: number): RequestOf<'query'> {
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: '#pk = :pk AND #sk >= :from',
-    ExpressionAttributeNames: { '#pk': 'pk', '#sk': 'sk' },
+    ExpressionAttributeNames: namesOf('pk', 'sk'),
     ExpressionAttributeValues: { ':pk': failuresPartition(type), ':from': failuresSortKey(hour, '') },
     ScanIndexForward: false,
-    Limit: limit,
-    ...(start && { ExclusiveStartKey: start }),
   }
 }
 

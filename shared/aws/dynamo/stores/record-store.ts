@@ -1,9 +1,16 @@
 import type { Json } from '../../../core/values/json.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { RecordStore } from '../../../ports/stores.ts'
-import { type Documents, type GetRequest, METERED, type PutRequest } from '../documents.ts'
+import {
+  bodyFromItem,
+  type Documents,
+  type Item,
+  namesOf,
+  type RequestOf,
+  SCHEMA,
+  ttlSeconds,
+} from '../documents.ts'
 import { RECORD_SORT_KEY, recordPartition } from '../keys.ts'
-import { recordFromItem, recordItem } from '../side-items.ts'
 
 /**
  * Stores the records that `core/record-names.ts` names in a DynamoDB table with the keys of `keys.ts`. Expired records count as
@@ -31,9 +38,9 @@ export function createRecordStore(
 }
 
 /** Reads a record. Strongly consistent. */
-export function getRecord(table: string, name: string): GetRequest {
+export function getRecord(table: string, name: string): RequestOf<'get'> {
   const key = { pk: recordPartition(name), sk: RECORD_SORT_KEY }
-  return { ...METERED, TableName: table, Key: key, ConsistentRead: true }
+  return { TableName: table, Key: key, ConsistentRead: true }
 }
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
@@ -45,17 +52,33 @@ export function putNewRecord(
   name: string,
   value: Json,
   times: { readonly expiresAt: number; readonly now: number },
-): PutRequest {
+): RequestOf<'put'> {
   return {
     ...putRecord(table, name, value, times.expiresAt),
     ConditionExpression: `${NOTHING_THERE} OR ${EXPIRED}`,
-    ExpressionAttributeNames: { '#pk': 'pk', '#expires': 'expires' },
+    ExpressionAttributeNames: namesOf('pk', 'expires'),
     ExpressionAttributeValues: { ':now': times.now },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   }
 }
 
 /** Writes a record. No guard: the last write wins. */
-export function putRecord(table: string, name: string, value: Json, expiresAt: number): PutRequest {
-  return { ...METERED, TableName: table, Item: recordItem(name, value, expiresAt) }
+export function putRecord(table: string, name: string, value: Json, expiresAt: number): RequestOf<'put'> {
+  return { TableName: table, Item: recordItem(name, value, expiresAt) }
+}
+
+function recordItem(name: string, value: Json, expiresAt: number): Item {
+  return {
+    pk: recordPartition(name),
+    sk: RECORD_SORT_KEY,
+    ...SCHEMA,
+    json: JSON.stringify(value),
+    expires: expiresAt,
+    ttl: ttlSeconds(expiresAt),
+  }
+}
+
+/** The value of a record; undefined when it has expired. DynamoDB may delete expired items days late. */
+function recordFromItem(item: Item, now: number): Json | undefined {
+  return (item.expires as number) > now ? bodyFromItem(item) : undefined
 }

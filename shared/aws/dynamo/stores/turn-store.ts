@@ -1,8 +1,14 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import type { JoinedFrom, TenantTurns, TurnStore } from '../../../ports/stores.ts'
-import { type Documents, type GetRequest, METERED, type UpdateRequest } from '../documents.ts'
+import {
+  assertKnownSchema,
+  type Documents,
+  type Item,
+  namesOf,
+  type RequestOf,
+  ttlSeconds,
+} from '../documents.ts'
 import { FRONT_SORT_KEY, frontPartition, TURNS_SORT_KEY, turnsPartition } from '../keys.ts'
-import { assertKnownSchema, type Item, ttlSeconds } from '../stored-form.ts'
 
 /** Stores the turns of tenants in a DynamoDB table with the keys of `keys.ts`. */
 export function createTurnStore(documents: Documents, { table }: { readonly table: string }): TurnStore {
@@ -39,18 +45,22 @@ function frontKey(line: string) {
 }
 
 /** Reads the turns of a tenant. Eventually consistent. */
-export function getTurns(table: string, name: string): GetRequest {
-  return { ...METERED, TableName: table, Key: turnsKey(name) }
+export function getTurns(table: string, name: string): RequestOf<'get'> {
+  return { TableName: table, Key: turnsKey(name) }
 }
 
 /** Reserves turns after the last one. No guard: a repeated request only wastes turns. */
-export function advanceTurns(table: string, name: string, count: number, expiresAt: number): UpdateRequest {
+export function advanceTurns(
+  table: string,
+  name: string,
+  count: number,
+  expiresAt: number,
+): RequestOf<'update'> {
   return {
-    ...METERED,
     TableName: table,
     Key: turnsKey(name),
     UpdateExpression: 'SET #v = :v, #ttl = :ttl ADD #last :count',
-    ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#last': 'last' },
+    ExpressionAttributeNames: namesOf('v', 'ttl', 'last'),
     ExpressionAttributeValues: { ':v': SCHEMA_VERSION, ':ttl': ttlSeconds(expiresAt), ':count': count },
     ReturnValues: 'ALL_NEW',
   }
@@ -62,14 +72,13 @@ export function joinTurns(
   name: string,
   { front, count, far }: JoinedFrom,
   expiresAt: number,
-): UpdateRequest {
+): RequestOf<'update'> {
   return {
-    ...METERED,
     TableName: table,
     Key: turnsKey(name),
     UpdateExpression: 'SET #v = :v, #ttl = :ttl, #last = :last, #joined = :front',
     ConditionExpression: [NOTHING_THERE, LAST_IS_BEFORE_FRONT, JOINED_BEYOND].join(JOINED_BY_OR),
-    ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#last': 'last', '#joined': 'joined' },
+    ExpressionAttributeNames: namesOf('v', 'ttl', 'last', 'joined'),
     ExpressionAttributeValues: {
       ':v': SCHEMA_VERSION,
       ':ttl': ttlSeconds(expiresAt),
@@ -88,19 +97,18 @@ export function turnsFromItem(item: Item | undefined): TenantTurns | undefined {
 }
 
 /** Reads the front of a line. Eventually consistent. */
-export function getFront(table: string, line: string): GetRequest {
-  return { ...METERED, TableName: table, Key: frontKey(line) }
+export function getFront(table: string, line: string): RequestOf<'get'> {
+  return { TableName: table, Key: frontKey(line) }
 }
 
 /** Notes the front of a line. Guard: the noted turn, if any, is earlier. */
-export function noteFront(table: string, line: string, turn: number, expiresAt: number): UpdateRequest {
+export function noteFront(table: string, line: string, turn: number, expiresAt: number): RequestOf<'update'> {
   return {
-    ...METERED,
     TableName: table,
     Key: frontKey(line),
     UpdateExpression: 'SET #v = :v, #ttl = :ttl, #turn = :turn',
     ConditionExpression: [NONE_NOTED, NOTED_BEFORE].join(JOINED_BY_OR),
-    ExpressionAttributeNames: { '#v': 'v', '#ttl': 'ttl', '#turn': 'turn' },
+    ExpressionAttributeNames: namesOf('v', 'ttl', 'turn'),
     ExpressionAttributeValues: { ':v': SCHEMA_VERSION, ':ttl': ttlSeconds(expiresAt), ':turn': turn },
   }
 }

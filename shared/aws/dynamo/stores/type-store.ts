@@ -1,19 +1,18 @@
 import { BatonError } from '../../../core/errors.ts'
-import type { TaskType } from '../../../core/types/task-type.ts'
+import { type TaskType, withTenants } from '../../../core/types/task-type.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { TypeStore } from '../../../ports/stores.ts'
 import {
+  assertKnownSchema,
   type Documents,
-  type GetRequest,
-  METERED,
-  type PutRequest,
-  type QueryRequest,
-  type UpdateRequest,
+  type Item,
+  namesOf,
+  type RequestOf,
+  readAll,
+  SCHEMA,
 } from '../documents.ts'
 import { unreadableLogger } from '../head/unreadable-heads.ts'
 import { FAIR_ATTRIBUTE, TYPES_PARTITION, VERSION_ATTRIBUTE } from '../keys.ts'
-import { typeFromItem, typeItem } from '../side-items.ts'
-import type { Item } from '../stored-form.ts'
 
 type TypeTable = {
   readonly table: string
@@ -42,16 +41,7 @@ export function createTypeStore(
       const item = await documents.get(getType(table, type))
       return item && typeFromItem(item)
     },
-    list: async () => {
-      const types: TaskType[] = []
-      let start: Item | undefined
-      do {
-        const { items, next } = await documents.query(listTypes(table, start))
-        types.push(...items.flatMap(readable))
-        start = next
-      } while (start)
-      return types
-    },
+    list: async () => (await readAll(documents, listTypes(table))).flatMap(readable),
     put: async (next, version) => {
       const { isWritten, item } = await documents.put(putType(table, next, version))
       return isWritten || isOwnWrite(next, item)
@@ -70,38 +60,35 @@ const SAME_VERSION = '#version = :version'
 const SET_FAIR = 'SET #fair = :fair, #version = :next'
 
 /** Reads a task type. Strongly consistent. */
-export function getType(table: string, type: string): GetRequest {
-  return { ...METERED, TableName: table, Key: { pk: TYPES_PARTITION, sk: type }, ConsistentRead: true }
+export function getType(table: string, type: string): RequestOf<'get'> {
+  return { TableName: table, Key: { pk: TYPES_PARTITION, sk: type }, ConsistentRead: true }
 }
 
-/** Reads all types by name, from `start` on. Strongly consistent. */
-export function listTypes(table: string, start?: Item): QueryRequest {
+/** Reads all types by name. Strongly consistent. */
+export function listTypes(table: string): RequestOf<'query'> {
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: '#pk = :types',
-    ExpressionAttributeNames: { '#pk': 'pk' },
+    ExpressionAttributeNames: namesOf('pk'),
     ExpressionAttributeValues: { ':types': TYPES_PARTITION },
     ConsistentRead: true,
-    ...(start && { ExclusiveStartKey: start }),
   }
 }
 
 /** Writes a type. Guard: the stored version is still `version`. 0 means that none is stored. */
-export function putType(table: string, next: TaskType, version: number): PutRequest {
+export function putType(table: string, next: TaskType, version: number): RequestOf<'put'> {
   const put = {
-    ...METERED,
     TableName: table,
     Item: typeItem(next),
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   } as const
   if (version === 0) {
-    return { ...put, ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: { '#pk': 'pk' } }
+    return { ...put, ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: namesOf('pk') }
   }
   return {
     ...put,
     ConditionExpression: SAME_VERSION,
-    ExpressionAttributeNames: { '#version': 'version' },
+    ExpressionAttributeNames: namesOf('version'),
     ExpressionAttributeValues: { ':version': version },
   }
 }
@@ -114,14 +101,48 @@ export function markTypeFair(
   table: string,
   { type, version: next }: TaskType,
   version: number,
-): UpdateRequest {
+): RequestOf<'update'> {
   return {
-    ...METERED,
     TableName: table,
     Key: { pk: TYPES_PARTITION, sk: type },
     UpdateExpression: SET_FAIR,
     ConditionExpression: SAME_VERSION,
     ExpressionAttributeNames: { '#fair': FAIR_ATTRIBUTE, '#version': VERSION_ATTRIBUTE },
     ExpressionAttributeValues: { ':fair': next, ':next': next, ':version': version },
+  }
+}
+
+function typeItem(type: TaskType): Item {
+  return {
+    pk: TYPES_PARTITION,
+    sk: type.type,
+    ...SCHEMA,
+    version: type.version,
+    json: JSON.stringify(type),
+  }
+}
+
+/**
+ * The type in an item. When the type has got tenants since the item was last put whole, the attribute `fair` beside the JSON text
+ * says so.
+ *
+ * @throws BatonError `newer-schema` for an item that newer code has written, and `unreadable` for one that no version of this
+ * code writes.
+ */
+export function typeFromItem(item: Item): TaskType {
+  assertKnownSchema(item)
+  const type = storedType(item)
+  if (item[FAIR_ATTRIBUTE] === undefined) return type
+  return withTenants({ ...type, version: item[VERSION_ATTRIBUTE] as number })
+}
+
+function storedType(item: Item): TaskType {
+  const why = (problem: string) => `the stored form of the type ${item.sk} cannot be read: ${problem}`
+  if (!Number.isFinite(item[VERSION_ATTRIBUTE])) throw new BatonError('unreadable', why('it has no version'))
+  if (typeof item.json !== 'string') throw new BatonError('unreadable', why('it has no JSON text'))
+  try {
+    return JSON.parse(item.json) as TaskType
+  } catch (cause) {
+    throw new BatonError('unreadable', why('its text is not JSON'), { cause })
   }
 }

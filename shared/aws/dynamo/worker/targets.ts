@@ -1,19 +1,20 @@
 import { taskIdPrefix } from '../../../core/task/task.ts'
-import type { Marker } from '../../../core/worker/worker.ts'
+import { MARKER_LIFE_MS, type Marker } from '../../../core/worker/worker.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { MarkerQuery, Targets } from '../../../ports/stores.ts'
-import { type BatchReader, readBatches } from '../batch-get.ts'
 import {
-  type BatchGetRequest,
-  type DeleteRequest,
+  assertKnownSchema,
+  type BatchReader,
   type Documents,
-  METERED,
-  type PutRequest,
-  type QueryRequest,
+  type Item,
+  JOINED_BY_AND,
+  namesOf,
+  type RequestOf,
+  readBatches,
+  SCHEMA,
+  ttlSeconds,
 } from '../documents.ts'
-import { JOINED_BY_AND } from '../expressions.ts'
-import { targetPartition } from '../keys.ts'
-import { markerFromItem, markerItem } from '../side-items.ts'
+import { targetPartition, workerOfTarget } from '../keys.ts'
 
 /** Stores markers of targeted tasks in a DynamoDB table with the keys of `keys.ts`. */
 export function createTargets(
@@ -47,8 +48,8 @@ const OF_WORKER = '#pk = :worker'
 const OF_TYPE = 'begins_with(#sk, :prefix)'
 
 /** Writes a marker. No guard: a marker only says that its worker should read the task. */
-export function putMarker(table: string, marker: Marker, now: number): PutRequest {
-  return { ...METERED, TableName: table, Item: markerItem(marker, now) }
+export function putMarker(table: string, marker: Marker, now: number): RequestOf<'put'> {
+  return { TableName: table, Item: markerItem(marker, now) }
 }
 
 /** Reads one page of a worker's markers by task id. Strongly consistent. */
@@ -56,11 +57,10 @@ export function queryMarkers(
   table: string,
   workerId: string,
   { type, after, limit }: MarkerQuery,
-): QueryRequest {
+): RequestOf<'query'> {
   const pk = targetPartition(workerId)
   const ofType = type === undefined ? undefined : { ':prefix': taskIdPrefix(type) }
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: [OF_WORKER, ...(ofType ? [OF_TYPE] : [])].join(JOINED_BY_AND),
     ExpressionAttributeNames: { '#pk': 'pk', ...(ofType && { '#sk': 'sk' }) },
@@ -72,8 +72,8 @@ export function queryMarkers(
 }
 
 /** Reads at most 100 different markers. Eventually consistent. */
-export function batchGetMarkers(table: string, markers: readonly Marker[]): BatchGetRequest {
-  return { ...METERED, RequestItems: { [table]: { Keys: markers.map(markerKey) } } }
+export function batchGetMarkers(table: string, markers: readonly Marker[]): RequestOf<'batchGet'> {
+  return { RequestItems: { [table]: { Keys: markers.map(markerKey) } } }
 }
 
 /** A text that differs for different markers. */
@@ -86,13 +86,37 @@ function markerKey({ workerId, taskId }: Marker) {
 }
 
 /** Deletes a marker. Guard: the stored marker names the same birth and revision. */
-export function deleteMarker(table: string, marker: Marker): DeleteRequest {
+export function deleteMarker(table: string, marker: Marker): RequestOf<'delete'> {
   return {
-    ...METERED,
     TableName: table,
     Key: markerKey(marker),
     ConditionExpression: [SAME_BIRTH, SAME_REVISION].join(JOINED_BY_AND),
-    ExpressionAttributeNames: { '#born': 'born', '#rev': 'rev' },
+    ExpressionAttributeNames: namesOf('born', 'rev'),
     ExpressionAttributeValues: { ':born': marker.born, ':rev': marker.revision },
+  }
+}
+
+function markerItem({ workerId, taskId, born, revision }: Marker, now: number): Item {
+  const expires = now + MARKER_LIFE_MS
+  return {
+    pk: targetPartition(workerId),
+    sk: taskId,
+    ...SCHEMA,
+    born,
+    rev: revision,
+    expires,
+    ttl: ttlSeconds(expires),
+  }
+}
+
+/** The marker in an item; undefined when it has expired. */
+function markerFromItem(item: Item, now: number): Marker | undefined {
+  assertKnownSchema(item)
+  if ((item.expires as number) <= now) return undefined
+  return {
+    workerId: workerOfTarget(item.pk as string),
+    taskId: item.sk as string,
+    born: item.born as string,
+    revision: item.rev as number,
   }
 }

@@ -2,18 +2,19 @@ import type { WorkerChange } from '../../../core/events/events.ts'
 import { WORKER_LIFE_MS, type Worker } from '../../../core/worker/worker.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { WorkerStore } from '../../../ports/stores.ts'
-import type { AttributeValue } from '../attribute-values.ts'
 import {
-  type DeleteRequest,
+  type AttributeValue,
+  bodyFromItem,
   type Documents,
-  type GetRequest,
-  METERED,
-  type PutRequest,
-  type QueryRequest,
+  type Item,
+  namesOf,
+  pagesOf,
+  type RequestOf,
+  readAll,
+  SCHEMA,
+  ttlSeconds,
 } from '../documents.ts'
 import { WORKERS_PARTITION } from '../keys.ts'
-import { workerFromItem, workerItem } from '../side-items.ts'
-import type { Item } from '../stored-form.ts'
 
 /** Registers workers in a DynamoDB table with the keys of `keys.ts`. */
 export function createWorkerStore(
@@ -32,31 +33,19 @@ export function createWorkerStore(
       return item && workerFromItem(item, clock.now())
     },
     list: async () => {
-      const workers: Worker[] = []
-      for await (const item of allWorkers(documents, table)) {
-        const worker = workerFromItem(item, clock.now())
-        if (worker) workers.push(worker)
-      }
-      return workers
+      const items = await readAll(documents, listWorkers(table))
+      return items.flatMap(item => workerFromItem(item, clock.now()) ?? [])
     },
     dropSilent: async (since, limit) => {
       const silent: Item[] = []
-      for await (const item of allWorkers(documents, table)) {
-        if ((item.seen as number) < since && silent.push(item) === limit) break
+      for await (const { items } of pagesOf(documents, listWorkers(table))) {
+        silent.push(...items.filter(({ seen }) => (seen as number) < since))
+        if (silent.length >= limit) break
       }
-      const dropped = await Promise.all(silent.map(item => dropIfSilent(documents, table, item)))
-      return dropped.flat()
+      const first = silent.slice(0, limit)
+      return (await Promise.all(first.map(item => dropIfSilent(documents, table, item)))).flat()
     },
   }
-}
-
-async function* allWorkers(documents: Documents, table: string): AsyncGenerator<Item> {
-  let start: Item | undefined
-  do {
-    const { items, next } = await documents.query(listWorkers(table, start))
-    yield* items
-    start = next
-  } while (start)
 }
 
 /** Removes a worker unless it was seen since `item` was read. Returns the id of a removed worker. */
@@ -77,13 +66,13 @@ const SEEN_LAST = '#seen = :seen'
  * Records a worker. Guard: of two standalone workers with one id, the one that started first is about to stop. It does not replace the
  * record of the other, unless the other is gone.
  */
-export function putWorker(table: string, worker: Worker): PutRequest {
-  const put = { ...METERED, TableName: table, Item: workerItem(worker) }
+export function putWorker(table: string, worker: Worker): RequestOf<'put'> {
+  const put = { TableName: table, Item: workerItem(worker) }
   if (worker.kind !== 'standalone') return put
   return {
     ...put,
     ConditionExpression: [NOTHING_THERE, STARTED_NO_LATER, OTHER_KIND, GONE].join(' OR '),
-    ExpressionAttributeNames: { '#pk': 'pk', '#started': 'started', '#kind': 'kind', '#seen': 'seen' },
+    ExpressionAttributeNames: namesOf('pk', 'started', 'kind', 'seen'),
     ExpressionAttributeValues: {
       ':started': worker.startedAt,
       ':kind': worker.kind,
@@ -96,49 +85,64 @@ export function putWorker(table: string, worker: Worker): PutRequest {
 export function deleteWorker(
   table: string,
   { workerId, startedAt }: Pick<Worker, 'workerId' | 'startedAt'>,
-): DeleteRequest {
+): RequestOf<'delete'> {
   return {
-    ...METERED,
     TableName: table,
     Key: workerKey(workerId),
     ConditionExpression: SAME_START,
-    ExpressionAttributeNames: { '#started': 'started' },
+    ExpressionAttributeNames: namesOf('started'),
     ExpressionAttributeValues: { ':started': startedAt },
   }
 }
 
 /** Removes a silent worker. Guard: it has shown no sign of life since it was read. */
-export function deleteSilentWorker(table: string, workerId: string, lastSeen: number): DeleteRequest {
+export function deleteSilentWorker(table: string, workerId: string, lastSeen: number): RequestOf<'delete'> {
   return {
-    ...METERED,
     TableName: table,
     Key: workerKey(workerId),
     ConditionExpression: SEEN_LAST,
-    ExpressionAttributeNames: { '#seen': 'seen' },
+    ExpressionAttributeNames: namesOf('seen'),
     ExpressionAttributeValues: { ':seen': lastSeen },
   }
 }
 
 /** Reads a worker. Strongly consistent. */
-export function getWorker(table: string, workerId: string): GetRequest {
-  return { ...METERED, TableName: table, Key: workerKey(workerId), ConsistentRead: true }
+export function getWorker(table: string, workerId: string): RequestOf<'get'> {
+  return { TableName: table, Key: workerKey(workerId), ConsistentRead: true }
 }
 
 function workerKey(workerId: string) {
   return { pk: WORKERS_PARTITION, sk: workerId }
 }
 
-/** Reads all workers by id, from `start` on. Strongly consistent. */
-export function listWorkers(table: string, start?: Item): QueryRequest {
+/** Reads all workers by id. Strongly consistent. */
+export function listWorkers(table: string): RequestOf<'query'> {
   return {
-    ...METERED,
     TableName: table,
     KeyConditionExpression: '#pk = :workers',
-    ExpressionAttributeNames: { '#pk': 'pk' },
+    ExpressionAttributeNames: namesOf('pk'),
     ExpressionAttributeValues: { ':workers': WORKERS_PARTITION },
     ConsistentRead: true,
-    ...(start && { ExclusiveStartKey: start }),
   }
+}
+
+export function workerItem(worker: Worker): Item {
+  return {
+    pk: WORKERS_PARTITION,
+    sk: worker.workerId,
+    ...SCHEMA,
+    kind: worker.kind,
+    started: worker.startedAt,
+    seen: worker.lastSeen,
+    json: JSON.stringify(worker),
+    ttl: ttlSeconds(worker.lastSeen + WORKER_LIFE_MS),
+  }
+}
+
+/** The worker in an item; undefined when its last sign of life is too old. */
+function workerFromItem(item: Item, now: number): Worker | undefined {
+  const isLive = (item.seen as number) + WORKER_LIFE_MS > now
+  return isLive ? (bodyFromItem(item) as unknown as Worker) : undefined
 }
 
 /** The members of a stream record that this file reads. `ApproximateCreationDateTime` is in seconds since the epoch. */

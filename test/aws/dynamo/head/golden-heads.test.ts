@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { changedPaths } from '../../../../shared/aws/dynamo/head/changed-paths.ts'
+import { changedPaths } from '../../../../shared/aws/dynamo/head/head-requests.ts'
 import { headItem, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
 import { isTask } from '../../../../shared/core/task/head.ts'
 import { aTask } from '../../../support/tasks/a-task.ts'

@@ -8,7 +8,7 @@ import {
   SLOTS_SORT_KEY,
   slotsPartition,
 } from '../../../../shared/aws/dynamo/keys.ts'
-import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-changes.ts'
+import { limitChangeIn } from '../../../../shared/aws/dynamo/limits/limit-store.ts'
 import { holderIn } from '../../../../shared/core/limits/limits.ts'
 import { synthesise } from '../../../infra/synthesised.ts'
 import { aMeteredDynamo } from '../../../support/dynamo/metered-dynamo.ts'

@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
-import { workerItem } from '../../../../shared/aws/dynamo/side-items.ts'
-import { workerChangeIn } from '../../../../shared/aws/dynamo/worker/worker-store.ts'
+import { workerChangeIn, workerItem } from '../../../../shared/aws/dynamo/worker/worker-store.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
 const item = workerItem({ workerId: 'w1', kind: 'http', types: [], startedAt: NOW - SECOND, lastSeen: NOW })

@@ -6,7 +6,7 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
     name: 'a heartbeat of a run that is over is stored',
     replacements: [
       {
-        path: 'shared/aws/dynamo/head/guard-clauses.ts',
+        path: 'shared/aws/dynamo/head/head-requests.ts',
         old: 'text: [SAME_BIRTH, STILL_LIVE, KNOWN_SCHEMA].join(JOINED_BY_AND),',
         new: 'text: [SAME_BIRTH, KNOWN_SCHEMA].join(JOINED_BY_AND),',
       },
@@ -16,7 +16,7 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
     name: 'a success among several is counted although its run is over',
     replacements: [
       {
-        path: 'shared/aws/dynamo/head/guard-clauses.ts',
+        path: 'shared/aws/dynamo/head/head-requests.ts',
         old: 'text: [SAME_BIRTH, STILL_LIVE, HAS_ENDED_RUNS, KNOWN_SCHEMA].join(JOINED_BY_AND),',
         new: 'text: [SAME_BIRTH, HAS_ENDED_RUNS, KNOWN_SCHEMA].join(JOINED_BY_AND),',
       },
@@ -43,7 +43,7 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
         new: 'const run = task?.live[beat.fence]',
       },
       {
-        path: 'shared/aws/dynamo/head/guard-clauses.ts',
+        path: 'shared/aws/dynamo/head/head-requests.ts',
         old: 'text: [SAME_BIRTH, STILL_LIVE, KNOWN_SCHEMA].join(JOINED_BY_AND),\n        ...liveNames(guard),',
         new: "text: [':born = :born', STILL_LIVE, KNOWN_SCHEMA].join(JOINED_BY_AND),\n        ...liveNames(guard),",
       },

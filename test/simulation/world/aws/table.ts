@@ -1,4 +1,5 @@
-import type { Documents, Written } from '../../../../shared/aws/dynamo/documents.ts'
+import type { Documents, Item, Written } from '../../../../shared/aws/dynamo/documents.ts'
+import { bodyFromItem } from '../../../../shared/aws/dynamo/documents.ts'
 import { definitionNameIn, type HeadItem, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
 import {
   DEFINITION_SORT_KEY,
@@ -7,8 +8,6 @@ import {
   INDEXES,
   TTL_ATTRIBUTE,
 } from '../../../../shared/aws/dynamo/keys.ts'
-import { bodyFromItem } from '../../../../shared/aws/dynamo/side-items.ts'
-import type { Item } from '../../../../shared/aws/dynamo/stored-form.ts'
 import type { FlowDefinition } from '../../../../shared/core/task/flow-state.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
 import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
