@@ -44,9 +44,7 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'functions/console-lines.ts': 'what a handler prints, with its task',
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',
   'shared/client/paced-claims.ts': 'claims that wait as long as the server asks',
-  'shared/core/place/claim-order.ts': 'the order in which tasks of a ready place are claimed',
   'shared/testing/create-test-system.ts': 'the choice between a system in memory and one behind a URL',
-  'web/operate/searched-part.ts': 'the part of an error by which its tasks are found',
 }
 
 describe('a folder', () => {

@@ -161,8 +161,8 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   one(
     'a member of an ended canvas that never runs is shown as pending',
     'shared/runtime/canvas/describe-canvas.ts',
-    "if (reach === 'skipped') return 'skipped'",
-    "if (reach === 'skipped') return 'pending'",
+    "if (evaluation.reachOf(leaf) === 'skipped') return 'skipped'",
+    "if (evaluation.reachOf(leaf) === 'skipped') return 'pending'",
   ),
   one('each failure is counted twice', 'shared/core/events/failures.ts', 'count: 1,', 'count: 2,'),
   one(

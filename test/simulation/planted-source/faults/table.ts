@@ -106,12 +106,12 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
     ],
   },
   {
-    name: 'the second page of the records of a task is the first one again',
+    name: 'the second page of a query is the first one again',
     needs: 'odd-errors',
     replacements: [
       {
-        path: 'shared/aws/dynamo/head/body-requests.ts',
-        old: '    ...(start && { ExclusiveStartKey: start }),\n',
+        path: 'shared/aws/dynamo/documents.ts',
+        old: '      ...(start && { ExclusiveStartKey: start }),\n',
         new: '',
       },
     ],
