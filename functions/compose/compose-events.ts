@@ -4,8 +4,8 @@ import { requiredVariable } from '../../shared/aws/environment.ts'
 import { createEventBridge } from '../../shared/aws/event-bus.ts'
 import { withConnectionQueue } from '../../shared/aws/requests.ts'
 import { createLateEventQueue } from '../../shared/aws/sqs/messages.ts'
-import type { EventSystem } from '../../shared/runtime/stream/events.ts'
 import type { System } from '../../shared/runtime/kernel/system.ts'
+import type { EventSystem } from '../../shared/runtime/stream/events.ts'
 
 /** Each of the two attempts may take 1 s. The waker publishes the remaining events later, so that the bus delays no planning. */
 const BUS_TIMEOUTS = { connectionTimeout: 500, requestTimeout: 1_000, throwOnRequestTimeout: true }
