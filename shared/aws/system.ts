@@ -16,8 +16,8 @@ import { sdkDocuments } from './dynamo/sdk-documents.ts'
 import { storesOn } from './dynamo/stores/stores.ts'
 import { type SystemAddress, systemChance, systemClock } from './environment.ts'
 import { withConnectionQueue } from './requests.ts'
-import { createDispatchReader, type DispatchReader } from './sqs/inbox.ts'
 import { createSqsMessages } from './sqs/messages.ts'
+import { createDispatchReader, type DispatchReader } from './sqs/read-dispatch.ts'
 
 export type AwsSettings = SystemAddress & {
   readonly log: Log

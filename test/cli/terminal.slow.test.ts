@@ -69,6 +69,7 @@ const ENDING: readonly Case[] = [
   [['schedules', 'pause', 'nightly'], 0, /paused/],
   [['workers'], 0, /./],
   [['failures', '--type', 'probe'], 0, /probe/],
+  [['api', 'getType', 'probe'], 0, /probe/],
   [['doctor', 'probe:later'], 0, /./],
   [['list'], 2, /name a type/],
   [['watch', 'probe:none', '--interval', 'soon'], 2, /Give a duration/],
