@@ -15,15 +15,8 @@ import { confirm, FAILED_EXIT_CODE, INTERRUPTED_EXIT_CODE } from '../terminal/io
 import { createProgress } from '../terminal/printer.ts'
 import { oneLine } from '../terminal/style.ts'
 import { addFilterOptions, type FilterOptions, filterOf, givenFilters } from './list-filter.ts'
-import {
-  addReportOptions,
-  createReport,
-  type Report,
-  type ReportSettings,
-  reopenReport,
-  reportName,
-  type Selected,
-} from './report.ts'
+import type { Report, ReportSettings, Selected } from './report.ts'
+import { addReportOptions, createReport, reopenReport, reportName } from './report.ts'
 
 /** What `retry`, `cancel` and `remove` do to each task. */
 type TaskAction = {

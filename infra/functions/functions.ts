@@ -7,13 +7,11 @@
 import type { Duration, Size } from 'aws-cdk-lib'
 import type { ISecurityGroup, IVpc, SecurityGroup, SubnetSelection, Vpc } from 'aws-cdk-lib/aws-ec2'
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
+import type { Code, ILayerVersion, LayerVersion } from 'aws-cdk-lib/aws-lambda'
 import {
   ApplicationLogLevel,
   Architecture,
-  type Code,
-  type ILayerVersion,
   Function as LambdaFunction,
-  type LayerVersion,
   LoggingFormat,
   RecursiveLoop,
   Runtime,

@@ -9,14 +9,8 @@ import { WEBHOOK_CONFIGURATION, WEBHOOK_TYPE } from '../../shared/core/types/web
 import type { SystemFunction } from '../bundling/bundling.ts'
 import { allow } from '../permissions/permissions.ts'
 import type { Parts, SourceQueue } from '../queues.ts'
-import {
-  type FoundDefinition,
-  readDefinition,
-  readDefinitions,
-  refuseHttp,
-  type TaskSpec,
-  withProps,
-} from './definition.ts'
+import type { FoundDefinition, TaskSpec } from './definition.ts'
+import { readDefinition, readDefinitions, refuseHttp, withProps } from './definition.ts'
 import type { FunctionProps } from './function-rules.ts'
 import {
   GROUP_NAMES,

@@ -17,13 +17,8 @@ import {
   TASKS_PER_SHARD,
 } from '../bounds.ts'
 import type { FoundDefinition } from './definition.ts'
-import {
-  architectureProblems,
-  bundlingRule,
-  type FunctionProps,
-  placementProblems,
-  textsRule,
-} from './function-rules.ts'
+import type { FunctionProps } from './function-rules.ts'
+import { architectureProblems, bundlingRule, placementProblems, textsRule } from './function-rules.ts'
 
 type Sizes = { readonly min: number; readonly max: number; readonly step: number }
 

@@ -6,13 +6,11 @@
 
 import { Duration, Names, Stack } from 'aws-cdk-lib'
 import { SubnetType } from 'aws-cdk-lib/aws-ec2'
+import type { ContainerDefinition, ContainerImage, ICluster } from 'aws-cdk-lib/aws-ecs'
 import {
-  type ContainerDefinition,
-  type ContainerImage,
   CpuArchitecture,
   FargateService,
   FargateTaskDefinition,
-  type ICluster,
   LinuxParameters,
   LogDrivers,
   OperatingSystemFamily,

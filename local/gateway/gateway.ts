@@ -6,16 +6,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { REGION } from '../account.ts'
-import {
-  type Answer,
-  type Backend,
-  bodyOf,
-  type Call,
-  carriesKey,
-  errorAnswer,
-  identify,
-  textFields,
-} from './call.ts'
+import type { Answer, Backend, Call } from './call.ts'
+import { bodyOf, carriesKey, errorAnswer, identify, textFields } from './call.ts'
 import type { Faults } from './faults.ts'
 import type { Meter } from './meter.ts'
 import { isDynamoWrite, meterCall } from './metering.ts'

@@ -4,22 +4,11 @@
  * has the same address (`loopback/pages.ts`).
  */
 
-import {
-  createServer,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
+import { createServer, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import {
-  type Admit,
-  admitting,
-  type HttpAnswer,
-  problemAnswer,
-  type RequestHandler,
-} from '../../loopback/loopback.ts'
+import type { Admit, HttpAnswer, RequestHandler } from '../../loopback/loopback.ts'
+import { admitting, problemAnswer } from '../../loopback/loopback.ts'
 import { servePages } from '../../loopback/pages.ts'
 import type { Functions } from '../functions/functions.ts'
 import { newTrace } from '../functions/lineage.ts'

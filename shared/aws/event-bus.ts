@@ -1,10 +1,9 @@
-import {
-  type EventBridgeClient,
-  EventBridgeServiceException,
-  PutEventsCommand,
-  type PutEventsRequestEntry,
-  type PutEventsResultEntry,
+import type {
+  EventBridgeClient,
+  PutEventsRequestEntry,
+  PutEventsResultEntry,
 } from '@aws-sdk/client-eventbridge'
+import { EventBridgeServiceException, PutEventsCommand } from '@aws-sdk/client-eventbridge'
 import type { BatonEvent } from '../core/events/events.ts'
 import { groupBy } from '../core/values/records.ts'
 import { hash32 } from '../core/values/text.ts'

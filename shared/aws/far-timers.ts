@@ -1,9 +1,5 @@
-import {
-  ConflictException,
-  CreateScheduleCommand,
-  type SchedulerClient,
-  ValidationException,
-} from '@aws-sdk/client-scheduler'
+import type { SchedulerClient } from '@aws-sdk/client-scheduler'
+import { ConflictException, CreateScheduleCommand, ValidationException } from '@aws-sdk/client-scheduler'
 import { MINUTE_LEAD_MS } from '../core/bounds.ts'
 import { BatonError } from '../core/errors.ts'
 import { minuteStart } from '../core/place/place.ts'

@@ -10,15 +10,8 @@ import { cachedTypeReader } from '../runtime/types/type-cache.ts'
 import { createHttpWorkers } from '../runtime/worker/announce-http-workers.ts'
 import { cachedLiveWorkers } from '../runtime/worker/worker.ts'
 import { fittedAnswer } from './fit-answer.ts'
-import {
-  type Answer,
-  answerProblem,
-  type Call,
-  check,
-  type Operation,
-  type Parts,
-  recording,
-} from './operation.ts'
+import type { Answer, Call, Operation, Parts } from './operation.ts'
+import { answerProblem, check, recording } from './operation.ts'
 import { invalid, problem, problemOfError } from './present/problems.ts'
 
 type ServiceRequest = {

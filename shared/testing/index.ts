@@ -8,8 +8,7 @@
  * tests of this repository. Everything that is not exported here may change without notice.
  */
 export { createTestSystem, type EitherSettings } from './create-test-system.ts'
-export type { RunTaskOptions } from './run-task.ts'
-export { runTask, type TaskRun } from './run-task.ts'
+export { type RunTaskOptions, runTask, type TaskRun } from './run-task.ts'
 export type { DeployedSettings } from './system/deployed-system.ts'
 export type { MemorySettings } from './system/settings.ts'
 export type {

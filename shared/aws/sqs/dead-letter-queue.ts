@@ -1,16 +1,7 @@
-import {
-  DeleteMessageBatchCommand,
-  type Message,
-  ReceiveMessageCommand,
-  type SQSClient,
-} from '@aws-sdk/client-sqs'
-import {
-  type LetterQueue,
-  type LetterSubject,
-  type ReplayQueue,
-  typeOfQueue,
-  typeQueue,
-} from '../../core/dead-letters/dead-letters.ts'
+import type { Message, SQSClient } from '@aws-sdk/client-sqs'
+import { DeleteMessageBatchCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
+import type { LetterQueue, LetterSubject, ReplayQueue } from '../../core/dead-letters/dead-letters.ts'
+import { typeOfQueue, typeQueue } from '../../core/dead-letters/dead-letters.ts'
 import { BatonError } from '../../core/errors.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { workOf } from '../../core/task/piece.ts'

@@ -12,16 +12,8 @@
  */
 
 import { CANVAS_TASKS_AT_ONCE_MAX } from '../bounds.ts'
-import {
-  type Accepted,
-  type BodyWrite,
-  beginBirth,
-  type Change,
-  type Decision,
-  refuse,
-  revise,
-  type Start,
-} from '../change/change.ts'
+import type { Accepted, BodyWrite, Change, Decision, Start } from '../change/change.ts'
+import { beginBirth, refuse, revise } from '../change/change.ts'
 import { endFields, withEnd } from '../change/end.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
 import { withIndexEntries } from '../place/place.ts'

@@ -16,15 +16,8 @@ import { isSamePiece, isTakenInOrder, workOf } from '../task/piece.ts'
 import { isTargeted, liveRuns, type Task, typeOfLimit, type Wait, workersWanted } from '../task/task.ts'
 import { defined } from '../values/json.ts'
 import { hash32, orderNumber } from '../values/text.ts'
-import {
-  type FairLine,
-  fairLineOf,
-  presentTurn,
-  tenantOf,
-  turnAt,
-  turnOrder,
-  workOrder,
-} from './claim-order.ts'
+import type { FairLine } from './claim-order.ts'
+import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder, workOrder } from './claim-order.ts'
 import {
   isLimitPlace,
   limitPlace,

@@ -3,16 +3,8 @@ import { type BodyWrite, type Change, type Decision, type Lease, refuse, revise 
 import { beginPiece } from '../flow/pieces.ts'
 import { bodyBytes } from '../task/body.ts'
 import { actionOf, isSamePiece } from '../task/piece.ts'
-import {
-  type EndedRun,
-  type LiveRun,
-  liveRuns,
-  type Permit,
-  type Previous,
-  successes,
-  type Task,
-  workersWanted,
-} from '../task/task.ts'
+import type { EndedRun, LiveRun, Permit, Previous, Task } from '../task/task.ts'
+import { liveRuns, successes, workersWanted } from '../task/task.ts'
 import { defined, escapedBytes, type Json, jsonBytes } from '../values/json.ts'
 import { hasBudget, waitsForOwnRetry } from '../worker/own-retries.ts'
 import { versionSuffices } from '../worker/worker.ts'

@@ -12,15 +12,8 @@ import { withRetryAt } from '../worker/own-retries.ts'
 import { retryDelayMs, withFailure } from './judge-budget.ts'
 import { expire, isPastDeadline } from './lose.ts'
 import { reportDigest as digestOfReport, fittedReport, isSameReport, wholeDigest } from './report.ts'
-import {
-  type Finish,
-  type NextStage,
-  type Outcome,
-  type OutcomeOf,
-  type RunGone,
-  recordedEnd,
-  whyGone,
-} from './run.ts'
+import type { Finish, NextStage, Outcome, OutcomeOf, RunGone } from './run.ts'
+import { recordedEnd, whyGone } from './run.ts'
 import { asCountedChange } from './several-successes.ts'
 
 export type FinishDecision =

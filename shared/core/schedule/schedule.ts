@@ -7,26 +7,14 @@
  */
 
 import { DEFAULT_SHARDS, QUEUE_DELAY_MS_MAX, SCHEDULE_PAUSES_MAX } from '../bounds.ts'
-import {
-  type BodyWrite,
-  beginBirth,
-  type Change,
-  type Decision,
-  refuse,
-  revise,
-  type Start,
-} from '../change/change.ts'
+import type { BodyWrite, Change, Decision, Start } from '../change/change.ts'
+import { beginBirth, refuse, revise } from '../change/change.ts'
 import { endFields } from '../change/end.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
 import { minuteOf } from '../place/place.ts'
 import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
-import {
-  type PresentSchedule,
-  SCHEDULE_TYPE,
-  type Schedule,
-  type ScheduleState,
-  type Timing,
-} from '../task/head-fields.ts'
+import type { PresentSchedule, Schedule, ScheduleState, Timing } from '../task/head-fields.ts'
+import { SCHEDULE_TYPE } from '../task/head-fields.ts'
 import { taskId } from '../task/task.ts'
 import { shortError, type TaskError } from '../task-error/task-error.ts'
 import { type Json, sortedJson } from '../values/json.ts'

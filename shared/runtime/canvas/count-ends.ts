@@ -19,10 +19,9 @@ import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
 import { createArrivals } from '../publish/resolve-publication.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
+import type { KnownEnds, LoadedCanvas } from './canvas.ts'
 import {
   createKnownEnds,
-  type KnownEnds,
-  type LoadedCanvas,
   leafRequest,
   loadCanvas,
   memberError,

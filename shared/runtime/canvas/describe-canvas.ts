@@ -12,15 +12,8 @@ import { escapedBytes, type Json } from '../../core/values/json.ts'
 import { bodyValue } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { decodeCursor, encodeCursor } from '../list/list-query.ts'
-import {
-  impliedError,
-  type KnownEnds,
-  type LoadedCanvas,
-  memberId,
-  readAllEnds,
-  readCanvasOf,
-  readMembers,
-} from './canvas.ts'
+import type { KnownEnds, LoadedCanvas } from './canvas.ts'
+import { impliedError, memberId, readAllEnds, readCanvasOf, readMembers } from './canvas.ts'
 import { memberResults } from './read-previous.ts'
 
 type MemberStatus = (typeof MEMBER_STATUSES)[number]

@@ -2,14 +2,8 @@ import type { Task } from '../../core/task/task.ts'
 import { defined } from '../../core/values/json.ts'
 import type { System } from '../kernel/system.ts'
 import { type ListAnswer, refused } from '../list/list.ts'
-import {
-  decodeCursor,
-  encodeCursor,
-  filterName,
-  type ListQuery,
-  matches,
-  sortKeyOf,
-} from '../list/list-query.ts'
+import type { ListQuery } from '../list/list-query.ts'
+import { decodeCursor, encodeCursor, filterName, matches, sortKeyOf } from '../list/list-query.ts'
 import { type LoadedCanvas, readCanvasOf, readMembers } from './canvas.ts'
 
 export type MemberQuery = Omit<ListQuery, 'types'> & {

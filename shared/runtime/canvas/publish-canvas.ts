@@ -8,14 +8,8 @@ import {
 import { createCanvas, noteStarted } from '../../core/canvas/canvas.ts'
 import { storedLayout } from '../../core/canvas/layout.ts'
 import { evaluate } from '../../core/canvas/standing.ts'
-import {
-  type Composition,
-  countMembers,
-  growTree,
-  pathOf,
-  type Tree,
-  takeApart,
-} from '../../core/canvas/tree.ts'
+import type { Composition, Tree } from '../../core/canvas/tree.ts'
+import { countMembers, growTree, pathOf, takeApart } from '../../core/canvas/tree.ts'
 import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import { isGone } from '../../core/publish/publish.ts'
 import { isCanvas } from '../../core/task/head.ts'

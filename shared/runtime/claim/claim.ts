@@ -60,16 +60,8 @@
  */
 
 import { BatonError, isItemFault } from '../../core/errors.ts'
-import {
-  type ClaimDecision,
-  type Claimer,
-  type ClaimJudgement,
-  type ClaimRefusal,
-  claim,
-  failRefusedClaim,
-  judgeClaim,
-  stillHolds,
-} from '../../core/run/claim.ts'
+import type { ClaimDecision, Claimer, ClaimJudgement, ClaimRefusal } from '../../core/run/claim.ts'
+import { claim, failRefusedClaim, judgeClaim, stillHolds } from '../../core/run/claim.ts'
 import { isSamePiece, openSince } from '../../core/task/piece.ts'
 import { endedRuns, liveRuns, type Task } from '../../core/task/task.ts'
 import { isKnownFault, logFault, rememberFault } from '../kernel/heads.ts'

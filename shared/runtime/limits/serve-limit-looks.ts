@@ -1,25 +1,14 @@
 import { isItemFault } from '../../core/errors.ts'
-import {
-  endWait,
-  freePermitsIn,
-  type Holder,
-  isInLine,
-  mayBeStale,
-  shardsOf,
-} from '../../core/limits/limits.ts'
+import type { Holder } from '../../core/limits/limits.ts'
+import { endWait, freePermitsIn, isInLine, mayBeStale, shardsOf } from '../../core/limits/limits.ts'
+import type { Found, Grants, LimitLook, Line, LineNote, Remembered } from '../../core/limits/line.ts'
 import {
   ADMITTED_AHEAD_MS,
-  type Found,
-  type Grants,
   hadNoEffect,
-  type LimitLook,
-  type Line,
-  type LineNote,
   LOOK_TASKS_MAX,
   noteAfterChoice,
   noteAfterLook,
   noteAfterRelease,
-  type Remembered,
   rememberedIn,
   wantedAfterNoEffect,
   wantedAfterRelease,

@@ -5,14 +5,8 @@ import { type LineEntry, lineEntry, movedToTurn } from '../../core/place/place.t
 import { readyPlace } from '../../core/place/place-names.ts'
 import { shardNumbers, type TaskType, withTenants } from '../../core/types/task-type.ts'
 import type { TenantTurns } from '../../ports/stores.ts'
-import {
-  type ChangeHook,
-  isWithin,
-  type Moment,
-  momentOf,
-  processMemory,
-  type System,
-} from '../kernel/system.ts'
+import type { ChangeHook, Moment, System } from '../kernel/system.ts'
+import { isWithin, momentOf, processMemory } from '../kernel/system.ts'
 import { applyTypeChange, changeType } from '../types/change-type.ts'
 import { cachedTypeReader, type TypeReader } from '../types/type-cache.ts'
 

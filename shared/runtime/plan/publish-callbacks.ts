@@ -8,8 +8,7 @@ import { bodiesExpiringBefore } from '../../core/task/head.ts'
 import { resultOf } from '../../core/task/piece.ts'
 import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
 import { cut } from '../../core/task-error/task-error.ts'
-import type { Json } from '../../core/values/json.ts'
-import { defined } from '../../core/values/json.ts'
+import { defined, type Json } from '../../core/values/json.ts'
 import {
   BODY_ALERT_MS,
   failureOf,

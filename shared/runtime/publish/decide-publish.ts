@@ -11,13 +11,8 @@ import type { System } from '../kernel/system.ts'
 import { markFair } from '../place/fair.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import { registeredNames } from '../types/types.ts'
-import {
-  type PublicationDraft,
-  type PublishRequest,
-  resolveRequest,
-  type UnknownType,
-  withNewBirth,
-} from './resolve-publication.ts'
+import type { PublicationDraft, PublishRequest, UnknownType } from './resolve-publication.ts'
+import { resolveRequest, withNewBirth } from './resolve-publication.ts'
 
 /**
  * What a publish does with the task `current` that has its key. Not `ok`: the publish is refused, for one of the

@@ -22,20 +22,10 @@ import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
 import { markFair } from '../place/fair.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
-import {
-  decidePublish,
-  isDebounceSuccessor,
-  type PublishRefusal,
-  refusalOf,
-  withRegisteredTypes,
-} from './decide-publish.ts'
-import {
-  createArrivals,
-  type PublicationDraft,
-  type PublishRequest,
-  resolvePublication,
-  withNewBirth,
-} from './resolve-publication.ts'
+import type { PublishRefusal } from './decide-publish.ts'
+import { decidePublish, isDebounceSuccessor, refusalOf, withRegisteredTypes } from './decide-publish.ts'
+import type { PublicationDraft, PublishRequest } from './resolve-publication.ts'
+import { createArrivals, resolvePublication, withNewBirth } from './resolve-publication.ts'
 
 /** The most publishes of one batch at the same time. */
 const PUBLISHES_AT_ONCE_MAX = 25

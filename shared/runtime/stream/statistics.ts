@@ -3,13 +3,8 @@
  * `core/events/activity.ts` says what counts.
  */
 
-import {
-  type ActivityCount,
-  activityAddedUp,
-  activityIn,
-  beginningOfMinute,
-  MINUTE_MS,
-} from '../../core/events/activity.ts'
+import type { ActivityCount } from '../../core/events/activity.ts'
+import { activityAddedUp, activityIn, beginningOfMinute, MINUTE_MS } from '../../core/events/activity.ts'
 import { addedUp, type FailureCount, failuresIn, hourOf } from '../../core/events/failures.ts'
 import { isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'

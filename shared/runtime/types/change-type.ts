@@ -4,15 +4,8 @@ import { followTypes, type PresentTypes, typesFollowed } from '../../core/operat
 import { rangesOfPurge } from '../../core/operate/operate.ts'
 import type { View } from '../../core/task/head-fields.ts'
 import type { Task } from '../../core/task/task.ts'
-import type { TypeJob } from '../../core/types/task-type.ts'
-import {
-  shardNumbers,
-  shardsOf,
-  type TaskType,
-  type TypeConfiguration,
-  type Unapplied,
-  unappliedBy,
-} from '../../core/types/task-type.ts'
+import type { TaskType, TypeConfiguration, TypeJob, Unapplied } from '../../core/types/task-type.ts'
+import { shardNumbers, shardsOf, unappliedBy } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/json.ts'
 import type { TypeStore } from '../../ports/stores.ts'
 import { isolateEach, sideBySide } from '../kernel/heads.ts'

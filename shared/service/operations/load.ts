@@ -1,10 +1,6 @@
 import * as api from '../../api/index.ts'
-import {
-  ACTIVITY_KINDS,
-  type ActivityCount,
-  activityAddedUp,
-  latenessAt,
-} from '../../core/events/activity.ts'
+import type { ActivityCount } from '../../core/events/activity.ts'
+import { ACTIVITY_KINDS, activityAddedUp, latenessAt } from '../../core/events/activity.ts'
 import { isTypeName } from '../../core/rules/type-configuration.ts'
 import { sideBySide } from '../../runtime/kernel/heads.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'

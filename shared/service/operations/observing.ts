@@ -12,20 +12,15 @@ import { FAILURES_SINCE_MS_MAX, HOUR_MS } from '../../core/events/failures.ts'
 import { defined } from '../../core/values/json.ts'
 import { isName } from '../../core/values/text.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
-import {
-  isAfterIn,
-  listDeadLetters,
-  type Replayed,
-  replayDeadLetters,
-} from '../../runtime/operate/dead-letters.ts'
+import type { Replayed } from '../../runtime/operate/dead-letters.ts'
+import { isAfterIn, listDeadLetters, replayDeadLetters } from '../../runtime/operate/dead-letters.ts'
 import { FAILURE_COUNTS_MAX, type FailureGroup, readFailures } from '../../runtime/stream/statistics.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import { listWorkers, type PresentWorker } from '../../runtime/worker/worker.ts'
+import type { Answer, Call } from '../operation.ts'
 import {
-  type Answer,
   answerInvalid,
   answerProblem,
-  type Call,
   operation,
   PAGE_ITEMS_DEFAULT,
   pageByName,

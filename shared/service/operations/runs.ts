@@ -10,15 +10,8 @@ import { type ClaimsRequest, claimOverHttp } from '../../runtime/claim/http-clai
 import { isolateEach, sideBySideByName } from '../../runtime/kernel/heads.ts'
 import { endOfRequest } from '../../runtime/kernel/system.ts'
 import { describeHead } from '../../runtime/read/read.ts'
-import {
-  type Answer,
-  answerInvalid,
-  answerProblem,
-  type Call,
-  type Checked,
-  checkRule,
-  operation,
-} from '../operation.ts'
+import type { Answer, Call, Checked } from '../operation.ts'
+import { answerInvalid, answerProblem, checkRule, operation } from '../operation.ts'
 import { invalid, problem, problemOfError } from '../present/problems.ts'
 import { unknownType } from '../present/refusal-problems.ts'
 import { PRESENT_TASK, presentClaim, presentHeartbeat, presentTask } from '../present/tasks.ts'

@@ -19,16 +19,8 @@ import {
 import { patchTask } from '../../runtime/operate/patch-task.ts'
 import { describeHead, readTask, type StatusReaders } from '../../runtime/read/read.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
-import {
-  type Answer,
-  answerInvalid,
-  answerProblem,
-  type Call,
-  operation,
-  PAGE_ITEMS_DEFAULT,
-  type Parts,
-  recording,
-} from '../operation.ts'
+import type { Answer, Call, Parts } from '../operation.ts'
+import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT, recording } from '../operation.ts'
 import { invalid, problem } from '../present/problems.ts'
 import { noSuchTask, operationProblem, unknownTypes } from '../present/refusal-problems.ts'
 import { PRESENT_TASK, presentTask } from '../present/tasks.ts'

@@ -7,13 +7,8 @@ import { withoutUser } from '../../core/types/webhook.ts'
 import { defined } from '../../core/values/json.ts'
 import { PURGES_MAX, startPurge } from '../../runtime/jobs/sweep-purges.ts'
 import { countTasks } from '../../runtime/list/list-query.ts'
-import {
-  type PutTypeOutcome,
-  pauseType,
-  putType,
-  registeredNames,
-  resumeType,
-} from '../../runtime/types/types.ts'
+import type { PutTypeOutcome } from '../../runtime/types/types.ts'
+import { pauseType, putType, registeredNames, resumeType } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
 import { invalid, problem } from '../present/problems.ts'
 import { staleProblem, unknownType } from '../present/refusal-problems.ts'

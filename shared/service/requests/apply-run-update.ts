@@ -5,12 +5,8 @@ import type { Outcome } from '../../core/run/run.ts'
 import type { Task } from '../../core/task/task.ts'
 import { defined, type Json, jsonBytes, textBytes } from '../../core/values/json.ts'
 import type { System } from '../../runtime/kernel/system.ts'
-import {
-  beatOverHttp,
-  type EndOutcome,
-  finishOverHttp,
-  type RunReference,
-} from '../../runtime/run/http-runs.ts'
+import type { EndOutcome, RunReference } from '../../runtime/run/http-runs.ts'
+import { beatOverHttp, finishOverHttp } from '../../runtime/run/http-runs.ts'
 import { type Checked, check, checkRule, type Parts } from '../operation.ts'
 import { invalid } from '../present/problems.ts'
 import { noSuchRun, runProblem } from '../present/refusal-problems.ts'

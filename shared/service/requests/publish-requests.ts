@@ -22,12 +22,8 @@ import { isName } from '../../core/values/text.ts'
 import { cronProblem } from '../../cron/cron-ticks.ts'
 import { isTimezone } from '../../cron/wall-clock.ts'
 import type { PatchRequest } from '../../runtime/operate/patch-task.ts'
-import {
-  optionsIn,
-  type PublishRequest,
-  requestOfBody,
-  timeOf,
-} from '../../runtime/publish/resolve-publication.ts'
+import type { PublishRequest } from '../../runtime/publish/resolve-publication.ts'
+import { optionsIn, requestOfBody, timeOf } from '../../runtime/publish/resolve-publication.ts'
 import type { RunReference } from '../../runtime/run/http-runs.ts'
 import type { ScheduleRequest } from '../../runtime/schedule/schedule.ts'
 import { check } from '../operation.ts'

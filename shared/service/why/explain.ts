@@ -20,15 +20,8 @@ import {
   explainStepPaused,
   explainStuck,
 } from './waiting.ts'
-import {
-  countText,
-  type Explained,
-  errorText,
-  namesText,
-  type SentenceFacts,
-  spanText,
-  timeText,
-} from './words.ts'
+import type { Explained, SentenceFacts } from './words.ts'
+import { countText, errorText, namesText, spanText, timeText } from './words.ts'
 
 /*
  * The sentences about tasks: here those that run, that no worker can take or that have ended; `waiting.ts` has those about waits.

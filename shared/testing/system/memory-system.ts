@@ -20,15 +20,8 @@ import { callsOf, checkInput, claimBy, type Publishable, publishBy } from './cal
 import { createIdleness } from './idleness.ts'
 import { type MemorySettings, resolvedSettings } from './settings.ts'
 import { createSnapshot, type Snapshot } from './snapshot.ts'
-import {
-  durationMs,
-  type LogLine,
-  nameOf,
-  type TaskFilter,
-  type TestSystem,
-  type TypeName,
-  type WorkerFault,
-} from './test-system.ts'
+import type { LogLine, TaskFilter, TestSystem, TypeName, WorkerFault } from './test-system.ts'
+import { durationMs, nameOf } from './test-system.ts'
 
 /** Starts a system in memory and registers its types and schedules. */
 export async function createMemorySystem(settings: MemorySettings): Promise<TestSystem> {

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { LetterQueue, LetterSubject } from '../../../shared/core/dead-letters/dead-letters.ts'
 import {
   idsOfQueue,
   isLetterId,
-  type LetterQueue,
-  type LetterSubject,
   letterId,
   replayQueueOf,
 } from '../../../shared/core/dead-letters/dead-letters.ts'

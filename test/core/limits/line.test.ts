@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import type { Grants, LineNote } from '../../../shared/core/limits/line.ts'
 import {
-  type Grants,
   hadNoEffect,
-  type LineNote,
   noteAfterChoice,
   noteAfterLook,
   noteAfterRelease,

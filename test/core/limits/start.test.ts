@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import {
-  claimableFrom,
-  type ReservedSlot,
-  startTime,
-  usableSlots,
-} from '../../../shared/core/limits/slots.ts'
+import type { ReservedSlot } from '../../../shared/core/limits/slots.ts'
+import { claimableFrom, startTime, usableSlots } from '../../../shared/core/limits/slots.ts'
 import { NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 /** Under this limit a start may be 40 ms late at most. */

@@ -1,13 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  escapedBytes,
-  INEXACT,
-  type Json,
-  jsonBytes,
-  jsonProblem,
-  textBytes,
-} from '../../../shared/core/values/json.ts'
+import type { Json } from '../../../shared/core/values/json.ts'
+import { escapedBytes, INEXACT, jsonBytes, jsonProblem, textBytes } from '../../../shared/core/values/json.ts'
 
 const nested = (levels: number): unknown => {
   let value: unknown = 1

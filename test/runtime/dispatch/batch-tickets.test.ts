@@ -7,13 +7,8 @@ import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { MINUTE } from '../../support/tasks/a-task.ts'
-import {
-  aMemorySystem,
-  type MemorySystem,
-  registered,
-  stored,
-  timed,
-} from '../../support/worlds/memory-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
 /** A type that is run in the order of priorities, with tasks whose keys are their priorities. */
 async function aPrioritySystem(priorities: readonly number[]) {

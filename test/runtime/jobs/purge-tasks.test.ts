@@ -10,13 +10,8 @@ import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { cancelTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
 import { aPublication, DAY, LATER_BORN, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
-import {
-  aMemorySystem,
-  claimed,
-  type MemorySystem,
-  registered,
-  stored,
-} from '../../support/worlds/memory-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, claimed, registered, stored } from '../../support/worlds/memory-system.ts'
 
 const LONG = 'x'.repeat(1_000)
 

@@ -16,13 +16,8 @@ import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import { keepInTable } from '../../../shared/runtime/run/keep-in-table.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { HOUR, MINUTE } from '../../support/tasks/a-task.ts'
-import {
-  aMemorySystem,
-  type MemorySystem,
-  registered,
-  stored,
-  timed,
-} from '../../support/worlds/memory-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
 const CROWD = 100
 /** A result so large that it is stored in an item of its own. */

@@ -5,15 +5,14 @@ import { withIndexEntries } from '../../../shared/core/place/place.ts'
 import type { Publication } from '../../../shared/core/publish/publish.ts'
 import type { FlowDefinition, StepAction } from '../../../shared/core/task/flow-state.ts'
 import { type Head, isTask } from '../../../shared/core/task/head.ts'
-import {
-  CANVAS_TYPE,
-  type Canvas,
-  type PresentCanvas,
-  type PresentSchedule,
-  SCHEDULE_TYPE,
-  type Schedule,
-  type ScheduleState,
+import type {
+  Canvas,
+  PresentCanvas,
+  PresentSchedule,
+  Schedule,
+  ScheduleState,
 } from '../../../shared/core/task/head-fields.ts'
+import { CANVAS_TYPE, SCHEDULE_TYPE } from '../../../shared/core/task/head-fields.ts'
 import { type EndedRun, type LiveRun, type Task, taskId } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 

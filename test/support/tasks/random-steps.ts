@@ -12,12 +12,8 @@ import {
 } from '../../../shared/core/operate/operate.ts'
 import { type Patch, patch } from '../../../shared/core/operate/patch.ts'
 import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
-import {
-  type CallbackBodies,
-  create,
-  isGone,
-  type Publication,
-} from '../../../shared/core/publish/publish.ts'
+import type { CallbackBodies, Publication } from '../../../shared/core/publish/publish.ts'
+import { create, isGone } from '../../../shared/core/publish/publish.ts'
 import { update } from '../../../shared/core/publish/update.ts'
 import { claim, failRefusedClaim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'

@@ -7,11 +7,8 @@ import { planned, plan as planOf } from '../../../shared/core/wake/plan.ts'
 import type { Look } from '../../../shared/ports/messages.ts'
 import { readHead } from '../../../shared/runtime/kernel/heads.ts'
 import { lookOf, planTasks } from '../../../shared/runtime/plan/plan.ts'
-import {
-  type PutScheduleOutcome,
-  putSchedule,
-  type ScheduleRequest,
-} from '../../../shared/runtime/schedule/schedule.ts'
+import type { PutScheduleOutcome, ScheduleRequest } from '../../../shared/runtime/schedule/schedule.ts'
+import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { createManualClock } from '../ports/clock.ts'
 import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'

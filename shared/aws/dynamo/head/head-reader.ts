@@ -4,14 +4,8 @@ import { type Head, isTask } from '../../../core/task/head.ts'
 import type { Task } from '../../../core/task/task.ts'
 import type { Json } from '../../../core/values/json.ts'
 import type { TaskCodec } from '../../../ports/messages.ts'
-import {
-  type AttributeValue,
-  assertKnownSchema,
-  bodyFromItem,
-  type Documents,
-  type Item,
-  plainItem,
-} from '../documents.ts'
+import type { AttributeValue, Documents, Item } from '../documents.ts'
+import { assertKnownSchema, bodyFromItem, plainItem } from '../documents.ts'
 import { getDefinition, putDefinition } from './body-requests.ts'
 import { definitionNameIn, headItem, isHeadImage, taskFromItem } from './items.ts'
 import { problemOfHead, unreadable } from './unreadable-heads.ts'

@@ -9,15 +9,14 @@ import type {
   Timing,
 } from '../../../core/task/head-fields.ts'
 import type { Callbacks, HandOn, Previous } from '../../../core/task/task.ts'
+import type { Codec, StoredBy } from '../attributes.ts'
 import {
   always,
   attributesOf,
-  type Codec,
   flag,
   number,
   oneOf,
   optional,
-  type StoredBy,
   text,
   withDefault,
   word,

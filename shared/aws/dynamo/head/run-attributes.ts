@@ -13,11 +13,10 @@ import type {
 } from '../../../core/task/task.ts'
 import type { TaskError } from '../../../core/task-error/task-error.ts'
 import type { Json } from '../../../core/values/json.ts'
+import type { CheckedCodec, Codec, StoredBy } from '../attributes.ts'
 import {
   always,
   attributesOf,
-  type CheckedCodec,
-  type Codec,
   flag,
   flagFor,
   isMap,
@@ -27,7 +26,6 @@ import {
   mapValues,
   number,
   optional,
-  type StoredBy,
   text,
   withDefault,
   word,

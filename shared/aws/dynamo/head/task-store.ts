@@ -4,15 +4,8 @@ import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import { type Head, isTask } from '../../../core/task/head.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../../../ports/stores.ts'
-import {
-  type BatchReader,
-  bodyFromItem,
-  type Documents,
-  type Item,
-  pagesOf,
-  readAll,
-  readBatches,
-} from '../documents.ts'
+import type { BatchReader, Documents, Item } from '../documents.ts'
+import { bodyFromItem, pagesOf, readAll, readBatches } from '../documents.ts'
 import { countIndex, entryFrom, queryIndex, withinBounds } from '../index-requests.ts'
 import { deleteBody, getBody, putBody, queryRuns, renewBody, runFromItem } from './body-requests.ts'
 import { createHeadReader, type HeadReader } from './head-reader.ts'

@@ -3,15 +3,8 @@ import { type HeldPermits, type Holder, shardOf } from '../../../core/limits/lim
 import type { Line, LineNote, StoredLineNote } from '../../../core/limits/line.ts'
 import type { SlotLog, StoredSlotLog } from '../../../core/limits/slots.ts'
 import { hash32, orderNumber } from '../../../core/values/text.ts'
-import {
-  assertKnownSchema,
-  type Item,
-  JOINED_BY_AND,
-  namesOf,
-  type RequestOf,
-  SCHEMA,
-  ttlSeconds,
-} from '../documents.ts'
+import type { Item, RequestOf } from '../documents.ts'
+import { assertKnownSchema, JOINED_BY_AND, namesOf, SCHEMA, ttlSeconds } from '../documents.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
   FREED_ATTRIBUTE,

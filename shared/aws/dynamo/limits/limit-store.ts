@@ -1,13 +1,7 @@
 import type { LimitChange } from '../../../core/limits/line.ts'
 import type { LimitStore } from '../../../ports/stores.ts'
-import {
-  type AttributeValue,
-  type BatchReader,
-  type Documents,
-  type Item,
-  type RequestOf,
-  readBatches,
-} from '../documents.ts'
+import type { AttributeValue, BatchReader, Documents, Item, RequestOf } from '../documents.ts'
+import { readBatches } from '../documents.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import {
   FREED_ATTRIBUTE,
