@@ -1,7 +1,7 @@
 import type { Parameter, Stack } from '@aws-sdk/client-cloudformation'
 import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation'
 import { signedFetch } from '../../shared/client/signed/signed-fetch.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import type { Io } from '../terminal/io.ts'
 import type { AccessOptions } from './access.ts'
 import { credentialFaultIn, credentialsOf, credentialTexts, regionFor, regionNamedBy } from './access.ts'

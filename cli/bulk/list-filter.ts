@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ListFilter } from '../../shared/api/tasks.ts'
-import { BatonError } from '../../shared/core/errors.ts'
 import { STATUSES } from '../../shared/core/states.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { repeated, someOf, timeBefore } from '../terminal/command.ts'
 
 /** The options that say which tasks are meant. */

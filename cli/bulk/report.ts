@@ -1,6 +1,6 @@
 import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { BatonError, messageOf } from '../../shared/core/errors.ts'
+import { BatonError, messageOf } from '../../shared/core/values/values.ts'
 import { wholeNumber } from '../terminal/command.ts'
 import { shellWord } from '../terminal/io.ts'
 

@@ -14,7 +14,7 @@
  */
 
 import { LOCAL_CREDENTIALS, REGION } from '../../local/account.ts'
-import { BatonError, messageOf } from '../../shared/core/errors.ts'
+import { BatonError, messageOf } from '../../shared/core/values/values.ts'
 import { type Bundles, createBundles, type Rebuilt } from './bundles/bundles.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import { isDataFolder, lockProject, refuseForeignData, refuseWithoutRequirements } from './requirements.ts'

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 
 /** The packages that contain the Node that runs the local system. None of them has an install script. */
 const PACKAGES: Readonly<Record<string, string>> = {

@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { PublishBody } from '../../shared/api/publish.ts'
-import { BatonError } from '../../shared/core/errors.ts'
-import type { Json } from '../../shared/core/values/json.ts'
+import { BatonError, type Json } from '../../shared/core/values/values.ts'
 import { addFileOptions, type FileOptions, publishFile } from '../bulk/publish-file.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, duration, jsonArgument, wholeNumber } from '../terminal/command.ts'

@@ -14,7 +14,7 @@ import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:h
 import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { LookupFunction, Socket } from 'node:net'
-import { messageOf } from '../../shared/core/errors.ts'
+import { messageOf } from '../../shared/core/values/values.ts'
 import { Fatal } from '../../shared/signals.ts'
 import { checkedAddresses, type Policy, type ResolvedAddress } from './checked-addresses.ts'
 

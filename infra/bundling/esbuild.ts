@@ -6,8 +6,7 @@ import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import type { BuildOptions, Loader, Message, Metafile } from 'esbuild'
-import { BatonError } from '../../shared/core/errors.ts'
-import { defined } from '../../shared/core/values/json.ts'
+import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { sourceFile } from './places.ts'
 
 /** How a handler's code is bundled. The names are those of CDK's `NodejsFunction`. */

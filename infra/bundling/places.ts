@@ -17,7 +17,7 @@ import {
 } from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 
 /** The folder of generated files, below the working directory and outside version control. */
 const FOLDER = '.baton'

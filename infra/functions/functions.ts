@@ -20,7 +20,7 @@ import {
 } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
-import { defined } from '../../shared/core/values/json.ts'
+import { defined } from '../../shared/core/values/values.ts'
 import { watchFunction } from '../alarms.ts'
 import type { Cpu } from '../bundling/native.ts'
 import type { LogLevel, Settings } from '../settings.ts'

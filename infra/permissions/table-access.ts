@@ -21,12 +21,12 @@ import {
   VERSION_ATTRIBUTE,
   WORKERS_PARTITION,
 } from '../../shared/aws/dynamo/keys.ts'
-import { BatonError } from '../../shared/core/errors.ts'
 import { limitName } from '../../shared/core/limits/limits.ts'
-import { ownerPartition, readyPlace, runningPlace } from '../../shared/core/place/place-names.ts'
+import { ownerPartition, readyPlace, runningPlace } from '../../shared/core/place/place.ts'
 import { MARKER_CURSOR_PATTERN } from '../../shared/core/record-names.ts'
 import { typeNameRule } from '../../shared/core/rules/type-configuration.ts'
 import type { StepConfiguration } from '../../shared/core/types/task-type.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { allow, type Grantee, type KeyPatterns, type RolePolicies } from './permissions.ts'
 
 type IndexName = 'place' | 'view' | 'owner'

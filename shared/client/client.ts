@@ -10,7 +10,7 @@
 
 import type * as api from '../api/index.ts'
 import type { Page, PageQuery } from '../api/scalars.ts'
-import type { Json } from '../core/values/json.ts'
+import type { Json } from '../core/values/values.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
 import type { AnyDefinition, NameOf, OutputOf } from '../define/definitions.ts'
 import type { EventsOptions } from './events.ts'

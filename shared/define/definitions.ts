@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { DerivedBody } from '../api/publish.ts'
 import type { TypeConfiguration, WebhookSettings } from '../core/types/task-type.ts'
-import type { Json } from '../core/values/json.ts'
+import type { Json } from '../core/values/values.ts'
 import type { Log } from '../ports/machine.ts'
 import type { Next, NextOptions, Release } from '../signals.ts'
 import type { Arguments, Signature, WithArguments } from './signature.ts'

@@ -1,4 +1,4 @@
-import { BatonError } from '../core/errors.ts'
+import { BatonError } from '../core/values/values.ts'
 import type { Flow, TaskDefinition } from './definitions.ts'
 
 /**

@@ -9,7 +9,7 @@ import type { FreedPermit } from '../core/limits/limits.ts'
 import type { LimitLook } from '../core/limits/line.ts'
 import type { Task } from '../core/task/task.ts'
 import type { JobLook } from '../core/types/task-type.ts'
-import type { Json } from '../core/values/json.ts'
+import type { Json } from '../core/values/values.ts'
 import type { IndexEntry } from './stores.ts'
 
 /**

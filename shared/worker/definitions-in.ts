@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { BatonError } from '../core/errors.ts'
+import { BatonError } from '../core/values/values.ts'
 import type { Flow, TaskDefinition } from '../define/definitions.ts'
 import { distinctTasks } from '../define/distinct-tasks.ts'
 

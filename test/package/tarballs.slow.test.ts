@@ -79,7 +79,7 @@ describe('baton-tasks', () => {
     for (const path of functions) {
       const { sources } = JSON.parse(readFileSync(join(installed, `${path}.map`), 'utf8'))
       expect({ path, bytes: statSync(join(installed, path)).size <= 700 * KB }).toEqual({ path, bytes: true })
-      expect(sources).toContain('shared/core/errors.ts')
+      expect(sources).toContain('shared/core/values/values.ts')
       expect(sources.filter((source: string) => source.includes('node_modules'))).toEqual([])
     }
   })

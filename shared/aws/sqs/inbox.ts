@@ -1,6 +1,6 @@
 import type { Message, SQSClient } from '@aws-sdk/client-sqs'
 import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
-import { BatonError } from '../../core/errors.ts'
+import { BatonError } from '../../core/values/values.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
 import type { Delivery, Inbox, TaskCodec } from '../../ports/messages.ts'
 import { isMissingQueue, type QueueNames, urlOf } from './messages.ts'

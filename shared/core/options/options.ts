@@ -7,7 +7,7 @@
 
 import { DEFAULT_RETENTION_MS } from '../bounds.ts'
 import type { BACKOFFS } from '../states.ts'
-import { defined } from '../values/json.ts'
+import { defined } from '../values/values.ts'
 
 export type Backoff = (typeof BACKOFFS)[number]
 

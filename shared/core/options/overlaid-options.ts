@@ -1,4 +1,4 @@
-import type { FieldProblem } from '../errors.ts'
+import type { FieldProblem } from '../values/values.ts'
 import { type Options, type PartialOptions, type Retry, resolveOptions } from './options.ts'
 
 /** Heartbeats per lease, by default and where only one of the two is given. */

@@ -7,18 +7,16 @@
  */
 
 import { DEFAULT_SHARDS, QUEUE_DELAY_MS_MAX, SCHEDULE_PAUSES_MAX } from '../bounds.ts'
-import type { BodyWrite, Change, Decision, Start } from '../change/change.ts'
-import { beginBirth, refuse, revise } from '../change/change.ts'
-import { endFields } from '../change/end.ts'
+import type { BodyWrite, Change, Decision, Start } from '../change.ts'
+import { beginBirth, endFields, refuse, revise } from '../change.ts'
 import { DEFAULT_OPTIONS } from '../options/options.ts'
 import { minuteOf } from '../place/place.ts'
-import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
 import type { PresentSchedule, Schedule, ScheduleState, Timing } from '../task/head-fields.ts'
-import { SCHEDULE_TYPE } from '../task/head-fields.ts'
+import { bodyExpiry, bodyOf, bodyRef, SCHEDULE_TYPE } from '../task/head-fields.ts'
 import { taskId } from '../task/task.ts'
 import { shortError, type TaskError } from '../task-error/task-error.ts'
-import { type Json, sortedJson } from '../values/json.ts'
 import { hash32 } from '../values/text.ts'
+import { type Json, sortedJson } from '../values/values.ts'
 
 /** The part of a schedule that callers set. */
 export type Definition = Pick<ScheduleState, 'timing' | 'missed' | 'graceMs' | 'taskType'> & {

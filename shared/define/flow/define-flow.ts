@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { TypeConfiguration, TypeLimits } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/json.ts'
+import { defined } from '../../core/values/values.ts'
 import { refuseTypeName } from '../define-task.ts'
 import type { Flow } from '../definitions.ts'
 import { distinctTasks } from '../distinct-tasks.ts'

@@ -1,7 +1,6 @@
-import type { FieldProblem } from '../../core/errors.ts'
 import { definitionProblems, refuseFields } from '../../core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../core/types/task-type.ts'
-import { jsonProblem } from '../../core/values/json.ts'
+import { type FieldProblem, jsonProblem } from '../../core/values/values.ts'
 import type { ActionSettings, FlowStep, StepAction, StepTask } from './flow-steps.ts'
 import { isAction, SETTINGS, taskOf } from './flow-steps.ts'
 

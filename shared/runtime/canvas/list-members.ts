@@ -1,5 +1,5 @@
 import type { Task } from '../../core/task/task.ts'
-import { defined } from '../../core/values/json.ts'
+import { defined } from '../../core/values/values.ts'
 import type { System } from '../kernel/system.ts'
 import { type ListAnswer, refused } from '../list/list.ts'
 import type { ListQuery } from '../list/list-query.ts'

@@ -1,7 +1,7 @@
 import { DEFAULT_SHARDS } from '../../core/bounds.ts'
 import { CANVAS_BODY_MS, canvasRef, driveAt, noteProgress } from '../../core/canvas/canvas.ts'
 import { chunksOf } from '../../core/canvas/layout.ts'
-import { viewPartition } from '../../core/place/place-names.ts'
+import { viewPartition } from '../../core/place/place.ts'
 import { sweepRecord } from '../../core/record-names.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/head-fields.ts'

@@ -1,7 +1,7 @@
 import { HTTP_WRITE_MS_MAX } from '../../core/bounds.ts'
-import type { Change, Operator } from '../../core/change/change.ts'
-import { BatonError } from '../../core/errors.ts'
+import type { Change, Operator } from '../../core/change.ts'
 import type { Head } from '../../core/task/head.ts'
+import { BatonError } from '../../core/values/values.ts'
 import type { Chance, Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { FarTimers, Messages, Resender } from '../../ports/messages.ts'
 import type {

@@ -16,8 +16,7 @@
 
 import { type DeadLetter, idsOfQueue, letterId, replayQueueOf } from '../../core/dead-letters/dead-letters.ts'
 import { lostMessageOf } from '../../core/dead-letters/lost-message.ts'
-import { isItemFault, messageOf } from '../../core/errors.ts'
-import { textBytes } from '../../core/values/json.ts'
+import { isItemFault, messageOf, textBytes } from '../../core/values/values.ts'
 import type { ArrivedLetter, DeadLetterQueue } from '../../ports/messages.ts'
 import { sideBySide } from '../kernel/heads.ts'
 import type { DiagnosticSystem } from '../kernel/system.ts'

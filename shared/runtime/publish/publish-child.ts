@@ -1,4 +1,3 @@
-import { BatonError, type FieldProblem } from '../../core/errors.ts'
 import {
   delayProblem,
   priorityProblem,
@@ -7,7 +6,7 @@ import {
   wholeDelay,
 } from '../../core/rules/rules.ts'
 import type { Task } from '../../core/task/task.ts'
-import { defined } from '../../core/values/json.ts'
+import { BatonError, defined, type FieldProblem } from '../../core/values/values.ts'
 import type { ChildPublication } from '../../define/definitions.ts'
 import type { System } from '../kernel/system.ts'
 import { publish } from './publish.ts'

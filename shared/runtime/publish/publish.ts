@@ -8,14 +8,12 @@
  */
 
 import { INLINE_BODY_BYTES_MAX } from '../../core/bounds.ts'
-import type { BodyWrite } from '../../core/change/change.ts'
-import { BatonError } from '../../core/errors.ts'
-import { isGone } from '../../core/publish/publish.ts'
-import { isUpdatable } from '../../core/publish/update.ts'
+import type { BodyWrite } from '../../core/change.ts'
+import { isGone, isUpdatable } from '../../core/publish.ts'
 import { separateBodies } from '../../core/task/head.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import { defined, jsonBytes } from '../../core/values/json.ts'
+import { BatonError, defined, jsonBytes } from '../../core/values/values.ts'
 import { readTask, sideBySide, sideBySideByName } from '../kernel/heads.ts'
 import { transact } from '../kernel/kernel.ts'
 import { inPublishSpan } from '../kernel/spans.ts'

@@ -1,5 +1,5 @@
 import type { Task } from '../../core/task/task.ts'
-import type { Json } from '../../core/values/json.ts'
+import type { Json } from '../../core/values/values.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
 import { readEntries } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'

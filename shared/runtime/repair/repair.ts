@@ -1,4 +1,4 @@
-import type { Decision } from '../../core/change/change.ts'
+import type { Decision } from '../../core/change.ts'
 import { bodiesExpiringBefore, type Head, type OfKind } from '../../core/task/head.ts'
 import { BODY_ALERT_MS, isolateEach, sideBySide } from '../kernel/heads.ts'
 import { transactBirth } from '../kernel/kernel.ts'

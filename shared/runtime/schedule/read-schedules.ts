@@ -1,6 +1,6 @@
 import type { ScheduledTask } from '../../api/schedules.ts'
 import { DEFAULT_SHARDS } from '../../core/bounds.ts'
-import { viewPartition } from '../../core/place/place-names.ts'
+import { viewPartition } from '../../core/place/place.ts'
 import { isTicking } from '../../core/schedule/schedule.ts'
 import { isSchedule } from '../../core/task/head.ts'
 import { type PresentSchedule, SCHEDULE_TYPE } from '../../core/task/head-fields.ts'

@@ -8,7 +8,7 @@ import { activityAddedUp, activityIn, beginningOfMinute, MINUTE_MS } from '../..
 import { addedUp, type FailureCount, failuresIn, hourOf } from '../../core/events/failures.ts'
 import { isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
-import { groupBy } from '../../core/values/records.ts'
+import { groupBy } from '../../core/values/values.ts'
 import { sideBySide } from '../kernel/heads.ts'
 import type { ActivitySystem, System } from '../kernel/system.ts'
 import { type Batch, countableChanges, type TaskChange } from './stream.ts'

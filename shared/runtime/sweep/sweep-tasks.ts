@@ -1,5 +1,5 @@
 import { patch } from '../../core/operate/patch.ts'
-import { runningPlace, viewPartition } from '../../core/place/place-names.ts'
+import { runningPlace, viewPartition } from '../../core/place/place.ts'
 import { sweepRecord } from '../../core/record-names.ts'
 import type { Task } from '../../core/task/task.ts'
 import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'

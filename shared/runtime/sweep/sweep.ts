@@ -36,8 +36,7 @@
  */
 
 import { EVERY_TYPE } from '../../core/bounds.ts'
-import { minuteOf, minuteStart } from '../../core/place/place.ts'
-import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
+import { MINUTE_SHARDS, minuteOf, minutePlaceName, minuteStart } from '../../core/place/place.ts'
 import type { Task } from '../../core/task/task.ts'
 import { sweepCanvases } from '../canvas/sweep-canvases.ts'
 import { sweepPurges } from '../jobs/sweep-purges.ts'

@@ -1,5 +1,5 @@
 import type { LimitLook } from '../../core/limits/line.ts'
-import { groupBy } from '../../core/values/records.ts'
+import { groupBy } from '../../core/values/values.ts'
 import type { Wake } from '../../ports/messages.ts'
 import { driveCanvas } from '../canvas/drive-canvas.ts'
 import { workOnJob } from '../jobs/jobs.ts'

@@ -6,14 +6,12 @@
  * queue or the jobs queue apart, and also continues canvases, limits and jobs.
  */
 
-import { isItemFault } from '../../core/errors.ts'
-import { minuteStart } from '../../core/place/place.ts'
-import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
+import { MINUTE_SHARDS, minutePlaceName, minuteStart } from '../../core/place/place.ts'
 import { minuteRecord } from '../../core/record-names.ts'
 import { type Head, isSchedule, isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
-import { look, lookRecord } from '../../core/wake/look.ts'
-import { type Planned, plan, planned } from '../../core/wake/plan.ts'
+import { isItemFault } from '../../core/values/values.ts'
+import { look, lookRecord, type Planned, plan, planned } from '../../core/wake.ts'
 import type { Look, MinuteLook } from '../../ports/messages.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { failureOf, type PlanFailure } from '../kernel/heads.ts'

@@ -9,8 +9,8 @@ import {
   typeOfQueue,
 } from '../../core/dead-letters/dead-letters.ts'
 import { FAILURES_SINCE_MS_MAX, HOUR_MS } from '../../core/events/failures.ts'
-import { defined } from '../../core/values/json.ts'
 import { isName } from '../../core/values/text.ts'
+import { defined } from '../../core/values/values.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import type { Replayed } from '../../runtime/operate/dead-letters.ts'
 import { isAfterIn, listDeadLetters, replayDeadLetters } from '../../runtime/operate/dead-letters.ts'

@@ -1,6 +1,6 @@
 import * as api from '../../api/index.ts'
-import type { MemberFacts } from '../../core/status/why.ts'
-import { defined } from '../../core/values/json.ts'
+import type { MemberFacts } from '../../core/status.ts'
+import { defined } from '../../core/values/values.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readWhy, readWhyMember, type Why } from '../../runtime/read/why.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'

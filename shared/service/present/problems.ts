@@ -1,8 +1,8 @@
 import type { ApiProblemCode } from '../../api/problem-codes.ts'
 import type { Problem } from '../../api/problems.ts'
 import { REQUEST_BYTES_MAX } from '../../core/bounds.ts'
-import { BatonError, type ErrorCode, type FieldProblem } from '../../core/errors.ts'
 import { cut } from '../../core/task-error/task-error.ts'
+import { BatonError, type ErrorCode, type FieldProblem } from '../../core/values/values.ts'
 
 /** The kinds of problems, each with its status and title. A problem's `type` ends with its kind. */
 export const PROBLEM_KINDS = {

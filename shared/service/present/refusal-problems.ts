@@ -1,6 +1,6 @@
 import { pathOf } from '../../api/endpoints.ts'
 import type { Problem } from '../../api/problems.ts'
-import { type Edited, editsOf, lastEdit } from '../../core/change/change.ts'
+import { type Edited, editsOf, lastEdit } from '../../core/change.ts'
 import { type ResumeRefusal, undoneBefore } from '../../core/flow/resume.ts'
 import type { RestartRefusal } from '../../core/operate/operate.ts'
 import { joinPath, thereAre, unknownTypeProblem } from '../../core/rules/rules.ts'

@@ -1,12 +1,11 @@
 import { pathOf } from '../../api/endpoints.ts'
 import { describeSteps } from '../../core/flow/flow.ts'
-import type { TaskReason, WhyFacts } from '../../core/status/why.ts'
+import type { TaskReason, WhyFacts } from '../../core/status.ts'
 import { attempts, pieceOf, workOf } from '../../core/task/piece.ts'
 import { endedRuns, liveRuns, successes, type Task } from '../../core/task/task.ts'
 import { servingType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/json.ts'
-import { awaitedWorkers } from '../../core/worker/own-retries.ts'
-import type { Worker } from '../../core/worker/worker.ts'
+import { defined } from '../../core/values/values.ts'
+import { awaitedWorkers, type Worker } from '../../core/worker.ts'
 import {
   explainBacklog,
   explainCrashing,

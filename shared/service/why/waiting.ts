@@ -1,10 +1,10 @@
 import { pathOf } from '../../api/endpoints.ts'
-import { lastRunOf, standsBehind } from '../../core/status/why.ts'
+import { lastRunOf, standsBehind } from '../../core/status.ts'
 import { attempts, pieceOf, workOf } from '../../core/task/piece.ts'
 import { successes, typeOfLimit } from '../../core/task/task.ts'
 import { servingType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/json.ts'
-import { nextOwnRetryAt } from '../../core/worker/own-retries.ts'
+import { defined } from '../../core/values/values.ts'
+import { nextOwnRetryAt } from '../../core/worker.ts'
 import type { Explained, SentenceFacts, WhyLimit } from './words.ts'
 import { countText, errorText, namesText, spanText, timeText } from './words.ts'
 

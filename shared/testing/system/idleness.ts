@@ -1,9 +1,9 @@
-import { BatonError } from '../../core/errors.ts'
 import { needsAttention } from '../../core/flow/flow.ts'
-import { type StatusReason, statusOf, statusReasonOf } from '../../core/status/status.ts'
+import { type StatusReason, statusOf, statusReasonOf } from '../../core/status.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
+import { BatonError } from '../../core/values/values.ts'
 import { readServed, type StatusReaders } from '../../runtime/read/read.ts'
 import type { World } from '../world/world.ts'
 

@@ -17,7 +17,7 @@ import {
   TYPE_CHARACTERS_MAX,
   WORKER_ID_BYTES_MAX,
 } from '../../../shared/core/bounds.ts'
-import type { Change } from '../../../shared/core/change/change.ts'
+import type { Change } from '../../../shared/core/change.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { claim } from '../../../shared/core/run/claim.ts'

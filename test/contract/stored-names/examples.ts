@@ -3,14 +3,15 @@ import { canvasRef } from '../../../shared/core/canvas/canvas.ts'
 import { ACTIVITY_KINDS } from '../../../shared/core/events/activity.ts'
 import { holderIn } from '../../../shared/core/limits/limits.ts'
 import { EVENT_TYPES, type Ordering, type TypeKind } from '../../../shared/core/states.ts'
-import { type Body, bodyRef } from '../../../shared/core/task/body.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
-import type {
-  CanvasState,
-  HeadState,
-  Operation,
-  ScheduleState,
-  Timing,
+import {
+  type Body,
+  bodyRef,
+  type CanvasState,
+  type HeadState,
+  type Operation,
+  type ScheduleState,
+  type Timing,
 } from '../../../shared/core/task/head-fields.ts'
 import { LIFECYCLE, RUN_MOVES } from '../../../shared/core/task/lifecycle.ts'
 import type { EndedRun, EndedRunState } from '../../../shared/core/task/task.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { restart } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
-import { update } from '../../../shared/core/publish/update.ts'
+import { update } from '../../../shared/core/publish.ts'
 import { pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import {

@@ -3,7 +3,7 @@ import { resolveOptions } from '../../../shared/core/options/options.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { look } from '../../../shared/core/wake/look.ts'
+import { look } from '../../../shared/core/wake.ts'
 import { aFlow, afterOf, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aFlowTask,

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { TOMBSTONE_MS } from '../../../shared/core/bounds.ts'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
-import { create, isGone } from '../../../shared/core/publish/publish.ts'
+import { create, isGone } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
-import { look } from '../../../shared/core/wake/look.ts'
-import { plan } from '../../../shared/core/wake/plan.ts'
+import { look, plan } from '../../../shared/core/wake.ts'
 import {
   afterOf,
   anEndedRun,

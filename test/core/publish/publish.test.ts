@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { create, isGone } from '../../../shared/core/publish/publish.ts'
+import { create, isGone } from '../../../shared/core/publish.ts'
 import { aPublication, aTask, BORN, HOUR, LATER_BORN, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
 describe('a published task', () => {

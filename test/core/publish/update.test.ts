@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { update } from '../../../shared/core/publish/update.ts'
+import { update } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import {
   afterOf,

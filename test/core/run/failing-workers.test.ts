@@ -3,8 +3,7 @@ import { FAILING_WORKERS_MAX } from '../../../shared/core/bounds.ts'
 import { withFailure } from '../../../shared/core/run/judge-budget.ts'
 import { failuresOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { hasBudget } from '../../../shared/core/worker/own-retries.ts'
-import { invocationWorkerId } from '../../../shared/core/worker/worker.ts'
+import { hasBudget, invocationWorkerId } from '../../../shared/core/worker.ts'
 import { aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
 
 const ERROR = { name: 'E', message: 'no' }

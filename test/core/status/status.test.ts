@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Claimer } from '../../../shared/core/run/claim.ts'
-import type { Served, StatusReason } from '../../../shared/core/status/status.ts'
-import { statusOf, statusReasonOf } from '../../../shared/core/status/status.ts'
+import { type Served, type StatusReason, statusOf, statusReasonOf } from '../../../shared/core/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { anEndedRun, aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isQuiet, isStuck, type WaitFacts } from '../../../shared/core/status/status.ts'
+import { isQuiet, isStuck, type WaitFacts } from '../../../shared/core/status.ts'
 import { aRun, aTask, DAY, MINUTE, NOW, type TaskParts } from '../../support/tasks/a-task.ts'
 
 const LONG_AGO = NOW - DAY

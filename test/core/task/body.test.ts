@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { INLINE_BODY_BYTES_MAX } from '../../../shared/core/bounds.ts'
-import { bodyOf, bodyRef } from '../../../shared/core/task/body.ts'
 import { bodiesExpiringBefore } from '../../../shared/core/task/head.ts'
+import { bodyOf, bodyRef } from '../../../shared/core/task/head-fields.ts'
 import { shortError } from '../../../shared/core/task-error/task-error.ts'
 import { anEndedRun, aTask, BORN, NOW } from '../../support/tasks/a-task.ts'
 

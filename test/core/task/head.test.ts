@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { createCancelled, noteProgress } from '../../../shared/core/canvas/canvas.ts'
-import { isOfTask, revise } from '../../../shared/core/change/change.ts'
+import { isOfTask, revise } from '../../../shared/core/change.ts'
 import { remove } from '../../../shared/core/operate/operate.ts'
 import { touchSchedule } from '../../../shared/core/schedule/schedule.ts'
 import {

@@ -1,7 +1,13 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { Json } from '../../../shared/core/values/json.ts'
-import { escapedBytes, INEXACT, jsonBytes, jsonProblem, textBytes } from '../../../shared/core/values/json.ts'
+import {
+  escapedBytes,
+  INEXACT,
+  type Json,
+  jsonBytes,
+  jsonProblem,
+  textBytes,
+} from '../../../shared/core/values/values.ts'
 
 const nested = (levels: number): unknown => {
   let value: unknown = 1

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { versionSuffices } from '../../../shared/core/worker/worker.ts'
+import { versionSuffices } from '../../../shared/core/worker.ts'
 
 test.each([
   [undefined, undefined, true],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { DISPATCH_HOPS_MAX } from '../../../shared/runtime/dispatch/disposition.ts'

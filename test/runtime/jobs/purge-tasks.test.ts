@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { create } from '../../../shared/core/publish/publish.ts'
+import { create } from '../../../shared/core/publish.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'

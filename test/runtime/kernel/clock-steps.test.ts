@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
 import type { Operation } from '../../../shared/core/task/head-fields.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType, TypeLimits } from '../../../shared/core/types/task-type.ts'
-import { plan } from '../../../shared/core/wake/plan.ts'
+import { plan } from '../../../shared/core/wake.ts'
 import { claimTask, type NotClaimed } from '../../../shared/runtime/claim/claim.ts'
 import type { Claimed } from '../../../shared/runtime/claim/claimed-task.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { revise } from '../../../shared/core/change/change.ts'
+import { revise } from '../../../shared/core/change.ts'
 import { nextSlot } from '../../../shared/core/limits/slots.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'

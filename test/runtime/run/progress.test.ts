@@ -1,7 +1,6 @@
 import { expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
-import type { Json } from '../../../shared/core/values/json.ts'
+import { BatonError, type Json } from '../../../shared/core/values/values.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { keepInTable } from '../../../shared/runtime/run/keep-in-table.ts'
 import { changeOf, SECOND, taskIn } from '../../support/tasks/a-task.ts'

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
-import { minuteOf } from '../../../shared/core/place/place.ts'
-import { minutePlaceName } from '../../../shared/core/place/place-names.ts'
+import { minuteOf, minutePlaceName } from '../../../shared/core/place/place.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { remove } from '../../../shared/core/operate/operate.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
+import { create } from '../../../shared/core/publish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'

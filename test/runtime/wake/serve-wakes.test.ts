@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { MINUTE_SHARDS } from '../../../shared/core/place/place-names.ts'
+import { MINUTE_SHARDS } from '../../../shared/core/place/place.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { MinuteLook, Wake } from '../../../shared/ports/messages.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'

@@ -1,8 +1,8 @@
-import type { Change } from '../../../shared/core/change/change.ts'
+import type { Change } from '../../../shared/core/change.ts'
 import { definitionName } from '../../../shared/core/flow/flow.ts'
 import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
 import { withIndexEntries } from '../../../shared/core/place/place.ts'
-import type { Publication } from '../../../shared/core/publish/publish.ts'
+import type { Publication } from '../../../shared/core/publish.ts'
 import type { FlowDefinition, StepAction } from '../../../shared/core/task/flow-state.ts'
 import { type Head, isTask } from '../../../shared/core/task/head.ts'
 import type {

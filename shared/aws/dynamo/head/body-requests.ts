@@ -1,6 +1,6 @@
-import type { BodyWrite } from '../../../core/change/change.ts'
-import { runRefPrefix } from '../../../core/task/body.ts'
+import type { BodyWrite } from '../../../core/change.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
+import { runRefPrefix } from '../../../core/task/head-fields.ts'
 import type { EndedRun } from '../../../core/task/task.ts'
 import type { StoredBy } from '../attributes.ts'
 import type { Item, RequestOf } from '../documents.ts'

@@ -1,7 +1,6 @@
-import { BatonError } from '../../../core/errors.ts'
 import { DEFAULT_OPTIONS, type Options } from '../../../core/options/options.ts'
-import type { Body } from '../../../core/task/body.ts'
 import type { ActionRecord, FlowDefinition, FlowState, StepRecord } from '../../../core/task/flow-state.ts'
+import type { Body } from '../../../core/task/head-fields.ts'
 import type {
   EndCause,
   EndedRun,
@@ -12,7 +11,7 @@ import type {
   Wait,
 } from '../../../core/task/task.ts'
 import type { TaskError } from '../../../core/task-error/task-error.ts'
-import type { Json } from '../../../core/values/json.ts'
+import { BatonError, type Json } from '../../../core/values/values.ts'
 import type { CheckedCodec, Codec, StoredBy } from '../attributes.ts'
 import {
   always,

@@ -1,4 +1,4 @@
-import type { Json } from '../../../core/values/json.ts'
+import type { Json } from '../../../core/values/values.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { RecordStore } from '../../../ports/stores.ts'
 import type { Documents, Item, RequestOf } from '../documents.ts'

@@ -1,5 +1,5 @@
-import { BatonError } from '../../../core/errors.ts'
 import { type TaskType, withTenants } from '../../../core/types/task-type.ts'
+import { BatonError } from '../../../core/values/values.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { TypeStore } from '../../../ports/stores.ts'
 import type { Documents, Item, RequestOf } from '../documents.ts'

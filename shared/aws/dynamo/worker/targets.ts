@@ -1,5 +1,5 @@
 import { taskIdPrefix } from '../../../core/task/task.ts'
-import { MARKER_LIFE_MS, type Marker } from '../../../core/worker/worker.ts'
+import { MARKER_LIFE_MS, type Marker } from '../../../core/worker.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { MarkerQuery, Targets } from '../../../ports/stores.ts'
 import type { BatchReader, Documents, Item, RequestOf } from '../documents.ts'

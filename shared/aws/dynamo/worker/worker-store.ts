@@ -1,5 +1,5 @@
 import type { WorkerChange } from '../../../core/events/events.ts'
-import { WORKER_LIFE_MS, type Worker } from '../../../core/worker/worker.ts'
+import { WORKER_LIFE_MS, type Worker } from '../../../core/worker.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { WorkerStore } from '../../../ports/stores.ts'
 import type { AttributeValue, Documents, Item, RequestOf } from '../documents.ts'

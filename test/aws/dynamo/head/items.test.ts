@@ -2,10 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { assertKnownSchema, plainItem } from '../../../../shared/aws/dynamo/documents.ts'
 import { bodyItem, runFromItem } from '../../../../shared/aws/dynamo/head/body-requests.ts'
 import { headItem, isHeadImage, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
-import { BatonError } from '../../../../shared/core/errors.ts'
-import { create } from '../../../../shared/core/publish/publish.ts'
+import { create } from '../../../../shared/core/publish.ts'
 import { claim } from '../../../../shared/core/run/claim.ts'
 import { finish } from '../../../../shared/core/run/finish.ts'
+import { BatonError } from '../../../../shared/core/values/values.ts'
 import {
   aFlow,
   afterOf,

@@ -99,7 +99,7 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
     name: 'a body ends before the retention of its task',
     replacements: [
       {
-        path: 'shared/core/task/body.ts',
+        path: 'shared/core/task/head-fields.ts',
         old: 'Math.max(dueAt, now) + retentionMs + BODY_GRACE_MS',
         new: 'Math.max(dueAt, now) + BODY_GRACE_MS',
       },
