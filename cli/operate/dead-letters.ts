@@ -1,5 +1,5 @@
 import type { ApiDeadLetter, ReplayAnswer, ReplayBody } from '../../shared/api/diagnosis/dead-letters.ts'
-import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
+import type { ApiFailureGroup } from '../../shared/api/diagnosis/statistics.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
 import { type Context, printPages, withSystem } from '../connection/with-system.ts'
 import type { DefineCommand } from '../terminal/command.ts'

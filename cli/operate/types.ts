@@ -1,5 +1,4 @@
-import type { ApiType, PausedType, PurgeBody } from '../../shared/api/types.ts'
-import type { ApiWorker } from '../../shared/api/workers.ts'
+import type { ApiType, ApiWorker, PausedType, PurgeBody } from '../../shared/api/types.ts'
 import { STATUSES } from '../../shared/core/states.ts'
 import { type Context, printPages, withSystem } from '../connection/with-system.ts'
 import { factLines } from '../tasks/task-view.ts'

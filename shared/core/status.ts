@@ -9,7 +9,7 @@
  */
 
 import { STUCK_MS } from './bounds.ts'
-import type { LostMessage } from './dead-letters/lost-message.ts'
+import type { LostMessage } from './dead-letters.ts'
 import type { HeldPermits } from './limits/limits.ts'
 import { type Claimer, claim } from './run/claim.ts'
 import { isComplete } from './run/several-successes.ts'

@@ -38,7 +38,7 @@ import { isFar, minuteOf, readyPlaceOf, wakesAt, withIndexEntries } from './plac
 import { failRun } from './run/finish.ts'
 import { expire, isPastDeadline, leaseEnded, lose } from './run/lose.ts'
 import { isComplete, isIndexedAsRunning } from './run/several-successes.ts'
-import { planOfSchedule } from './schedule/schedule.ts'
+import { planOfSchedule } from './schedule.ts'
 import type { Head } from './task/head.ts'
 import { isTakenInOrder, workOf } from './task/piece.ts'
 import { isTargeted, type LiveRun, liveRuns, type Task, workersWanted } from './task/task.ts'

@@ -14,7 +14,7 @@
  */
 
 import { WORKER_ID_BYTES_MAX } from './bounds.ts'
-import type { Options } from './options/options.ts'
+import type { Options } from './options.ts'
 import { failuresOf } from './task/piece.ts'
 import { liveRuns, successes, type Task, workersWanted } from './task/task.ts'
 import { membersWhere } from './values/values.ts'

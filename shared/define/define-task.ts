@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { PartialOptions } from '../core/options/options.ts'
+import type { PartialOptions } from '../core/options.ts'
 import { refuseConfiguration, typeNameProblems } from '../core/rules/type-configuration.ts'
 import type { Ordering } from '../core/states.ts'
 import type { TypeConfiguration, TypeLimits } from '../core/types/task-type.ts'

@@ -3,7 +3,7 @@
  * when its service does not answer.
  */
 
-import type { LetterQueue, LetterSubject, ReplayQueue } from '../core/dead-letters/dead-letters.ts'
+import type { LetterQueue, LetterSubject, ReplayQueue } from '../core/dead-letters.ts'
 import type { BatonEvent } from '../core/events/events.ts'
 import type { FreedPermit } from '../core/limits/limits.ts'
 import type { LimitLook } from '../core/limits/line.ts'

@@ -5,8 +5,7 @@
  */
 
 import type { BodyWrite, Change } from '../core/change.ts'
-import type { DeadLetter } from '../core/dead-letters/dead-letters.ts'
-import type { LostMessage } from '../core/dead-letters/lost-message.ts'
+import type { DeadLetter, LostMessage } from '../core/dead-letters.ts'
 import type { ActivityCount } from '../core/events/activity.ts'
 import type { FailureCount } from '../core/events/failures.ts'
 import type { HeldPermits, Holder } from '../core/limits/limits.ts'

@@ -11,8 +11,7 @@ import type { AnyDefinition } from '../define/definitions.ts'
 import { bodyOf, inputProblems, isCanvas, type Publishable } from '../define/publishable.ts'
 import { preparePublishes } from '../runtime/publish/decide-publish.ts'
 import type { PublishRequest } from '../runtime/publish/resolve-publication.ts'
-import { invalid } from '../service/present/problems.ts'
-import { publishProblem } from '../service/present/refusal-problems.ts'
+import { invalid, publishProblem } from '../service/present/problems.ts'
 import { readPublish } from '../service/requests/publish-requests.ts'
 
 /** What decides on the task that has the key. The caller's transaction cannot read that task. */

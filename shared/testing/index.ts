@@ -10,7 +10,6 @@
 export { createTestSystem, type EitherSettings } from './create-test-system.ts'
 export { type RunTaskOptions, runTask, type TaskRun } from './run-task.ts'
 export type { DeployedSettings } from './system/deployed-system.ts'
-export type { MemorySettings } from './system/settings.ts'
 export type {
   ClaimedRun,
   ClaimOptions,
@@ -18,6 +17,7 @@ export type {
   Duration,
   LimitState,
   LogLine,
+  MemorySettings,
   SystemUnderTest,
   TaskFilter,
   TestSystem,

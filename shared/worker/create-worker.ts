@@ -18,7 +18,7 @@ import { logLevelOfEnvironment, systemClock, systemOfEnvironment } from '../aws/
 import { CONNECTIONS_DEFAULT, withConnectionQueue } from '../aws/requests.ts'
 import { createSqsInbox } from '../aws/sqs/inbox.ts'
 import { createReceivingSystem } from '../aws/system.ts'
-import { distinctTasks } from '../define/distinct-tasks.ts'
+import { distinctTasks } from '../define/definitions.ts'
 import type { Log, Metrics } from '../ports/machine.ts'
 import { createConsoleLog } from './console-log.ts'
 import type { Worker, WorkerSettings } from './engine.ts'

@@ -2,8 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { BatonError } from '../core/values/values.ts'
-import type { Flow, TaskDefinition } from '../define/definitions.ts'
-import { distinctTasks } from '../define/distinct-tasks.ts'
+import { distinctTasks, type Flow, type TaskDefinition } from '../define/definitions.ts'
 
 /**
  * Loads the tasks that a file exports, under any names, and the tasks of the steps of its exported flows. Each task is

@@ -27,7 +27,7 @@ const LAYERS = [
 ]
 
 /** The rooms that every feature builds on. They know the kinds of heads, and no feature. */
-const KERNEL = ['shared/core/task', 'shared/core/change.ts', 'shared/runtime/kernel']
+const KERNEL = ['shared/core/task', 'shared/core/change', 'shared/runtime/kernel']
 
 const FEATURES = [
   ...['canvas', 'schedule', 'flow', 'limits', 'fair', 'events', 'jobs', 'list'].flatMap(room => [

@@ -67,7 +67,7 @@ export function importsOfFeatures(
   sources: Sources,
 ): string[] {
   const isIn = (rooms: readonly string[], path: string) =>
-    rooms.some(room => path === room || path.startsWith(`${room}/`))
+    rooms.some(room => path === `${room}.ts` || path.startsWith(`${room}/`))
   return [...sources]
     .filter(([file]) => isIn(kernel, file))
     .flatMap(([file, text]) => importsOf(file, text))

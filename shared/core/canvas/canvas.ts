@@ -14,7 +14,7 @@
 import { CANVAS_TASKS_AT_ONCE_MAX } from '../bounds.ts'
 import type { Accepted, BodyWrite, Change, Decision, Start } from '../change.ts'
 import { beginBirth, endFields, refuse, revise, withEnd } from '../change.ts'
-import { DEFAULT_OPTIONS } from '../options/options.ts'
+import { DEFAULT_OPTIONS } from '../options.ts'
 import { withIndexEntries } from '../place/place.ts'
 import { newborn as newbornTask, type Publication } from '../publish.ts'
 import { bodyOf, CANVAS_TYPE, type Canvas, type CanvasState, type End } from '../task/head-fields.ts'

@@ -1,6 +1,6 @@
 import { type BodyWrite, type Decision, endRuns, refuse, revise, runRecord } from '../change.ts'
 import { openStage, withDeadline } from '../flow/pieces.ts'
-import { type Options, type PartialOptions, resolveOptions } from '../options/options.ts'
+import { type Options, type PartialOptions, resolveOptions } from '../options.ts'
 import { withInput } from '../run/finish.ts'
 import { judgeBudget } from '../run/judge-budget.ts'
 import type { FlowState } from '../task/flow-state.ts'

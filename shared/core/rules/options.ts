@@ -6,7 +6,7 @@ import {
   RETRIES_MAX,
   WORKER_ID_BYTES_MAX,
 } from '../bounds.ts'
-import type { Options } from '../options/options.ts'
+import type { Options } from '../options.ts'
 import { BACKOFFS } from '../states.ts'
 import { isName } from '../values/text.ts'
 import { eachMember } from '../values/values.ts'

@@ -10,8 +10,7 @@ import {
   TYPE_CHARACTERS_MAX,
   TYPE_NAME_PATTERN,
 } from '../bounds.ts'
-import { DEFAULT_OPTIONS, type PartialOptions } from '../options/options.ts'
-import { overlaidOptions } from '../options/overlaid-options.ts'
+import { DEFAULT_OPTIONS, overlaidOptions, type PartialOptions } from '../options.ts'
 import { ORDERINGS, TYPE_KINDS } from '../states.ts'
 import { reservedFor, type StepConfiguration, type TypeConfiguration } from '../types/task-type.ts'
 import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook.ts'

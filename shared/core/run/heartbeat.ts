@@ -1,5 +1,5 @@
 import { type Change, type Guard, refuse } from '../change.ts'
-import type { Options } from '../options/options.ts'
+import type { Options } from '../options.ts'
 import { inRunningPlace } from '../place/place.ts'
 import type { LiveRun, Task } from '../task/task.ts'
 import type { Json } from '../values/values.ts'

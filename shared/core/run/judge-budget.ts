@@ -1,6 +1,6 @@
 import { DELAY_MS_MAX, FAILING_WORKERS_MAX } from '../bounds.ts'
 import { withFailedPiece, withSucceededPiece } from '../flow/pieces.ts'
-import type { Retry } from '../options/options.ts'
+import type { Retry } from '../options.ts'
 import { failuresOf } from '../task/piece.ts'
 import { liveRuns, successes, type Task } from '../task/task.ts'
 import { shortError, type TaskError } from '../task-error/task-error.ts'

@@ -1,4 +1,4 @@
-import type { Options } from '../options/options.ts'
+import type { Options } from '../options.ts'
 import type { Ordering, STEP_STATES, TypeKind } from '../states.ts'
 import type { TaskError } from '../task-error/task-error.ts'
 import type { Json } from '../values/values.ts'

@@ -1,5 +1,5 @@
 import { BODY_GRACE_MS, INLINE_BODY_BYTES_MAX } from '../bounds.ts'
-import type { Options } from '../options/options.ts'
+import type { Options } from '../options.ts'
 import type { TaskError } from '../task-error/task-error.ts'
 import { hash32 } from '../values/text.ts'
 import { type Json, jsonBytes, sortedJson } from '../values/values.ts'

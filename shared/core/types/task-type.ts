@@ -4,7 +4,7 @@
  */
 
 import { DEFAULT_SHARDS } from '../bounds.ts'
-import type { PartialOptions, Retry } from '../options/options.ts'
+import type { PartialOptions, Retry } from '../options.ts'
 import type { Ordering, TypeKind } from '../states.ts'
 import { CANVAS_TYPE, type OperationRecord, SCHEDULE_TYPE, type View } from '../task/head-fields.ts'
 import type { Status } from '../task/lifecycle.ts'

@@ -35,7 +35,7 @@
  * - A member is removed, cancelled or started over. Its first end counts, once and for ever (`core/task/canvas-state.ts`).
  * - The canvas is cancelled. `drive-canvas.ts` cancels its members, and its head owes that until it is done.
  *
- * `describe-canvas.ts` and `list-members.ts` answer requests. This file reads one birth of a canvas.
+ * `describe-canvas.ts` answers requests. This file reads one birth of a canvas.
  */
 
 import { canvasRef, noteProgress } from '../../core/canvas/canvas.ts'

@@ -1,6 +1,6 @@
 import type { Change, Expected } from '../../core/change.ts'
 import { type Patch, patch } from '../../core/operate/patch.ts'
-import { clears, type PatchedOptions, patchedOptions } from '../../core/options/overlaid-options.ts'
+import { clears, type PatchedOptions, patchedOptions } from '../../core/options.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TypeConfiguration } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook.ts'

@@ -1,5 +1,5 @@
 import { evaluate } from '../../core/canvas/standing.ts'
-import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters/lost-message.ts'
+import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters.ts'
 import { shardsOf } from '../../core/limits/limits.ts'
 import { limitPlace, orderOf, readyPlace, runningPlace, viewPartition } from '../../core/place/place.ts'
 import { isGone } from '../../core/publish.ts'

@@ -13,7 +13,7 @@ import { transact } from '../kernel/kernel.ts'
 import { logEndFound, logFields } from '../kernel/log-run-ends.ts'
 import { inRunSpan } from '../kernel/spans.ts'
 import { elapsedSince, type Moment, momentOf, type System } from '../kernel/system.ts'
-import { publishChild } from '../publish/publish-child.ts'
+import { publishChild } from '../publish/publish.ts'
 import { type Ran, type RunTools, runClaimed } from './run.ts'
 
 /** A heartbeat that is in progress when the run has ended gets this long to end. */

@@ -1,7 +1,7 @@
 import type { ScheduledTask } from '../../api/schedules.ts'
 import { DEFAULT_SHARDS } from '../../core/bounds.ts'
 import { viewPartition } from '../../core/place/place.ts'
-import { isTicking } from '../../core/schedule/schedule.ts'
+import { isTicking } from '../../core/schedule.ts'
 import { isSchedule } from '../../core/task/head.ts'
 import { type PresentSchedule, SCHEDULE_TYPE } from '../../core/task/head-fields.ts'
 import { ticksOfTiming } from '../../cron/cron-ticks.ts'

@@ -10,7 +10,7 @@ import type { ScheduledTask } from '../../api/schedules.ts'
 import { type Change, type Decision, type Expected, isStale } from '../../core/change.ts'
 import { remove } from '../../core/operate/operate.ts'
 import { isGone } from '../../core/publish.ts'
-import type { Definition, PauseRefusal } from '../../core/schedule/schedule.ts'
+import type { Definition, PauseRefusal } from '../../core/schedule.ts'
 import {
   createSchedule,
   isSameTiming,
@@ -20,7 +20,7 @@ import {
   restartSchedule,
   resumeSchedule as resume,
   triggerKey,
-} from '../../core/schedule/schedule.ts'
+} from '../../core/schedule.ts'
 import { isSchedule } from '../../core/task/head.ts'
 import type { Missed, PresentSchedule, Schedule, Timing } from '../../core/task/head-fields.ts'
 import { SCHEDULE_TYPE } from '../../core/task/head-fields.ts'

@@ -1,7 +1,6 @@
 import { EVERY_TYPE } from '../../core/bounds.ts'
 import { sweepRecord } from '../../core/record-names.ts'
-import { dueTicks } from '../../core/schedule/due-ticks.ts'
-import { isTicking, noteTicked, tickKey, touchSchedule } from '../../core/schedule/schedule.ts'
+import { dueTicks, isTicking, noteTicked, tickKey, touchSchedule } from '../../core/schedule.ts'
 import { isSchedule } from '../../core/task/head.ts'
 import type { PresentSchedule, Schedule } from '../../core/task/head-fields.ts'
 import type { TaskError } from '../../core/task-error/task-error.ts'

@@ -115,7 +115,7 @@ export async function readActivity(
 
 /**
  * Failures are counted from the table's stream (`countFailures`) and read as groups of one type and error (`readFailures`).
- * `core/statistics/failures.ts` says what counts.
+ * `core/events/failures.ts` says what counts.
  */
 
 /** One answer adds up at most this many hourly counts, of some 300 bytes each: some 190 read units. */

@@ -9,7 +9,7 @@ import { countTasks } from '../../runtime/list/list-query.ts'
 import { firstMinute, readActivity, type TypeActivity } from '../../runtime/stream/statistics.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
-import { unknownType, unknownTypes } from '../present/refusal-problems.ts'
+import { unknownType, unknownTypes } from '../present/problems.ts'
 import { iso } from '../present/tasks.ts'
 
 const MINUTES_DEFAULT = 60

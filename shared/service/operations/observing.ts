@@ -1,13 +1,8 @@
 import * as api from '../../api/index.ts'
 import { type PageQuery, pageQuery } from '../../api/scalars.ts'
 import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
-import {
-  type DeadLetter,
-  isLetterId,
-  letterExpiresAt,
-  replayQueueOf,
-  typeOfQueue,
-} from '../../core/dead-letters/dead-letters.ts'
+import type { DeadLetter } from '../../core/dead-letters.ts'
+import { isLetterId, letterExpiresAt, replayQueueOf, typeOfQueue } from '../../core/dead-letters.ts'
 import { FAILURES_SINCE_MS_MAX, HOUR_MS } from '../../core/events/failures.ts'
 import { isName } from '../../core/values/text.ts'
 import { defined } from '../../core/values/values.ts'
@@ -26,8 +21,7 @@ import {
   pageByName,
   refuseCursor,
 } from '../operation.ts'
-import { problem } from '../present/problems.ts'
-import { unknownTypes } from '../present/refusal-problems.ts'
+import { problem, unknownTypes } from '../present/problems.ts'
 import { iso } from '../present/tasks.ts'
 import { explainLetter } from '../why/explain-letter.ts'
 

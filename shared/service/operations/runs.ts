@@ -11,8 +11,7 @@ import { endOfRequest } from '../../runtime/kernel/system.ts'
 import { describeHead } from '../../runtime/read/read.ts'
 import type { Answer, Call, Checked } from '../operation.ts'
 import { answerInvalid, answerProblem, checkRule, operation } from '../operation.ts'
-import { invalid, problem, problemOfError } from '../present/problems.ts'
-import { unknownType } from '../present/refusal-problems.ts'
+import { invalid, problem, problemOfError, unknownType } from '../present/problems.ts'
 import { PRESENT_TASK, presentClaim, presentHeartbeat, presentTask } from '../present/tasks.ts'
 import {
   failureOf,

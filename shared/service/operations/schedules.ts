@@ -18,8 +18,7 @@ import {
 } from '../../runtime/schedule/schedule.ts'
 import type { Answer, Call } from '../operation.ts'
 import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT } from '../operation.ts'
-import { invalid, problem } from '../present/problems.ts'
-import { publishProblem, staleProblem, unknownTypes } from '../present/refusal-problems.ts'
+import { invalid, problem, publishProblem, staleProblem, unknownTypes } from '../present/problems.ts'
 import { iso, isoOf, presentOperations } from '../present/tasks.ts'
 import { scheduleRequestOf } from '../requests/publish-requests.ts'
 

@@ -10,8 +10,7 @@ import { countTasks } from '../../runtime/list/list-query.ts'
 import type { PutTypeOutcome } from '../../runtime/types/types.ts'
 import { pauseType, putType, registeredNames, resumeType } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
-import { invalid, problem } from '../present/problems.ts'
-import { staleProblem, unknownType } from '../present/refusal-problems.ts'
+import { invalid, problem, staleProblem, unknownType } from '../present/problems.ts'
 import { iso, isoOf, presentOperations } from '../present/tasks.ts'
 
 export const typeOperations = [

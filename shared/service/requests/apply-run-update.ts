@@ -8,8 +8,7 @@ import type { System } from '../../runtime/kernel/system.ts'
 import type { EndOutcome, RunReference } from '../../runtime/run/http-runs.ts'
 import { beatOverHttp, finishOverHttp } from '../../runtime/run/http-runs.ts'
 import { type Checked, check, checkRule, type Parts } from '../operation.ts'
-import { invalid } from '../present/problems.ts'
-import { noSuchRun, runProblem } from '../present/refusal-problems.ts'
+import { invalid, noSuchRun, runProblem } from '../present/problems.ts'
 import { runReference, sizeProblem } from './publish-requests.ts'
 
 /** A worker's heartbeat of a run, or its report of the run's end. `content` is the progress or the outcome, `at` its path. */

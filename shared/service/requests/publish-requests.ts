@@ -9,7 +9,7 @@ import {
   KEY_CHARACTERS_MAX,
   SCHEDULE_GRACE_MS,
 } from '../../core/bounds.ts'
-import type { PatchedOptions } from '../../core/options/overlaid-options.ts'
+import type { PatchedOptions } from '../../core/options.ts'
 import { joinPath } from '../../core/rules/rules.ts'
 import { pathName } from '../../core/rules/scalars.ts'
 import { typeNameRule } from '../../core/rules/type-configuration.ts'

@@ -18,10 +18,9 @@ import type { Fault, Strikes } from '../world/serve-handler.ts'
 import { createWorld, type World } from '../world/world.ts'
 import { callsOf, checkInput, claimBy, type Publishable, publishBy } from './calls.ts'
 import { createIdleness } from './idleness.ts'
-import { type MemorySettings, resolvedSettings } from './settings.ts'
 import { createSnapshot, type Snapshot } from './snapshot.ts'
-import type { LogLine, TaskFilter, TestSystem, TypeName, WorkerFault } from './test-system.ts'
-import { durationMs, nameOf } from './test-system.ts'
+import type { LogLine, MemorySettings, TaskFilter, TestSystem, TypeName, WorkerFault } from './test-system.ts'
+import { durationMs, nameOf, resolvedSettings } from './test-system.ts'
 
 /** Starts a system in memory and registers its types and schedules. */
 export async function createMemorySystem(settings: MemorySettings): Promise<TestSystem> {

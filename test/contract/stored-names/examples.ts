@@ -1,4 +1,4 @@
-import { buryHead } from '../../../shared/aws/dynamo/head/unreadable-heads.ts'
+import { buryHead } from '../../../shared/aws/dynamo/head/head-reader.ts'
 import { canvasRef } from '../../../shared/core/canvas/canvas.ts'
 import { ACTIVITY_KINDS } from '../../../shared/core/events/activity.ts'
 import { holderIn } from '../../../shared/core/limits/limits.ts'

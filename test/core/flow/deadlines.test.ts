@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { resolveOptions } from '../../../shared/core/options/options.ts'
+import { resolveOptions } from '../../../shared/core/options.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { PartialOptions } from '../../../shared/core/options/options.ts'
-import { DEFAULT_OPTIONS, optionDifferences, resolveOptions } from '../../../shared/core/options/options.ts'
+import type { PartialOptions } from '../../../shared/core/options.ts'
+import { DEFAULT_OPTIONS, optionDifferences, resolveOptions } from '../../../shared/core/options.ts'
 
 describe('options in force', () => {
   test('are the documented ones of the system when nothing is given', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { DEFAULT_OPTIONS, type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
-import { overlaidOptions } from '../../../shared/core/options/overlaid-options.ts'
+import type { PartialOptions } from '../../../shared/core/options.ts'
+import { DEFAULT_OPTIONS, overlaidOptions, resolveOptions } from '../../../shared/core/options.ts'
 
 describe('overlaid options', () => {
   test.each<[PartialOptions, object]>([

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { DELAY_MS_MAX } from '../../../shared/core/bounds.ts'
-import { DEFAULT_OPTIONS, type Retry } from '../../../shared/core/options/options.ts'
+import { DEFAULT_OPTIONS, type Retry } from '../../../shared/core/options.ts'
 import { backoffMs } from '../../../shared/core/run/judge-budget.ts'
 
 const retry = (parts: Partial<Retry>): Retry => ({ ...DEFAULT_OPTIONS.retry, ...parts })

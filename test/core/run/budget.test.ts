@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
+import { type PartialOptions, resolveOptions } from '../../../shared/core/options.ts'
 import { create } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'

@@ -1,7 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { OwedTicks, Ticks } from '../../../shared/core/schedule/due-ticks.ts'
-import { dueTicks, ticksAt, ticksEvery } from '../../../shared/core/schedule/due-ticks.ts'
+import { dueTicks, type OwedTicks, type Ticks, ticksAt, ticksEvery } from '../../../shared/core/schedule.ts'
 import { cronTicks } from '../../../shared/cron/cron-ticks.ts'
 
 const ANCHOR = 1_000_000

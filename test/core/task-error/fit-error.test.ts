@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { taskError } from '../../../shared/aws/dynamo/head/run-attributes.ts'
+import { taskError } from '../../../shared/aws/dynamo/head/head-attributes.ts'
 import { fitError, type TaskError } from '../../../shared/core/task-error/task-error.ts'
 import { jsonBytes } from '../../../shared/core/values/values.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createCancelled, noteProgress } from '../../../shared/core/canvas/canvas.ts'
 import { isOfTask, revise } from '../../../shared/core/change.ts'
 import { remove } from '../../../shared/core/operate/operate.ts'
-import { touchSchedule } from '../../../shared/core/schedule/schedule.ts'
+import { touchSchedule } from '../../../shared/core/schedule.ts'
 import {
   type Head,
   isCanvas,

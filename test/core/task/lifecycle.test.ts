@@ -6,7 +6,7 @@ import { cancelCanvas, createCancelled, noteMembersCancelled } from '../../../sh
 import type { Change } from '../../../shared/core/change.ts'
 import { withIndexEntries } from '../../../shared/core/place/place.ts'
 import { isGone } from '../../../shared/core/publish.ts'
-import { noteTicked } from '../../../shared/core/schedule/schedule.ts'
+import { noteTicked } from '../../../shared/core/schedule.ts'
 import { statusOf } from '../../../shared/core/status.ts'
 import { firstFence, type Head, isTask, separateBodies } from '../../../shared/core/task/head.ts'
 import type { Canvas, Schedule } from '../../../shared/core/task/head-fields.ts'

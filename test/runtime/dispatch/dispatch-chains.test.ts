@@ -8,7 +8,7 @@ import { type ReceivedDispatch, serveDispatches } from '../../../shared/runtime/
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aSystemWith, limited } from '../../support/worlds/limited-system.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'

@@ -7,7 +7,7 @@ import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { removeTask } from '../../../shared/runtime/operate/operate.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { DAY, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 

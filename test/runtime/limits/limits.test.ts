@@ -7,7 +7,7 @@ import type { Claimed } from '../../../shared/runtime/claim/claimed-task.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 

@@ -4,7 +4,7 @@ import { BatonError } from '../../../shared/core/values/values.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import {
   aScheduleWorld,
   head,

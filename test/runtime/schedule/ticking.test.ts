@@ -12,7 +12,7 @@ import {
 } from '../../../shared/runtime/schedule/schedule.ts'
 import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { wakeMinuteShard } from '../../../shared/runtime/wake/wake.ts'
+import { wakeMinuteShard } from '../../../shared/runtime/wake.ts'
 import {
   aScheduleWorld,
   head,

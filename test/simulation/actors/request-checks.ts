@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { patchBody, retryBody } from '../../../shared/api/changes.ts'
-import { activityQuery } from '../../../shared/api/diagnosis/load.ts'
+import { activityQuery } from '../../../shared/api/diagnosis/statistics.ts'
 import { type PublishBody, publishBody } from '../../../shared/api/publish.ts'
 import { claimsBody } from '../../../shared/api/runs.ts'
 import { type ScheduleBody, scheduleBody } from '../../../shared/api/schedules.ts'

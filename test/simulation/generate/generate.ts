@@ -1,4 +1,4 @@
-import type { PartialOptions } from '../../../shared/core/options/options.ts'
+import type { PartialOptions } from '../../../shared/core/options.ts'
 import { hash32 } from '../../../shared/core/values/text.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import type { Scenario, ServedBy, Step, TrialName, TypeSetup, Weather, WorkerSetup } from '../scenario.ts'

@@ -1,6 +1,6 @@
 import type { Change } from '../../../shared/core/change.ts'
 import { definitionName } from '../../../shared/core/flow/flow.ts'
-import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
+import { type PartialOptions, resolveOptions } from '../../../shared/core/options.ts'
 import { withIndexEntries } from '../../../shared/core/place/place.ts'
 import type { Publication } from '../../../shared/core/publish.ts'
 import type { FlowDefinition, StepAction } from '../../../shared/core/task/flow-state.ts'

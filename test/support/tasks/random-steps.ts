@@ -11,7 +11,7 @@ import {
   restart,
 } from '../../../shared/core/operate/operate.ts'
 import { type Patch, patch } from '../../../shared/core/operate/patch.ts'
-import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
+import { type PartialOptions, resolveOptions } from '../../../shared/core/options.ts'
 import type { CallbackBodies, Publication } from '../../../shared/core/publish.ts'
 import { create, isGone, update } from '../../../shared/core/publish.ts'
 import { claim, failRefusedClaim } from '../../../shared/core/run/claim.ts'

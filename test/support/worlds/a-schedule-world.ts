@@ -9,7 +9,7 @@ import { readHead } from '../../../shared/runtime/kernel/heads.ts'
 import { lookOf, planTasks } from '../../../shared/runtime/plan/plan.ts'
 import type { PutScheduleOutcome, ScheduleRequest } from '../../../shared/runtime/schedule/schedule.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { createManualClock } from '../ports/clock.ts'
 import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
 

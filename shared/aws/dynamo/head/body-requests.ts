@@ -6,7 +6,7 @@ import type { StoredBy } from '../attributes.ts'
 import type { Item, RequestOf } from '../documents.ts'
 import { assertKnownSchema, JOINED_BY_AND, namesOf, SCHEMA, ttlSeconds } from '../documents.ts'
 import { DEFINITION_SORT_KEY, definitionPartition } from '../keys.ts'
-import { ENDED_RUN } from './run-attributes.ts'
+import { ENDED_RUN } from './head-attributes.ts'
 
 const EXISTS = 'attribute_exists(#pk)'
 const EXPIRES_EARLIER = '#ttl < :ttl'

@@ -1,5 +1,5 @@
 import { failedStepError } from '../../../core/flow/pieces.ts'
-import { optionDifferences, type PartialOptions, resolveOptions } from '../../../core/options/options.ts'
+import { optionDifferences, type PartialOptions, resolveOptions } from '../../../core/options.ts'
 import { bucketOfView, indexKeys, userOfOwner } from '../../../core/place/place.ts'
 import type { Ordering } from '../../../core/states.ts'
 import type { FlowDefinition, FlowState } from '../../../core/task/flow-state.ts'
@@ -31,20 +31,25 @@ import {
 } from '../attributes.ts'
 import { type AttributeValue, type Item, SCHEMA, ttlSeconds } from '../documents.ts'
 import { HEAD_SORT_KEY } from '../keys.ts'
-import { CALLBACKS, CANVAS, MEMBER, operations, previous, schedule } from './origin-attributes.ts'
 import {
   body,
   byFence,
+  CALLBACKS,
+  CANVAS,
   ENDED_RUN,
   flowFrom,
   LIVE_RUN,
+  MEMBER,
   numbersByWorker,
+  operations,
   optionsOfStep,
   ownOptions,
+  previous,
+  schedule,
   storedFlow,
   taskError,
   wait,
-} from './run-attributes.ts'
+} from './head-attributes.ts'
 
 /**
  * Translates heads to items and back. `HEAD` is the table of their attributes: a new member of a head is one new row. The

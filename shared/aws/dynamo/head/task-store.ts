@@ -8,7 +8,7 @@ import type { BatchReader, Documents, Item } from '../documents.ts'
 import { bodyFromItem, pagesOf, readAll, readBatches } from '../documents.ts'
 import { countIndex, entryFrom, queryIndex, withinBounds } from '../index-requests.ts'
 import { deleteBody, getBody, putBody, queryRuns, renewBody, runFromItem } from './body-requests.ts'
-import { createHeadReader, type HeadReader } from './head-reader.ts'
+import { buryHead, createHeadReader, type HeadReader, unreadableLogger } from './head-reader.ts'
 import {
   batchGetHeads,
   getHead,
@@ -17,7 +17,6 @@ import {
   updateHead,
   WRITE_ID_ATTRIBUTE,
 } from './head-requests.ts'
-import { buryHead, unreadableLogger } from './unreadable-heads.ts'
 
 export type TaskTable = BatchReader & {
   readonly heads: HeadReader

@@ -1,5 +1,5 @@
-import { type DeadLetter, idsOfQueue, letterExpiresAt } from '../../../core/dead-letters/dead-letters.ts'
-import { type LostMessage, lostMessageOf } from '../../../core/dead-letters/lost-message.ts'
+import type { DeadLetter, LostMessage } from '../../../core/dead-letters.ts'
+import { idsOfQueue, letterExpiresAt, lostMessageOf } from '../../../core/dead-letters.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { DeadLetterStore } from '../../../ports/stores.ts'
 import type { Documents, Item, RequestOf } from '../documents.ts'

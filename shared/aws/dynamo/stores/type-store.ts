@@ -4,7 +4,7 @@ import type { Clock, Log } from '../../../ports/machine.ts'
 import type { TypeStore } from '../../../ports/stores.ts'
 import type { Documents, Item, RequestOf } from '../documents.ts'
 import { assertKnownSchema, namesOf, readAll, SCHEMA } from '../documents.ts'
-import { unreadableLogger } from '../head/unreadable-heads.ts'
+import { unreadableLogger } from '../head/head-reader.ts'
 import { FAIR_ATTRIBUTE, TYPES_PARTITION, VERSION_ATTRIBUTE } from '../keys.ts'
 
 type TypeTable = {

@@ -221,7 +221,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'a schedule catches up on one tick less than on half of those that it owes',
-    'shared/core/schedule/due-ticks.ts',
+    'shared/core/schedule.ts',
     'end - (count - 1) * everyMs',
     'end - Math.floor((count - 1) / 2) * everyMs',
   ),

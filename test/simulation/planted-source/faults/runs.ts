@@ -16,7 +16,7 @@ export const RUN_FAULTS: readonly SourceFault[] = [
     name: 'the grace of a schedule is two minutes shorter',
     replacements: [
       {
-        path: 'shared/core/schedule/due-ticks.ts',
+        path: 'shared/core/schedule.ts',
         old: 'now - tick > graceMs ||',
         new: 'now - tick > graceMs - 120_000 ||',
       },
