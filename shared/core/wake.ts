@@ -133,7 +133,7 @@ function isLookedAtWhenDue(task: Task, now: number): boolean {
 }
 
 /** When the run exceeds its time limit. */
-export function timesOutAt(run: LiveRun): number {
+function timesOutAt(run: LiveRun): number {
   return run.timeoutAt ?? Number.POSITIVE_INFINITY
 }
 

@@ -272,7 +272,7 @@ export function limitPlace({ kind, limit }: Wait, shard: number): string {
   return `${LIMIT_PREFIX}${limit}#${kind}#${shard}`
 }
 
-export function isLimitPlace(name: string): boolean {
+function isLimitPlace(name: string): boolean {
   return name.startsWith(LIMIT_PREFIX)
 }
 
