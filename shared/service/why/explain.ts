@@ -6,19 +6,7 @@ import { endedRuns, liveRuns, successes, type Task } from '../../core/task/task.
 import { servingType } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/values.ts'
 import { awaitedWorkers, type Worker } from '../../core/worker.ts'
-import {
-  explainBacklog,
-  explainCrashing,
-  explainDeadLettered,
-  explainDispatched,
-  explainDue,
-  explainPaused,
-  explainPermit,
-  explainRate,
-  explainRetry,
-  explainStepPaused,
-  explainStuck,
-} from './waiting.ts'
+import * as waiting from './waiting.ts'
 import type { Explained, SentenceFacts } from './words.ts'
 import { countText, errorText, namesText, spanText, timeText } from './words.ts'
 
@@ -27,24 +15,24 @@ import { countText, errorText, namesText, spanText, timeText } from './words.ts'
  */
 
 const SENTENCES: Readonly<Record<TaskReason, (known: SentenceFacts) => Explained>> = {
-  due: explainDue,
-  retry: explainRetry,
-  paused: explainPaused,
-  'rate-limit': explainRate,
-  'concurrency-limit': explainPermit,
+  due: waiting.explainDue,
+  retry: waiting.explainRetry,
+  paused: waiting.explainPaused,
+  'rate-limit': waiting.explainRate,
+  'concurrency-limit': waiting.explainPermit,
   'target-worker': explainTargetWorker,
   'no-handler': explainNoHandler,
   'no-worker': explainNoWorker,
   'callbacks-owed': explainCallbacksOwed,
-  'step-paused': explainStepPaused,
+  'step-paused': waiting.explainStepPaused,
   'target-offline': explainTargetOffline,
   'worker-version': explainVersion,
   'workers-spent': explainSpent,
-  crashing: explainCrashing,
-  backlog: explainBacklog,
-  dispatched: explainDispatched,
-  stuck: explainStuck,
-  'dead-lettered': explainDeadLettered,
+  crashing: waiting.explainCrashing,
+  backlog: waiting.explainBacklog,
+  dispatched: waiting.explainDispatched,
+  stuck: waiting.explainStuck,
+  'dead-lettered': waiting.explainDeadLettered,
   running: explainRunning,
   'undo-failed': explainUndoFailed,
   succeeded: explainSucceeded,
