@@ -1,7 +1,7 @@
 import type { ApiType, ApiWorker, PausedType, PurgeBody } from '../../shared/api/types.ts'
 import { STATUSES } from '../../shared/core/states.ts'
 import { type Context, printPages, withSystem } from '../connection/with-system.ts'
-import { factLines } from '../tasks/task-view.ts'
+import { factLines } from '../tasks/read.ts'
 import { type DefineCommand, someOf, timeBefore } from '../terminal/command.ts'
 import { confirm, FAILED_EXIT_CODE } from '../terminal/io.ts'
 import type { Column } from '../terminal/printer.ts'
