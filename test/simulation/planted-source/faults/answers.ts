@@ -94,7 +94,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'an answer of why lacks the status',
-    'shared/service/operations/why.ts',
+    'shared/service/operations/diagnosis.ts',
     '    id,\n    status,\n    reason,',
     '    id,\n    status: undefined as never,\n    reason,',
   ),
