@@ -227,7 +227,7 @@ const ENDLESS: ReadonlySet<StatusReason | undefined> = new Set([
 ])
 
 /** Lets time pass until no task goes on by itself. Schedules tick for ever and do not count, but the tasks of their ticks do. */
-export function createIdleness(
+function createIdleness(
   world: World,
   readers: StatusReaders,
 ): { run(withinMs: number): Promise<void> } {
