@@ -12,7 +12,7 @@ import type { PlanningSystem, System } from '../kernel/system.ts'
 import { cachedLimitReader } from '../limits/limit-usage.ts'
 import { isBehindLine } from '../limits/line.ts'
 import { readServed, type StatusReaders } from '../read/read.ts'
-import type { SweepCandidate } from '../repair/read-from-cursor.ts'
+import type { SweepCandidate } from '../repair.ts'
 import { tasksWithoutMarkers } from '../worker/worker.ts'
 import type { StateReader, SweepRound, TypeState } from './sweep-round.ts'
 

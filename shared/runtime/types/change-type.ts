@@ -10,7 +10,7 @@ import type { TypeStore } from '../../ports/stores.ts'
 import { isolateEach, sideBySide } from '../kernel/heads.ts'
 import { transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
+import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair.ts'
 import { batchTypeReader, forgetType, PAUSE_ACK_MS } from './type-cache.ts'
 
 /** Each lost round means that another process changed the type. This many in a row mean that something is wrong. */

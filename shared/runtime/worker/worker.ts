@@ -14,7 +14,7 @@ import { type Marker, WORKER_DROP_MS, type Worker } from '../../core/worker.ts'
 import type { Chance } from '../../ports/machine.ts'
 import { failureOf, type PlanFailure, readEntries, sideBySide } from '../kernel/heads.ts'
 import { createTimedCache, type System } from '../kernel/system.ts'
-import { NOTHING_SWEPT, type SweepReport } from '../repair/repair.ts'
+import { NOTHING_SWEPT, type SweepReport } from '../repair.ts'
 
 /** A worker that is present. Lambda workers come and go with each invocation, so they are shown as one per type. */
 export type PresentWorker = {

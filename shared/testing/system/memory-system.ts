@@ -227,10 +227,7 @@ const ENDLESS: ReadonlySet<StatusReason | undefined> = new Set([
 ])
 
 /** Lets time pass until no task goes on by itself. Schedules tick for ever and do not count, but the tasks of their ticks do. */
-function createIdleness(
-  world: World,
-  readers: StatusReaders,
-): { run(withinMs: number): Promise<void> } {
+function createIdleness(world: World, readers: StatusReaders): { run(withinMs: number): Promise<void> } {
   const { timeline, open, heads } = world
   const goesOn = async (task: Task): Promise<boolean> => {
     if (liveRuns(task).length > 0) return true
