@@ -105,7 +105,6 @@ describe('a task', () => {
 
     expect(await idsOf('--status', 'cancelled')).toEqual(['jobs:b', 'jobs:a'])
     expect(await idsOf('--status', 'delayed')).toEqual(['jobs:late', 'jobs:soon'])
-    expect(await idsOf('--order', 'created')).toEqual(['jobs:a', 'jobs:b', 'jobs:soon', 'jobs:late'])
   })
 
   it('is found by each filter of a list, and by no other value of it', async () => {
