@@ -39,7 +39,7 @@ export function addFilterOptions(command: Command, now: number): void {
     new Option('--until <time>', 'tasks before this time').argParser(timeBefore(now)),
     new Option(
       '--order <order>',
-      `${order} (default: ended; due for open tasks; created for a user)`,
+      `${order} (default of list: -ended; -due for open tasks; -created for a user)`,
     ).choices(ORDERS),
   ]
   for (const option of options) command.addOption(option.helpGroup('Which tasks:'))

@@ -1,4 +1,5 @@
-import type { ApiRun, ApiStep, ApiTask } from '../../shared/api/tasks.ts'
+import type { ApiRun, ApiStep, ApiTask, ListFilter } from '../../shared/api/tasks.ts'
+import { ENDED_STATUSES } from '../../shared/core/states.ts'
 import { addFilterOptions, type FilterOptions, filterOf } from '../bulk/list-filter.ts'
 import { type FollowUp, printPages, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, durationOption, wholeNumber } from '../terminal/command.ts'
@@ -24,13 +25,22 @@ export const list: DefineCommand = (command, invocation) => {
     .option('--all', 'shows all tasks')
   withSystem(command, invocation, async (context, options: ListOptions, named?: string) => {
     const type = [...(named === undefined ? [] : [named]), ...(options.type ?? [])]
-    const filter = filterOf({ ...options, ...(type.length > 0 && { type }) })
+    const filter = newestFirst(filterOf({ ...options, ...(type.length > 0 && { type }) }))
     await printPages(context, page => context.client.listPage({ ...filter, ...page }), {
       columns: taskColumns(context.printer),
       none: 'no tasks',
       ...(!options.all && { limit: options.limit }),
     })
   })
+}
+
+/** Lists show the newest tasks first, in an order that an index has, whatever the number of tasks. Members of a canvas keep their order. */
+function newestFirst(filter: ListFilter): ListFilter {
+  const { type, userId, status = [], order } = filter
+  if (order !== undefined || userId !== undefined || type === undefined) return filter
+  const statuses: readonly string[] = [status].flat()
+  const areOpen = statuses.length > 0 && !ENDED_STATUSES.some(ended => statuses.includes(ended))
+  return { ...filter, order: areOpen ? '-due' : '-ended' }
 }
 
 /** The columns of every list of tasks. */

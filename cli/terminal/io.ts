@@ -22,6 +22,8 @@ export type Io = {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Milliseconds since the epoch. */
   now(): number
+  /** Resolves after `ms`, and at once when the command is interrupted. */
+  sleep(ms: number): Promise<void>
   /** Aborts when the user interrupts the command with Ctrl-C. */
   readonly signal: AbortSignal
   /** Lets an interrupted process go on until this work has ended. A second Ctrl-C ends it at once. */

@@ -42,9 +42,15 @@ export type BundlingProps = {
  * Gives an ES module bundle a `require`, with which its CommonJS packages load Node's own modules. esbuild does not know the names in
  * this text, so the name of the import must be one that bundled code does not use.
  */
-function requireNamed(name: string) {
-  return { js: `import{createRequire as ${name}}from'node:module';const require=${name}(import.meta.url);` }
+function requireNamed(name: string, from = 'import.meta.url') {
+  return { js: `import{createRequire as ${name}}from'node:module';const require=${name}(${from});` }
 }
+
+/**
+ * The banner of a library, which users bundle again, often as CommonJS, where `import.meta.url` is undefined. Its packages are inside, so
+ * it loads only Node's own modules, which every path finds.
+ */
+export const LIBRARY_BANNER = requireNamed('batonCreateRequire', 'process.execPath')
 
 /**
  * The options of every bundle. A bundle includes the AWS SDK, because the runtime's SDK is older than the pinned one. It
