@@ -187,7 +187,7 @@ function tellProblem(terminal: Terminal, told: Told, problem: string): void {
 }
 
 /** The new code of a handler has its first run within this time, also when a synthesis begins with the same save. */
-const GIVE_WAY_MS = 5_000
+const LOW_PRIORITY_MS = 5_000
 
 async function resynthesise(session: Session, signal: AbortSignal, told: Told): Promise<void> {
   const { terminal } = session
@@ -195,7 +195,7 @@ async function resynthesise(session: Session, signal: AbortSignal, told: Told): 
   if (signal.aborted) return
   try {
     const project = readProject(session.project.folder)
-    const assembly = await synthesise(project, { signal, giveWayMs: GIVE_WAY_MS })
+    const assembly = await synthesise(project, { signal, lowPriorityMs: LOW_PRIORITY_MS })
     if (!signal.aborted) await deployChanges(session, systemsIn(assembly, session.options), begun)
   } catch (error) {
     if (!signal.aborted) tellProblem(terminal, told, messageOf(error))

@@ -140,7 +140,7 @@ function typeOf(owner: string): string {
 
 /** Adds to the sum of a name, which becomes the last one to be forgotten. */
 function addTo(sums: Map<string, Usage>, name: string, share: Partial<Usage>, kept: number): void {
-  const sum = addedUp(sums.get(name), share)
+  const sum = sumOfUsage(sums.get(name), share)
   sums.delete(name)
   sums.set(name, sum)
   const [oldest] = sums.keys()
@@ -190,7 +190,7 @@ type Cost = {
 
 /** What the metered usage would cost on AWS, in USD. */
 export function costOf(lines: readonly Line[]): Cost {
-  return costOfUsage(lines.map(usageIn).reduce<Usage>(addedUp, addedUp()))
+  return costOfUsage(lines.map(usageIn).reduce<Usage>(sumOfUsage, sumOfUsage()))
 }
 
 /** What a usage would cost on AWS, in USD. */
@@ -266,6 +266,6 @@ function usageIn({ service, operation, requests = 0, ...line }: Line): Partial<U
 
 const USAGE_NAMES = Object.keys(NONE) as ReadonlyArray<keyof Usage>
 
-function addedUp(one: Usage = NONE, other: Partial<Usage> = {}): Usage {
+function sumOfUsage(one: Usage = NONE, other: Partial<Usage> = {}): Usage {
   return { ...one, ...Object.fromEntries(USAGE_NAMES.map(name => [name, one[name] + (other[name] ?? 0)])) }
 }

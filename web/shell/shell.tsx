@@ -96,8 +96,8 @@ function Navigation({ onGo }: { readonly onGo?: () => void }) {
 
 /** A link to the reference of the API, where the system serves one. */
 function ReferenceLink() {
-  const { data: isThere } = useQuery(referenceQuery)
-  if (!isThere) return null
+  const { data: hasReference } = useQuery(referenceQuery)
+  if (!hasReference) return null
   return (
     <a className="help-button" href="/docs">
       API reference <BookOpen size={15} aria-hidden />

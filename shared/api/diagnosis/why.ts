@@ -57,7 +57,7 @@ export const whyAnswer = open(
     reason: oneOf(...WHY_REASONS),
     /** One sentence: for what the task waits, since when, until when, and which task or worker is in the way. */
     sentence: text(),
-    /** What a caller can do, or that nothing need be done. */
+    /** What a caller can do, or that there is nothing to do. */
     next: text(),
     /** Since when the reason holds. */
     since: optional(shownTime),

@@ -91,16 +91,16 @@ export function activityExpiresAt({ minute }: Pick<ActivityCount, 'minute'>): nu
 }
 
 /** The counts of the same type and minute, added up. */
-export function activityAddedUp(counts: readonly ActivityCount[]): ActivityCount[] {
-  return groupSums(counts, ({ type, minute }) => `${type}#${minute}`, together)
+export function sumByTypeAndMinute(counts: readonly ActivityCount[]): ActivityCount[] {
+  return groupSums(counts, ({ type, minute }) => `${type}#${minute}`, sumOfTwo)
 }
 
-function together(one: ActivityCount, other: ActivityCount): ActivityCount {
-  const [counts, lateness] = [added(one.counts, other.counts), added(one.lateness, other.lateness)]
+function sumOfTwo(one: ActivityCount, other: ActivityCount): ActivityCount {
+  const [counts, lateness] = [sumByName(one.counts, other.counts), sumByName(one.lateness, other.lateness)]
   return { ...one, counts, lateness }
 }
 
-function added<Name extends PropertyKey>(
+function sumByName<Name extends PropertyKey>(
   one: Readonly<Partial<Record<Name, number>>>,
   other: Readonly<Partial<Record<Name, number>>>,
 ): Record<Name, number> {

@@ -134,7 +134,7 @@ function replaceableRuns(task: Task, claimer: Claimer, now: number): LiveRun[] {
 
 function reasonToRefuse(task: Task, claimer: Claimer, now: number): ClaimRefusal | undefined {
   if (task.dueAt > now) return 'not-due'
-  if (!isAllowed(task, claimer)) return 'not-allowed'
+  if (!isListedAndNewEnough(task, claimer)) return 'not-allowed'
   if (liveRuns(task).some(isBy(claimer))) return 'holds-run'
   if (successes(task).some(isBy(claimer))) return 'already-succeeded'
   if (!hasBudget(task, claimer.workerId)) return 'budget-spent'
@@ -147,7 +147,7 @@ function isBy(claimer: Claimer): (run: LiveRun | EndedRun) => boolean {
 }
 
 /** Whether the options allow this worker to take the task. */
-function isAllowed(task: Task, claimer: Claimer): boolean {
+function isListedAndNewEnough(task: Task, claimer: Claimer): boolean {
   const { workerIds, minWorkerVersion } = task.options
   const listed = workerIds.length === 0 || workerIds.includes(claimer.workerId)
   return listed && versionSuffices(claimer.version, minWorkerVersion)

@@ -32,10 +32,10 @@ import { cachedTypeReader, type TypeReader } from '../types/type-cache.ts'
  */
 
 /** Gives each task that a change brings into a line its turn. */
-export const TURN_HOOK: ChangeHook = { prepare: withTurn, refused: keepTurn }
+export const FAIR_TURN_HOOK: ChangeHook = { prepare: withReservedTurn, refused: keepUnusedTurn }
 
 /** The change, with the task's turn if it brings the task into a line. */
-async function withTurn(system: System, change: Change): Promise<Change> {
+async function withReservedTurn(system: System, change: Change): Promise<Change> {
   const entry = isOfTask(change) && lineEntry(change.before, change.after)
   if (!entry) return change
   const front = await frontOf(system, entry.line)
@@ -45,7 +45,7 @@ async function withTurn(system: System, change: Change): Promise<Change> {
 }
 
 /** Keeps a turn for the tenant's next task, because the change that reserved it was not written. */
-function keepTurn(system: System, change: Change): void {
+function keepUnusedTurn(system: System, change: Change): void {
   if (!isOfTask(change)) return
   const entry = lineEntry(change.before, change.after)
   if (!entry || entry.keptTurn !== undefined) return

@@ -35,10 +35,13 @@ const TASKS_AT_ONCE_MAX = 10
  * whose own retention is over. A callback's key follows from the task and its end. So a process may die between
  * any two writes: a callback that is published twice is created once.
  */
-export async function publishOwedCallbacks(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
+export async function publishCallbacksOfTasks(
+  system: System,
+  tasks: readonly Task[],
+): Promise<PlanFailure[]> {
   const failures = await sideBySide(tasks, TASKS_AT_ONCE_MAX, async task => {
     try {
-      await publishTaskCallbacks(system, task)
+      await publishCallbacksOfTask(system, task)
       return []
     } catch (error) {
       return [failureOf(task.id, error)]
@@ -54,13 +57,13 @@ export async function publishOwedCallbacks(system: System, tasks: readonly Task[
  *
  * @throws the error that kept a callback from being published.
  */
-export async function publishTaskCallbacks(
+export async function publishCallbacksOfTask(
   system: System,
   { id, born }: Pick<Task, 'id' | 'born'>,
 ): Promise<void> {
   const head = await readTask(system, id)
   if (!head?.owes || head.born !== born) return
-  const unpublished = head.callbacks && (await publishCallbacks(system, head, head.callbacks))
+  const unpublished = head.callbacks && (await publishEachOwed(system, head, head.callbacks))
   // Another process may have published these callbacks meanwhile, and the task may have been resumed and ended
   // again. Then it owes new callbacks, which are not published yet.
   await transactBirth(system, head, current => {
@@ -75,7 +78,7 @@ export async function publishTaskCallbacks(
 const OUTDATED = { ok: false, reason: 'outdated' } as const
 
 /** Publishes the callbacks that are still owed; returns those that were refused. */
-async function publishCallbacks(
+async function publishEachOwed(
   system: System,
   task: Task,
   { body }: Callbacks,

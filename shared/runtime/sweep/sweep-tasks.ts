@@ -8,7 +8,7 @@ import { readEntries, sideBySide } from '../kernel/heads.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { sweepLimits } from '../limits/begin-looks.ts'
 import { isolateFaults, planTasks } from '../plan/plan.ts'
-import { areCallbacksWorthRetrying, publishOwedCallbacks } from '../plan/publish-callbacks.ts'
+import { areCallbacksWorthRetrying, publishCallbacksOfTasks } from '../plan/publish-callbacks.ts'
 import { readNextInPass, type SweepCandidate } from '../repair/read-from-cursor.ts'
 import { NOTHING_SWEPT, renewAgeingBodies, type SweepReport, sumOf } from '../repair/repair.ts'
 import { followEach } from '../types/change-type.ts'
@@ -145,7 +145,7 @@ async function sweepShard(
   await renewAgeingBodies(system, tasks, RENEWALS_AT_ONCE_MAX, (current, at) => patch(current, {}, at))
   const retried = tasks.filter(task => areCallbacksWorthRetrying(task, typesChangedAt, now))
   const unplanned = await isolateFaults(planTasks, system, lost)
-  const failures = [...unplanned, ...(await isolateFaults(publishOwedCallbacks, system, retried))]
+  const failures = [...unplanned, ...(await isolateFaults(publishCallbacksOfTasks, system, retried))]
   await sweepLimits(system, tasks)
   reportLost(system, type.type, lost)
   const unrepaired = new Set(unplanned.map(({ id }) => id))

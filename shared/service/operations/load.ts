@@ -2,8 +2,8 @@ import * as api from '../../api/index.ts'
 import {
   ACTIVITY_KINDS,
   type ActivityCount,
-  activityAddedUp,
   latenessAt,
+  sumByTypeAndMinute,
 } from '../../core/events/activity.ts'
 import { isTypeName } from '../../core/rules/type-configuration.ts'
 import { sideBySide } from '../../runtime/kernel/heads.ts'
@@ -102,7 +102,7 @@ async function handleLimits({ system, params, query }: Call<api.LimitUsageQuery,
 
 /** The activity of a type as the API shows it. */
 function presentActivity({ type, minutes }: TypeActivity): api.ApiTypeActivity {
-  const [whole] = activityAddedUp(minutes.map(one => ({ ...one, minute: 0 })))
+  const [whole] = sumByTypeAndMinute(minutes.map(one => ({ ...one, minute: 0 })))
   return { type, minutes: minutes.map(presentMinute), ...presentLateness(whole?.lateness ?? {}) }
 }
 

@@ -63,21 +63,21 @@ export function explainMember({ id, canvasId, members, ended, state }: MemberFac
         status: 'pending' as const,
         reason: 'canvas' as const,
         sentence: `${id} waits for other members of ${canvasId}${counted}; it is published when those before it have ended.`,
-        next: `Nothing need be done. ${read}`,
+        next: `There is nothing to do. ${read}`,
       }
     case 'about-to-start':
       return {
         status: 'pending' as const,
         reason: 'canvas' as const,
         sentence: `${id} waits for no other member of ${canvasId}, and is about to be published${counted}.`,
-        next: `Nothing need be done: the sweeper publishes what was lost within some minutes. ${read}`,
+        next: `There is nothing to do: the sweeper publishes what was lost within some minutes. ${read}`,
       }
     case 'skipped':
       return {
         status: 'skipped' as const,
         reason: 'skipped' as const,
         sentence: `${id} never runs: a member of ${canvasId} before it failed, or it is for a failure that did not happen.`,
-        next: `Nothing need be done. ${read}`,
+        next: `There is nothing to do. ${read}`,
       }
     case 'cancelled':
       return {

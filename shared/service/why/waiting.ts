@@ -1,5 +1,5 @@
 import { pathOf } from '../../api/endpoints.ts'
-import { lastRunOf, standsBehind } from '../../core/status/why.ts'
+import { hasOthersAhead, lastRunOf } from '../../core/status/why.ts'
 import { attempts, pieceOf, workOf } from '../../core/task/piece.ts'
 import { successes, typeOfLimit } from '../../core/task/task.ts'
 import { servingType } from '../../core/types/task-type.ts'
@@ -25,7 +25,7 @@ const BEFORE_MAX = 100
 export function explainDue({ task, now, path }: SentenceFacts): Explained {
   return {
     sentence: `${task.id} waits for its due time, ${timeText(task.dueAt, now)}.`,
-    next: `Nothing need be done. PATCH ${path} with dueAt or delayMs changes the time.`,
+    next: `There is nothing to do. PATCH ${path} with dueAt or delayMs changes the time.`,
     since: task.updatedAt,
     until: task.dueAt,
   }
@@ -40,7 +40,7 @@ export function explainRetry({ task, now, path, lastRun = lastRunOf(task) }: Sen
   const until = nextOwnRetryAt(task) ?? task.dueAt
   return {
     sentence: `${task.id} waits for its retry at ${timeText(until, now)}${failed}${error}; ${countText(left, 'run is', 'runs are')} left.`,
-    next: `Nothing need be done. PATCH ${path} with {"delayMs": 0} retries now; POST ${path}/cancel stops it.`,
+    next: `There is nothing to do. PATCH ${path} with {"delayMs": 0} retries now; POST ${path}/cancel stops it.`,
     until,
     ...defined({ since: lastRun?.endedAt, log: lastRun?.log }),
   }
@@ -69,7 +69,7 @@ export function explainCrashing(facts: SentenceFacts): Explained {
 
 /** What is known of a queue is read only for a task that is ready. */
 function isBehindOthers({ messages = 0, before = 0 }: SentenceFacts): boolean {
-  return standsBehind({ messages, before })
+  return hasOthersAhead({ messages, before })
 }
 
 /** A past loss is no reason for the present wait, but the reader wants to know of it. */
@@ -116,7 +116,7 @@ export function explainRate({
   const next = until === undefined ? '' : `; the next start is free at ${timeText(until, now)}`
   return {
     sentence: `${task.id} waits under the rate limit of ${text}${beforeText(before)}${next}.`,
-    next: `Nothing need be done. PUT ${pathOf('getType', typeOfLimit(limit.name))} with a larger limit lets more tasks start.`,
+    next: `There is nothing to do. PUT ${pathOf('getType', typeOfLimit(limit.name))} with a larger limit lets more tasks start.`,
     limit,
     ...defined({ until }),
   }
@@ -167,7 +167,7 @@ export function explainBacklog(facts: SentenceFacts): Explained {
   const type = queueTypeOf(facts)
   return {
     sentence: `${task.id} can be claimed, and waits behind others: ${aheadText(facts)}${lossText(facts)}.`,
-    next: `Nothing need be done while workers keep up. Give ${type} more workers, or more maxConcurrency, if the number grows.`,
+    next: `There is nothing to do while workers keep up. Give ${type} more workers, or more maxConcurrency, if the number grows.`,
     since: task.dueAt,
     queue: { type, ...defined({ messages, before, oldestDueAt }) },
   }
@@ -193,7 +193,7 @@ export function explainDispatched(facts: SentenceFacts): Explained {
     done > 0 ? `, after ${countText(done, 'success', 'successes')} of ${task.options.concurrency}` : ''
   return {
     sentence: `${task.id} can be claimed since ${timeText(Math.max(task.dueAt, task.updatedAt), now)}${part}, and nothing stands before it: a worker of ${type} takes it next.`,
-    next: 'Nothing need be done. Baton sends a lost message again within two minutes.',
+    next: 'There is nothing to do. Baton sends a lost message again within two minutes.',
     since: Math.max(task.dueAt, task.updatedAt),
     queue: { type, ...defined({ messages, before }) },
   }

@@ -102,9 +102,9 @@ function createSortedItems(names: KeyNames): SortedItems {
   const replace = (before: Item, after: Item) => {
     const items = partitions.get(partitionOf(after) ?? '') ?? []
     const at = positionIn(items, before, names)
-    const isThere = items[at] !== undefined && order(items[at], before, names) === 0
-    if (isThere) items[at] = after
-    return isThere
+    const isStored = items[at] !== undefined && order(items[at], before, names) === 0
+    if (isStored) items[at] = after
+    return isStored
   }
   const isSamePosition = (before: Item, after: Item) =>
     partitionOf(before) !== undefined &&
