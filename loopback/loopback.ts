@@ -38,8 +38,8 @@ export function admitting(
   return ({ headers }) => {
     const host = (headers.host ?? '').toLowerCase()
     if (!hosts.has(host)) {
-      const asked = host === '' ? 'without a host' : `for the host ${host}`
-      return forbidden(name, `${name} answers requests for ${known}, and this one is ${asked}${hint}`)
+      const addressed = host === '' ? 'without a host' : `for the host ${host}`
+      return forbidden(name, `${name} answers requests for ${known}, and this one is ${addressed}${hint}`)
     }
     const { origin, 'sec-fetch-site': site } = headers
     if (origin !== undefined && origin.toLowerCase() !== `http://${host}`)

@@ -170,7 +170,7 @@ export function isBusy({ status, code }: Refusal): boolean {
   return status >= 500 || status === TOO_MANY_REQUESTS || /Thrott|TooManyRequests|RequestLimit/.test(code)
 }
 
-/** The codes with which services refuse a caller for want of a permission. */
+/** The codes with which services refuse a caller that lacks a permission. */
 const NO_PERMISSION = /^(AccessDenied|AccessDeniedException|UnauthorizedOperation)$/
 
 /** The cause of an error by `refused`: what the user can do about it. Undefined when only the words of the service say it. */
@@ -197,8 +197,8 @@ export async function read<Document>(
   const { refusal } = answer
   if (missing.test(refusal.code)) return undefined
   const { because, ...cause } = adviceOn(refusal, named, access)
-  const told = `${what} cannot be read${because} (${refusal.code}: ${refusal.message})`
-  throw new BatonError(isBusy(refusal) ? 'unavailable' : 'refused', told, { cause })
+  const message = `${what} cannot be read${because} (${refusal.code}: ${refusal.message})`
+  throw new BatonError(isBusy(refusal) ? 'unavailable' : 'refused', message, { cause })
 }
 
 function adviceOn(

@@ -29,7 +29,7 @@ export function explainingRefusals(send: Send, access: Explaining): Send {
   let asking: Promise<Cause> | undefined
   // A page asks several things at once, and all are refused for the same reason.
   const askOnce = () => {
-    asking ??= askedCause(access).finally(() => {
+    asking ??= causeFromSts(access).finally(() => {
       asking = undefined
     })
     return asking
@@ -38,8 +38,8 @@ export function explainingRefusals(send: Send, access: Explaining): Send {
     const response = await send(request)
     const { status, headers } = response
     if (!isUnexplainedRefusal(status, headers.get('content-type'))) return response
-    const told = toldCause(headers, await response.text())
-    const cause = otherRegion(request.url, access) ?? told ?? (await askOnce())
+    const stated = causeFromGateway(headers, await response.text())
+    const cause = otherRegion(request.url, access) ?? stated ?? (await askOnce())
     const { title, detail } = textsOf(cause, request, access)
     return responseOf(explainedRefusal(status, title, detail))
   }
@@ -61,15 +61,15 @@ function otherRegion(url: string, { region: signed }: Access): Cause | undefined
   return region === undefined || region === signed ? undefined : { kind: 'other-region', region }
 }
 
-/** What a gateway tells: `x-amzn-errortype`, and a sentence. Source: AWS re:Post, troubleshooting 403 of API Gateway. */
-function toldCause(headers: Headers, body: string): Cause | undefined {
-  const told = `${headers.get('x-amzn-errortype') ?? ''} ${body}`
-  const fault = credentialFaultIn(told)
+/** Reads the cause from the answer of a gateway: `x-amzn-errortype`, and a sentence. Source: AWS re:Post, troubleshooting 403 of API Gateway. */
+function causeFromGateway(headers: Headers, body: string): Cause | undefined {
+  const text = `${headers.get('x-amzn-errortype') ?? ''} ${body}`
+  const fault = credentialFaultIn(text)
   if (fault) return { kind: 'credentials', fault }
-  return /not authorized to perform/i.test(told) ? { kind: 'no-permission' } : undefined
+  return /not authorized to perform/i.test(text) ? { kind: 'no-permission' } : undefined
 }
 
-async function askedCause(access: Explaining): Promise<Cause> {
+async function causeFromSts(access: Explaining): Promise<Cause> {
   if (!access.asksAws) return { kind: 'unclear', why: 'the local system prints why in its terminal' }
   try {
     const named = 'sts:GetCallerIdentity'

@@ -66,7 +66,7 @@ export function actOnTasks<Options extends object>(
   addFilterOptions(command, invocation.now())
   const own = [
     new Option('--yes', 'does not ask'),
-    new Option('--dry-run', 'only shows which tasks are meant'),
+    new Option('--dry-run', 'only shows which tasks it would select'),
   ]
   addReportOptions(command, own, { what: 'calls', usual: 10, max: 100 })
   withSystem(command, invocation, (context, options: Options & BulkOptions, ids: readonly string[]) => {
@@ -92,7 +92,7 @@ async function actOnIds({ context, action, options }: Acting, ids: readonly stri
   return failed > 0 ? FAILED_EXIT_CODE : 0
 }
 
-/** Refuses a filter beside ids: it would not be clear which tasks are meant. */
+/** Refuses a filter together with ids: it would not be clear which tasks to select. */
 function refuseFilter(options: BulkOptions): void {
   const own = [options.resume !== undefined && '--resume', options.dryRun && '--dry-run'].filter(
     one => typeof one === 'string',

@@ -4,7 +4,7 @@ import { BatonError } from '../../shared/core/errors.ts'
 import { STATUSES } from '../../shared/core/states.ts'
 import { repeated, someOf, timeBefore } from '../terminal/command.ts'
 
-/** The options that say which tasks are meant. */
+/** The options that select tasks. */
 export type FilterOptions = {
   readonly type?: readonly string[]
   readonly status?: ReadonlyArray<(typeof STATUSES)[number]>

@@ -65,7 +65,7 @@ const SELECTED_IN_A_LINE = 1_000
  * @throws BatonError `invalid` when the file exists or cannot be written.
  */
 export function createReport(path: string, header: ReportHeader): Report {
-  write(path, header, (file, text) => writeFileSync(file, text, { flag: 'wx' }))
+  writeLine(path, header, (file, text) => writeFileSync(file, text, { flag: 'wx' }))
   return reportAt(path, header, new Map(), [])
 }
 
@@ -103,7 +103,7 @@ function reportAt(
   earlier: readonly Selected[],
 ): Report {
   const selected = [...earlier]
-  const append = (line: object) => write(path, line, appendFileSync)
+  const append = (line: object) => writeLine(path, line, appendFileSync)
   return {
     path,
     header,
@@ -119,14 +119,14 @@ function reportAt(
   }
 }
 
-function write(path: string, line: object, by: (path: string, text: string) => void): void {
+function writeLine(path: string, line: object, by: (path: string, text: string) => void): void {
   try {
     by(path, `${JSON.stringify(line)}\n`)
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
       throw new BatonError(
         'invalid',
-        `${path} exists: give another --report, or go on with it by --resume ${shellWord(path)}`,
+        `${path} exists: give another --report, or continue it with --resume ${shellWord(path)}`,
         { cause },
       )
     throw new BatonError('invalid', `the report ${path} cannot be written: ${messageOf(cause)}`, { cause })
@@ -181,11 +181,11 @@ function completeLines(path: string): string[] {
   }
 }
 
-/** A first line that is no JSON makes the file no report. Any other one makes it a damaged report. */
+/** If the first line is not JSON, the file is not a report. If a later line is not JSON, the report is damaged. */
 function lineOf(path: string, text: string, number: number): object | undefined {
   const line = parsed(text)
   if (line || number === 1) return line
-  throw new BatonError('invalid', `line ${number} of ${path} is no line of a report: the file is damaged`)
+  throw new BatonError('invalid', `line ${number} of ${path} is not a line of a report: the file is damaged`)
 }
 
 function parsed(text: string): object | undefined {

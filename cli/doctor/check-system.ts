@@ -18,11 +18,11 @@ export async function checkVersion({ client }: Context): Promise<Finding[]> {
   return [compared(ownVersion(), theirs)]
 }
 
-/** Compares the version of this command with the one that the API tells. An API of an early version tells none. */
+/** Compares the version of this command with the version that the API reports. The API of an early version reports none. */
 export function compared(own: string, theirs: string | undefined): Finding {
   const [ownLine, theirLine] = [lineOf(own), lineOf(theirs ?? '')]
   if (theirs === undefined || theirLine === undefined) {
-    const text = `the API does not tell its version; this command has version ${own}`
+    const text = `the API does not report its version; this command has version ${own}`
     return { level: 'notice', check: CHECK, text, next: 'deploy the system again with a present version' }
   }
   if (ownLine === theirLine) {
@@ -37,7 +37,7 @@ export function compared(own: string, theirs: string | undefined): Finding {
   }
 }
 
-/** The versions that understand each other: `1` for `1.4.2`, `0.3` for `0.3.1`. Undefined for a text that is no version. */
+/** The versions that understand each other: `1` for `1.4.2`, `0.3` for `0.3.1`. Undefined for a text that is not a version. */
 function lineOf(version: string): string | undefined {
   const [, major, minor] = /^(\d+)\.(\d+)\.\d+[\w.+-]*$/.exec(version) ?? []
   return major === '0' ? `0.${minor}` : major

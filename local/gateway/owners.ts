@@ -54,10 +54,10 @@ export function createOwners(hasType: (name: string) => boolean): Owners {
 
   function ownersOf(call: Call, answer: Answer): readonly string[] {
     if (call.service === 'sqs') return receipts.ownersOf(call, answer)
-    const asked = call.service === 'dynamodb' ? requestsOn(taskTables, call) : []
-    if (asked.length === 0) return []
+    const requests = call.service === 'dynamodb' ? requestsOn(taskTables, call) : []
+    if (requests.length === 0) return []
     return firstKnown(
-      () => asked.flatMap(inPartitions),
+      () => requests.flatMap(inPartitions),
       () => inPartitions(answer.body),
     )
   }

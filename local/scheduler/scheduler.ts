@@ -172,8 +172,8 @@ async function invokeTarget(
   }
   parts.meter.add(usageKey, { calls: 1, requests: 1 })
   if (target.Arn.startsWith('arn:aws:lambda:')) {
-    const asked = { action: 'lambda:InvokeFunction', resource: target.Arn }
-    if (parts.permissions?.allows(target.RoleArn, asked) === false)
+    const request = { action: 'lambda:InvokeFunction', resource: target.Arn }
+    if (parts.permissions?.allows(target.RoleArn, request) === false)
       throw new Error(`${target.RoleArn} may not invoke ${target.Arn}`)
     return parts.functions.find(target.Arn).invokeLater(JSON.parse(input))
   }

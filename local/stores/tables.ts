@@ -65,8 +65,8 @@ async function listTables(gateway: Gateway): Promise<string[]> {
   const names: string[] = []
   let last: string | undefined
   do {
-    const asked = last === undefined ? {} : { ExclusiveStartTableName: last }
-    const page = (await gateway.call('deploy', 'dynamodb', 'ListTables', asked)) as {
+    const request = last === undefined ? {} : { ExclusiveStartTableName: last }
+    const page = (await gateway.call('deploy', 'dynamodb', 'ListTables', request)) as {
       TableNames: string[]
       LastEvaluatedTableName?: string
     }

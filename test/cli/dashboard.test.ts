@@ -338,7 +338,7 @@ describe('calls of the API', () => {
     })
   })
 
-  it('without credentials are 401 and say how to log in, because asking again is no help', async () => {
+  it('without credentials are 401 and say how to log in, because a repetition fails again', async () => {
     const call = await entered()
     const detail = 'no AWS credentials of the profile live: expired; log in with aws sso login --profile live'
     instead = () => Promise.reject(new BatonError('misconfigured', detail))

@@ -454,8 +454,8 @@ describe('the version', () => {
       'notice',
       'this command has version 2.0.0 and the system 1.9.9: calls and answers may differ',
     ],
-    ['1.4.2', undefined, 'notice', 'the API does not tell its version; this command has version 1.4.2'],
-    ['1.4.2', 'unknown', 'notice', 'the API does not tell its version; this command has version 1.4.2'],
+    ['1.4.2', undefined, 'notice', 'the API does not report its version; this command has version 1.4.2'],
+    ['1.4.2', 'unknown', 'notice', 'the API does not report its version; this command has version 1.4.2'],
   ])('%s of the command with %s of the system is %s', (own, theirs, level, text) => {
     expect(compared(own, theirs)).toMatchObject({ level, text })
   })
@@ -465,7 +465,7 @@ describe('the version', () => {
     theirs => {
       const { text, next } = compared('2.0.0', theirs)
 
-      expect(text).toBe('the API does not tell its version; this command has version 2.0.0')
+      expect(text).toBe('the API does not report its version; this command has version 2.0.0')
       expect(next).not.toContain('npx')
     },
   )

@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     expect(await statusOf(id)).toBe('cancelled')
 
     await press('Retry')
-    await told('The task goes on')
+    await told('The task continues')
     expect(await statusOf(id)).not.toBe('cancelled')
   })
 

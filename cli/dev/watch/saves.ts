@@ -137,14 +137,14 @@ export function createReloader({ rebuild, resynthesise, onProblem }: Reloading):
   }
 }
 
-/** Runs `work` once after each time that it is asked for, never twice at the same time. Several demands may share a run. */
+/** Runs `work` once after each time that it is requested, never twice at the same time. Several demands may share a run. */
 function oneAtATime(work: () => Promise<void>, onProblem: (error: unknown) => void) {
-  let isAsked = false
+  let isRequested = false
   let running: Promise<void> | undefined
 
   async function run(): Promise<void> {
-    while (isAsked) {
-      isAsked = false
+    while (isRequested) {
+      isRequested = false
       await work().catch(onProblem)
     }
     running = undefined
@@ -152,7 +152,7 @@ function oneAtATime(work: () => Promise<void>, onProblem: (error: unknown) => vo
 
   return {
     ask: () => {
-      isAsked = true
+      isRequested = true
       running ??= run()
     },
     idle: async () => {

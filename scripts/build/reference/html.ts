@@ -165,7 +165,7 @@ function withoutBody(exchange: Exchange): Exchange {
   return { ...exchange, value: undefined }
 }
 
-/** Successes first, and otherwise the order of the conversation, which is that of the requests. */
+/** Sorts the successes first. Otherwise it keeps the order in which the examples make their requests. */
 function inOrder(exchanges: readonly Exchange[], names: readonly string[]): Exchange[] {
   const placeOf = ({ name, status }: Exchange) =>
     (status < '3' ? 0 : names.length + 1) + (names.includes(name) ? names.indexOf(name) : names.length)

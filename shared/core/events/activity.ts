@@ -15,7 +15,7 @@ import { groupSums } from '../values/records.ts'
 import { eventsOf } from './events.ts'
 
 export const MINUTE_MS = 60_000
-/** Counts are kept so much longer than they are shown that a late deletion shows nothing old. */
+/** DynamoDB may delete an expired count days late. So counts are kept twice as long as they are shown, and only shown by their minute. */
 const ACTIVITY_KEPT_MS = 2 * ACTIVITY_MINUTES_MAX * MINUTE_MS
 /** The class of everything from 24 days on. */
 const LATENESS_CLASS_MAX = 31
@@ -43,7 +43,7 @@ const KIND_OF_EVENT: Partial<Record<EventType, ActivityKind>> = {
   'task.cancelled': 'cancelled',
 }
 
-/** The activity that the last change of a task is. Undefined for a change that counts as none. */
+/** What the last change of a task adds to the activity of its type and minute. Undefined for a change that adds nothing. */
 export function activityIn(task: Task): ActivityCount | undefined {
   const kinds = eventsOf(task).flatMap(({ type }) => KIND_OF_EVENT[type] ?? [])
   if (kinds.length === 0) return undefined

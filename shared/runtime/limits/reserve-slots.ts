@@ -155,12 +155,12 @@ async function tryOnce(
 ): Promise<{ readonly outcomes: ReadonlyArray<Slot | NoNearSlot> } | StoredSlotLog> {
   const begunAt = system.clock.now()
   const returned = served.flatMap(request => ('giveBack' in request ? [request.giveBack] : []))
-  const asked = served.flatMap(request => ('giveBack' in request ? [] : [request]))
-  const leadMs = leadOf(system.limits).ms + asked.length * LEAD_EACH_MS
+  const requested = served.flatMap(request => ('giveBack' in request ? [] : [request]))
+  const leadMs = leadOf(system.limits).ms + requested.length * LEAD_EACH_MS
   const earliest = begunAt + Math.ceil(Math.min(LEAD_MS_MAX, leadMs))
   const { log: before } = stored
   const log = before && returned.length > 0 ? withoutSlots(before, limit, returned, begunAt) : before
-  const { slots, notBefore, ...next } = reserveSlots(log, limit, earliest, asked)
+  const { slots, notBefore, ...next } = reserveSlots(log, limit, earliest, requested)
   const left = slots.values()
   const outcomes = served.map(request =>
     'giveBack' in request ? request.giveBack : (left.next().value ?? { notBefore }),

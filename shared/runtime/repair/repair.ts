@@ -6,14 +6,14 @@ import type { System } from '../kernel/system.ts'
 
 /**
  * What all repairs of the sweeper share. A repair mends one kind of loss, in rounds that come every minute; `sweep/sweep.ts`
- * lists the repairs and runs them. Each repair stands in the room of what it mends. That list imports those rooms, and they
- * import this one, so this room knows no feature.
+ * lists the repairs and runs them. The code of a repair is in the room of the feature that it repairs. That list imports those rooms, and
+ * they import this one, so this room knows no feature.
  *
  * A round of a repair
  * - reads a bounded number of items, however many there are: what changed recently, and the next items after a cursor
  *   (`read-from-cursor.ts`);
  * - repeats only work that may be done twice, because what seems lost may only be late;
- * - goes on with the other items when one fails (`sweepEach`);
+ * - continues with the other items when one fails (`sweepEach`);
  * - renews the bodies of heads that wait for long (`renewAgeingBodies`).
  */
 

@@ -58,7 +58,7 @@ export type World = {
   readonly open: ReadonlyMap<string, Task>
   /** The ids of the heads that were written since the last call. */
   takeChanged(): Set<string>
-  /** Runs what happens until `until`, and not further than `isOver` wants. @throws what a part of the system threw */
+  /** Runs the events of the world until the time `until`, or until `isOver` returns true. @throws what a part of the system threw */
   run(until: number, isOver?: () => boolean | Promise<boolean>): Promise<void>
 }
 
@@ -152,7 +152,7 @@ function sortedLog({ log, onHandlerLine }: WorldSettings, handlers: HandlerServe
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-/** Throws when time does not move although events happen and happen. */
+/** Throws when too many events happen at one virtual time, because then tasks cause each other without end. */
 function withoutCircles(
   timeline: Timeline,
   isOver: () => boolean | Promise<boolean> = () => false,
