@@ -117,7 +117,7 @@ function packageName(folder: string): string {
   return name === '' ? 'my-tasks' : name
 }
 
-/** The folder of the template. It stands beside this file, in the repository and in the packages. */
+/** The folder of the template. It is next to this file, in the repository and in the packages. */
 const TEMPLATE = fileURLToPath(new URL('./template', import.meta.url))
 
 type TemplateFile = { readonly file: string; readonly stored: string }
@@ -166,7 +166,7 @@ type Outdated = { readonly name: string; readonly own: string; readonly needed: 
 /** The scripts of the starter that an app gets. Those that build and deploy are the app's own. */
 const ADDED = ['dev', 'test'] as const
 
-/** Where the starter's test stands in an app that has another test runner. No runner takes a file of this name for one of its own. */
+/** The path of the starter's test in an app that has another test runner. No runner takes a file of this name for one of its own. */
 const TEST_BESIDE_OTHERS = 'test/order.node-test.ts'
 
 /** Returns the names under which the starter's scripts run in the app: another one if the app uses the name for something else. */

@@ -71,7 +71,7 @@ export type HttpAnswer = {
 /** Writes the response and returns true, or returns false and leaves the request to the next handler. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => boolean
 
-/** A problem document, like those of the API itself. */
+/** A problem document, as the API itself answers with. */
 export function problemAnswer(
   kind: string,
   status: number,

@@ -1,6 +1,6 @@
 import { REASON_TEXTS } from '../shared/service/why/reasons.ts'
 
-/** The tables of docs/waiting.md: the reasons that `statusReason` shows, and those of `why`. The rest of the page is written by hand. */
+/** The tables of docs/waiting.md: the reasons that `statusReason` shows, and the reasons of `why`. The rest of the page is written by hand. */
 
 const REASONS = Object.entries(REASON_TEXTS)
 

@@ -137,14 +137,14 @@ function isOfService(text: string, action: string): boolean {
 
 const PAGE_CHARACTERS_MAX = 200
 
-/** The refusal by a page that is no error document of a service: a page of a proxy, an empty page, or a page that was cut. */
+/** The refusal by a page that is not an error document of a service: a page of a proxy, an empty page, or a page that was cut. */
 function pageIn({ ok, status, headers }: Response, text: string): Refusal | undefined {
   if (ok || isErrorDocument(text, headers)) return undefined
   const beginning = text.trim().replace(/\s+/g, ' ').slice(0, PAGE_CHARACTERS_MAX)
   return { status, code: `status ${status}`, message: beginning || 'an empty page' }
 }
 
-/** Services name their errors: in an XML document that is whole, in a JSON document, or in a header beside one. */
+/** Services name their errors: in an XML document that is whole, in a JSON document, or in a header next to one. */
 function isErrorDocument(text: string, headers: Headers): boolean {
   if (/<Code>[^<]+<\/Code>.*<\/ErrorResponse>\s*$/s.test(text)) return true
   try {

@@ -1,7 +1,7 @@
 /**
  * Why a signed call of an API was refused. API Gateway answers 403 and `{"message":"Forbidden"}` to every caller that IAM refuses,
- * whatever the reason is; some gateways tell it in a header and a sentence. An address that names another region than the signature is
- * the reason. When nothing is told, the Security Token Service is asked for the caller's name. That needs no permission, so the answer
+ * whatever the reason is; some gateways say it in a header and a sentence. An address that names another region than the signature is
+ * the reason. When the gateway says nothing, the Security Token Service is asked for the caller's name. That needs no permission, so the answer
  * says whether the credentials are valid. If they are, a permission is missing, or an address that names no region is in another one.
  */
 

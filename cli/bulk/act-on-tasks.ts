@@ -1,6 +1,6 @@
 /**
  * What `retry`, `cancel` and `remove` share: one call for each task, which the user names by ids or by a filter. With a filter the
- * command first selects and counts the tasks, and asks. Then it writes a report (`report.ts`), with which it can go on after an
+ * command first selects and counts the tasks, and asks. Then it writes a report (`report.ts`), with which it can continue after an
  * interruption.
  */
 
@@ -37,7 +37,7 @@ type TaskAction = {
   readonly defaultStatus?: NonNullable<FilterOptions['status']>
   /** Statuses of refusals that say that there is nothing left to do. @default none */
   readonly doneStatuses?: readonly number[]
-  /** Options of the command that must be the same when it goes on with a report. @default none */
+  /** Options of the command that must be the same when it continues a report. @default none */
   readonly settings?: ReportSettings
   /** The words of the command that give these settings again. @default none */
   readonly words?: readonly string[]
@@ -101,7 +101,7 @@ function refuseFilter(options: BulkOptions): void {
   if (given.length > 0) throw new BatonError('invalid', `give either ids or ${given.join(', ')}, not both`)
 }
 
-/** Selects the tasks of a filter, asks, and acts on each of them. With `--resume` it goes on with the tasks of a report. */
+/** Selects the tasks of a filter, asks, and acts on each of them. With `--resume` it continues with the tasks of a report. */
 async function actOnSelected(acting: Acting): Promise<number> {
   const { context, action, options } = acting
   const resumed = reopened(acting)
@@ -187,10 +187,10 @@ async function actOnEach(acting: Acting, tasks: readonly Selected[], report: Rep
   return interrupted ?? showSummary(acting, tally, report)
 }
 
-/** How to go on with a report: it takes only the settings with which it began. */
+/** How to continue a report: it takes only the settings with which it began. */
 function resumption({ context, action, options }: Acting, { path }: Report): string {
   const settings = [...(action.words ?? []), ...(options.yes ? ['--yes'] : [])]
-  return `go on with ${context.followUp(action.name, '--resume', path, ...settings)}`
+  return `continue with ${context.followUp(action.name, '--resume', path, ...settings)}`
 }
 
 function showSummary(acting: Acting, { ok, failed }: Tally, report?: Report): number {

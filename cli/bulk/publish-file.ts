@@ -42,7 +42,7 @@ type Given = FileOptions & {
 type Tally = { ok: number; existed: number; failed: number }
 
 /**
- * Publishes a task for each line. Each task has a key that its line decides, so a command that goes on publishes none twice. The
+ * Publishes a task for each line. Each task has a key that its line decides, so a command that continues publishes none twice. The
  * report says how each line ended.
  */
 export async function publishFile(context: Context, body: PublishBody, options: Given): Promise<number> {
@@ -161,7 +161,7 @@ function note(report: Report, tally: Tally, line: InputLine, result: Ended): voi
   })
 }
 
-/** How to go on with a report: it takes only the settings with which it began. */
+/** How to continue a report: it takes only the settings with which it began. */
 function resumption({ followUp }: Context, options: Given, { path }: Report): string {
   const { words, from, format, keyField } = options
   const file = [
@@ -169,7 +169,7 @@ function resumption({ followUp }: Context, options: Given, { path }: Report): st
     ...(format === undefined ? [] : ['--format', format]),
     ...(keyField === undefined ? [] : ['--key-field', keyField]),
   ]
-  return `go on with ${followUp('publish', ...words, ...file, '--resume', path)}`
+  return `continue with ${followUp('publish', ...words, ...file, '--resume', path)}`
 }
 
 function showSummary(

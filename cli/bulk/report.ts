@@ -37,7 +37,7 @@ type ReportHeader = {
   readonly run: string
   /** Whether the report says what is to be done. Otherwise the command reads it from elsewhere, such as a file of inputs. */
   readonly selects: boolean
-  /** Further settings, which must be the same when the command goes on. */
+  /** Further settings, which must be the same when the command continues. */
   readonly settings: ReportSettings
 }
 
@@ -70,9 +70,9 @@ export function createReport(path: string, header: ReportHeader): Report {
 }
 
 /**
- * Reads the report of a command that is to go on.
+ * Reads the report of a command that is to continue.
  *
- * @throws BatonError `invalid` when the file is no report of this action on this system with these settings, or is damaged.
+ * @throws BatonError `invalid` when the file is not a report of this action on this system with these settings, or is damaged.
  */
 export function reopenReport(
   path: string,
@@ -156,11 +156,11 @@ type Line =
  * Reads a report. A process that was killed may have left its last line incomplete: the line is removed, and what it was about is done
  * again. Any other damage is refused, because the command could then act on something else than the user has confirmed.
  *
- * @throws BatonError `invalid` when the file is no report, has a line that is no JSON, or has only a part of the selection.
+ * @throws BatonError `invalid` when the file is not a report, has a line that is not JSON, or has only a part of the selection.
  */
 function readReport(path: string, action: string): ReportContents {
   const [header, ...lines] = completeLines(path).map((text, index) => lineOf(path, text, index + 1))
-  if (!isHeader(header)) throw new BatonError('invalid', `${path} is no report of baton ${action}`)
+  if (!isHeader(header)) throw new BatonError('invalid', `${path} is not a report of baton ${action}`)
   const entries = (lines as Line[]).filter(line => 'ref' in line)
   return { header, entries, selected: header.selects ? selectionIn(path, lines as Line[]) : [] }
 }
@@ -221,7 +221,7 @@ export function addReportOptions(
   const options = [
     ...own,
     new Option('--report <file>', 'where the report is written (default: a file in this folder)'),
-    new Option('--resume <file>', 'goes on with the report of an interrupted command').conflicts('report'),
+    new Option('--resume <file>', 'continues with the report of an interrupted command').conflicts('report'),
     new Option('--concurrency <n>', `${what} at the same time`).default(usual).argParser(wholeNumber(1, max)),
   ]
   for (const option of options) command.addOption(option.helpGroup('Many tasks:'))

@@ -25,15 +25,15 @@ const RETURNED_HEADERS = ['content-type', 'location', 'retry-after']
 export type Forwarding = {
   readonly isReadOnly: boolean
   readonly system: Pick<System, 'url' | 'fetch'>
-  /** Tells the operator why the system refuses calls. */
-  tell(reason: string): void
+  /** Reports to the operator why the system refuses calls. */
+  report(reason: string): void
 }
 
 type Forward = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** Makes the function that sends a call of the API to the system and answers with its answer. It never throws. */
-export function createForward({ system, isReadOnly, tell }: Forwarding): Forward {
-  const reportRefusal = createRefusalReporter(tell)
+export function createForward({ system, isReadOnly, report }: Forwarding): Forward {
+  const reportRefusal = createRefusalReporter(report)
   return async (request, response) => {
     const path = pathOf(request)
     const reported = (answer: HttpAnswer) => {
@@ -77,7 +77,7 @@ function leavingWith(response: ServerResponse): { readonly signal: AbortSignal; 
   return { signal: controller.signal, stopClock: () => clearTimeout(timer) }
 }
 
-/** The path and the query, with all dot segments resolved; empty for what is no path. */
+/** The path and the query, with all dot segments resolved; empty for what is not a path. */
 function pathOf({ url = '/' }: IncomingMessage): string {
   if (!url.startsWith('/') || url.startsWith('//') || !URL.canParse(url, 'http://system')) return ''
   const { pathname, search } = new URL(url, 'http://system')
@@ -195,7 +195,9 @@ const ERROR_STATUS_MIN = 400
  * Reports in the terminal why calls are refused: once for each reason, because the page asks several paths again and again. A
  * reason is reported again after one of the calls that were refused for it has succeeded.
  */
-function createRefusalReporter(tell: (reason: string) => void): (call: PageCall, answer: HttpAnswer) => void {
+function createRefusalReporter(
+  report: (reason: string) => void,
+): (call: PageCall, answer: HttpAnswer) => void {
   /** The calls that were refused for each reason. */
   const reported = new Map<string, Set<string>>()
   const forget = (call: string) => {
@@ -210,7 +212,7 @@ function createRefusalReporter(tell: (reason: string) => void): (call: PageCall,
     // The reason of a missing permission names the call.
     const reason = text.replaceAll(pathname, '')
     const calls = reported.get(reason)
-    if (!calls) tell(text)
+    if (!calls) report(text)
     reported.set(reason, new Set(calls).add(call))
   }
 }

@@ -57,7 +57,7 @@ export function createSession(port: string): Session {
 }
 
 const OTHER_BROWSER = 'This page is for the browser that has opened its address.'
-const OTHER_ADDRESS = 'The address is not that of this dashboard.'
+const OTHER_ADDRESS = 'The address is not the address of this dashboard.'
 
 function newSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url')
@@ -98,7 +98,7 @@ const withoutSecret: HttpAnswer = {
   body: Buffer.alloc(0),
 }
 
-/** A page that stores the token and goes on to the address without the secret. Its policy lets only its own script run. */
+/** A page that stores the token and continues to the address without the secret. Its policy lets only its own script run. */
 function entering(cookie: string, token: string): HttpAnswer {
   const nonce = newSecret()
   const script = `localStorage.setItem('${PAGE_TOKEN}', '${token}'); location.replace('/')`

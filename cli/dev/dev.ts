@@ -189,7 +189,11 @@ function reportProblem(terminal: Terminal, lastReported: LastReported, problem: 
 /** The new code of a handler has its first run within this time, also when a synthesis begins with the same save. */
 const LOW_PRIORITY_MS = 5_000
 
-async function resynthesise(session: Session, signal: AbortSignal, lastReported: LastReported): Promise<void> {
+async function resynthesise(
+  session: Session,
+  signal: AbortSignal,
+  lastReported: LastReported,
+): Promise<void> {
   const { terminal } = session
   const begun = performance.now()
   if (signal.aborted) return

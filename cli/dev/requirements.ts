@@ -22,7 +22,7 @@ const JAVA_VERSION_MIN = 17
 
 /**
  * Refuses a start that could not succeed, in a tenth of a second: the synthesis, which comes before the boot, takes seconds. Only the
- * synthesis knows the stacks, each of which has a folder in that of `--data`.
+ * synthesis knows the stacks, each of which has a folder in the folder of `--data`.
  *
  * @throws BatonError `misconfigured` when Java, the port or the data folder is missing.
  */
@@ -175,7 +175,7 @@ function olderLayout(data: string, folder: string): BatonError {
     .join(' ')
   return new BatonError(
     'misconfigured',
-    `--data ${data} holds the data of an earlier version, which kept those of the first stack in the folder itself; move them once: mkdir -p ${folder} && mv ${paths} ${folder}/`,
+    `--data ${data} holds the data of an earlier version, which kept the data of the first stack in the folder itself; move them once: mkdir -p ${folder} && mv ${paths} ${folder}/`,
   )
 }
 

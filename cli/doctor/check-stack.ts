@@ -155,12 +155,13 @@ function findingsAboutFunction({
   updateReason,
 }: FunctionState): Finding[] {
   const about = `the function ${name}`
-  return [...findingsOf(STATES[state], about, stateReason), ...findingsOf(UPDATES[update], about, updateReason)].map(
-    one => ({
-      ...one,
-      check: 'functions',
-    }),
-  )
+  return [
+    ...findingsOf(STATES[state], about, stateReason),
+    ...findingsOf(UPDATES[update], about, updateReason),
+  ].map(one => ({
+    ...one,
+    check: 'functions',
+  }))
 }
 
 function findingsOf(
@@ -206,7 +207,7 @@ const QUEUES = 'queues'
 
 /**
  * Whether the queues of the stack exist, and whether messages that were given up wait to be collected. `checkTypes` says whether tasks
- * wait for long: a long queue is no fault of its own.
+ * wait for long: a long queue alone is not a fault.
  */
 export async function checkQueues({ deployed }: Context): Promise<Finding[]> {
   if (!deployed) return []

@@ -73,7 +73,7 @@ function skewFindings(date: string | null, now: number): Finding[] {
     {
       level: size < WRONG_SKEW_MS ? 'notice' : 'wrong',
       check,
-      text: `the clock of this machine is ${durationText(size)} ${side} that of the API`,
+      text: `the clock of this machine is ${durationText(size)} ${side} the clock of the API`,
       next: 'set the clock: signatures and shown times depend on it',
     },
   ]
@@ -152,7 +152,7 @@ async function checkType(
 
 const READ_MAX = 100
 
-/** Whether messages were given up. Those that can be sent again wait for an operator. The others only tell what has happened. */
+/** Whether messages were given up. Those that can be sent again wait for an operator. The others only say what has happened. */
 export async function checkDeadLetters({ client, io, followUp }: Context): Promise<Finding[]> {
   const { items, nextCursor } = await client.deadLettersPage({ limit: READ_MAX })
   const check = 'dead letters'

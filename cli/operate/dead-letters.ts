@@ -28,7 +28,7 @@ export const deadLetters: DefineCommand = (command, invocation) => {
   const list = command
     .command('list', { isDefault: true })
     .description('lists the messages that were given up, by queue, the newest first')
-    .option('--queue <queue>', `only those of this queue: ${QUEUE_HELP}`)
+    .option('--queue <queue>', `only dead letters of this queue: ${QUEUE_HELP}`)
     .option('--limit <n>', 'shows at most so many', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
     .option('--all', 'shows all of them')
   refuseUnknownWord(command, list)

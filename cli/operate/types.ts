@@ -100,7 +100,7 @@ export const purge: DefineCommand = (command, invocation) => {
     if (!(await isSureToPurge(context, options, type))) return FAILED_EXIT_CODE
     const { status, before } = options
     const answer = await context.client.purge(type, { status, ...(before !== undefined && { before }) })
-    const line = `the purge of ${oneLine(type)} goes on in the background: ${status.join(', ')} before ${answer.before}`
+    const line = `the purge of ${oneLine(type)} continues in the background: ${status.join(', ')} before ${answer.before}`
     context.printer.answer(answer, line)
     return 0
   })

@@ -58,7 +58,9 @@ function addBodyOptions(command: Command): void {
     .option('--delay <duration>', 'how long until the task is due, such as 30s or 2h', duration)
     .addOption(new Option('--due-at <time>', 'when the task is due, in ISO 8601').conflicts('delay'))
     .option('--priority <n>', 'higher comes first', wholeNumber(-PRIORITY_MAX, PRIORITY_MAX))
-    .addOption(new Option('--if-exists <way>', 'what happens to a task that has the key').choices(ifExistsValues))
+    .addOption(
+      new Option('--if-exists <way>', 'what happens to a task that has the key').choices(ifExistsValues),
+    )
     .option('--options <json>', 'further fields of the task, such as {"timeoutMs": 60000}', jsonObject)
 }
 

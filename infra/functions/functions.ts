@@ -41,7 +41,7 @@ type FunctionSpec = {
   /** Megabytes. @default 512 */
   readonly memorySize?: number | undefined
   readonly reservedConcurrency?: number | undefined
-  /** @default that of the system's own functions */
+  /** @default the same as of the system's own functions */
   readonly logLevel?: LogLevel
   readonly environment?: Readonly<Record<string, string>>
   /** Whether Lambda lets the function extend a chain of SQS messages beyond 16 hops. @default false */

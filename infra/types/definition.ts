@@ -210,7 +210,7 @@ type InputSchema = {
 }
 
 const TARGET = 'draft-2020-12'
-/** The schemas stand in the template, which may have 1 MB, beside up to a hundred others. Each publish reads them with the type. */
+/** The template, which may have 1 MB, holds these schemas and the schemas of up to a hundred other types. Each publish reads them with the type. */
 const REGISTERED_BYTES_MAX = 4_096
 
 /**
@@ -262,7 +262,7 @@ function loadExports(file: string, title: string, props: BundlingProps = {}): Re
   return exports
 }
 
-/** The generated file stands in the file's own package while Node loads it, since Node finds `external` packages from there. */
+/** The generated file is in the file's own package while Node loads it, since Node finds `external` packages from there. */
 function evaluate(file: string, { files: [code] }: Bundle): Record<string, unknown> {
   const generated = join(packageFolderOf(file), '.baton', 'loading', `${randomUUID()}.mjs`)
   writeGenerated(generated, Buffer.from(code?.contents ?? []).toString())

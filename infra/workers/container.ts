@@ -24,7 +24,7 @@ import { generatedFile, writeGenerated } from '../bundling/places.ts'
 /** The main file of a worker in its image. */
 const MAIN = 'index.mjs'
 
-/** The image installs nothing: what the bundle needs lies beside it. Because there is no RUN command, any machine can build it. */
+/** The image installs nothing: what the bundle needs is next to it. Because there is no RUN command, any machine can build it. */
 const DOCKERFILE = `FROM public.ecr.aws/docker/library/node:24-slim
 WORKDIR /worker
 COPY . ./

@@ -3,9 +3,9 @@
  *
  * 1. It reads the template, and creates what the stores lack. Data of removed tables and queues stays.
  * 2. Custom resources run, already with the next version of their functions. Those that the stack has lost are deleted.
- * 3. All other parts of the template are read. Until here the old deployment goes on, and a failure returns the stores and the
+ * 3. All other parts of the template are read. Until here the old deployment keeps running, and a failure returns the stores and the
  *    custom resources to what they were.
- * 4. The parts are replaced in one turn of the event loop. Nothing in it can fail. What has not changed goes on untouched, and what
+ * 4. The parts are replaced in one turn of the event loop. Nothing in it can fail. What has not changed stays untouched, and what
  *    is replaced or gone ends after the work that it has under way.
  */
 

@@ -123,7 +123,7 @@ async function served({ backends, meter, writeListeners, log }: State, call: Cal
   const backend = backends.get(call.service)
   if (!backend) return notServed(call, log)
   const answer = await backend(call)
-  // The answer stands, even when the meter does not understand the call.
+  // The call is answered even when the meter does not understand it.
   try {
     meterCall(meter, call, answer)
   } catch (cause) {

@@ -105,7 +105,7 @@ type Ledger = {
   charge(owners: readonly string[], usage: Partial<Usage>): void
   /** The usage of one task; undefined when it has used nothing, or when `TASKS_KEPT` others have used something since. */
   ofTask(id: string): Usage | undefined
-  /** The usage of each type: that of its tasks, and what was done for the type as a whole. */
+  /** The usage of each type: by its tasks, and by what was done for the type as a whole. */
   types(): ReadonlyMap<string, Usage>
   hasType(name: string): boolean
 }
@@ -154,7 +154,7 @@ function shareOf(usage: Partial<Usage>, parts: number): Partial<Usage> {
 
 /**
  * List prices in USD, us-east-1, November 2026, without free tiers, each with its page. Events ($1 per million) are left
- * out. A local system publishes the events of all types, a deployed one only those of types that ask for them.
+ * out. A local system publishes the events of all types, a deployed one only the events of types that ask for them.
  * Failed conditional writes cost write units like successful ones.
  */
 export const prices = {

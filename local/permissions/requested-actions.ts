@@ -121,7 +121,7 @@ const TRANSACTED: Readonly<Record<string, string>> = {
 }
 
 /**
- * Finds the actions that a call of DynamoDB needs. `dynamodb:LeadingKeys` has the partition keys of the items, or those of a queried
+ * Finds the actions that a call of DynamoDB needs. `dynamodb:LeadingKeys` has the partition keys of the items, or the key of a queried
  * index. `dynamodb:Attributes` has all attributes that the request names. Except for batches and transactions, a body is parsed
  * only if a condition reads one of these keys.
  */

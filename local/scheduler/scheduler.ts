@@ -112,7 +112,7 @@ function findSchedule(all: readonly Schedule[], name: string): Schedule {
   throw new Error(`There is no schedule ${name}; there are ${all.map(({ Name }) => Name).join(', ')}`)
 }
 
-/** What Scheduler writes beside an event that it gives up. Source: EventBridge Scheduler, dead-letter queues. */
+/** What Scheduler adds to an event that it gives up. Source: EventBridge Scheduler, dead-letter queues. */
 function attributesOf({ error, attempts, exhausted }: Undelivered, { Arn, Target }: Schedule) {
   const texts = {
     ERROR_CODE: 'AWS.Scheduler.InternalServerError',

@@ -133,7 +133,7 @@ async function openStores(gatewayUrl: string, dataDir: string | undefined): Prom
 }
 
 /**
- * Notes which queue has moved a message to its dead-letter queue. fauxqs does not tell receivers, and SQS does. The notes do not outlive
+ * Notes which queue has moved a message to its dead-letter queue. SQS reports it to receivers, and fauxqs does not. The notes do not outlive
  * this process.
  */
 function noteSources(store: SqsStore): ReadonlyMap<string, string> {

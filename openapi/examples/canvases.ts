@@ -1,4 +1,4 @@
-import { type Body, prepares, type Step, type AnswerOf } from './exchange.ts'
+import { type AnswerOf, type Body, prepares, type Step } from './exchange.ts'
 
 const picture = (number: number) => ({
   type: 'montage',

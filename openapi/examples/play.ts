@@ -1,6 +1,6 @@
 import { defined, type Json } from '../../shared/core/values/json.ts'
 import type { Operation } from '../../shared/service/operation.ts'
-import type { ExampleRequest, Body, Exchange, Happening, Step, AnswerOf } from './exchange.ts'
+import type { AnswerOf, Body, ExampleRequest, Exchange, Happening, Step } from './exchange.ts'
 
 /** The ids in the paths of the exchanges that name no others, by the first segment of the path. */
 const EXAMPLE_PATH: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -88,7 +88,7 @@ async function exchange(
   return { ...step, asked: { path: named, query, ...sent }, method, target, answer }
 }
 
-/** The names in the path: those of the request, else the usual ones. */
+/** The names in the path: from the request, else the usual ones. */
 function namesIn(path: string, given: Readonly<Record<string, string>>): Record<string, string> {
   const usual = EXAMPLE_PATH[path.split('/')[2] ?? ''] ?? {}
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)

@@ -1,4 +1,4 @@
-import { type Body, prepares, type Step, type AnswerOf } from './exchange.ts'
+import { type AnswerOf, type Body, prepares, type Step } from './exchange.ts'
 
 const image = (number: number) => ({
   type: 'resize',
@@ -71,7 +71,7 @@ export const workSteps: readonly Step[] = [
   {
     operation: 'heartbeat',
     name: 'renewed',
-    title: 'The run goes on, and tells its progress',
+    title: 'The run continues, and reports its progress',
     status: 200,
     asks: answerOf => {
       const { path, fence } = runIn(answerOf, 'tasks')
@@ -81,7 +81,7 @@ export const workSteps: readonly Step[] = [
   {
     operation: 'heartbeatMany',
     name: 'renewed',
-    title: 'One run goes on, and another one is not known',
+    title: 'One run continues, and another one is not known',
     status: 200,
     asks: answerOf => {
       const first = memberIn(answerOf, 'tasks')

@@ -5,7 +5,7 @@ import { compiled, folderOf, type Package, ROOT, sourcesOf } from './packages.ts
 import { writeTypesOfApi } from './written-types.ts'
 
 /**
- * Compiles what users import, and all that it imports, into the package's folder. The layout is that of the repository.
+ * Compiles what users import, and all that it imports, into the package's folder. The layout is the same as in the repository.
  *
  * @throws Error with the compiler's messages
  */
@@ -91,7 +91,7 @@ type Reached = {
 
 /**
  * The files that `entries` (paths within the package) reach by imports. For types, imports lead to declarations. The search does
- * not go on from a bundle, because it contains what it imports.
+ * not continue from a bundle, because it contains what it imports.
  */
 function reachedFrom(
   entries: readonly string[],

@@ -63,7 +63,7 @@ export const scheduleBody = strict(
     graceMs: optional(graceMs),
     /** The task that each tick publishes. */
     task: scheduledTask,
-    /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
+    /** The revision that the change was made from. If the present revision is another one, the request is refused with 409. @default any */
     ifRevision: optional(ifRevision),
   },
   'ScheduleBody',

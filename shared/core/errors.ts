@@ -43,7 +43,7 @@ const MISTAKES = [TypeError, RangeError, SyntaxError, ReferenceError]
 
 /**
  * Whether an error is about the one item that a process works on: the given data, the stored data, or a mistake of the code in
- * handling it. The process can go on with the other items of a batch. Another try of this item at once would fail, too.
+ * handling it. The process can continue with the other items of a batch. Another try of this item at once would fail, too.
  */
 export function isItemFault(error: unknown): boolean {
   if (error instanceof BatonError) return ITEM_FAULTS.includes(error.code)

@@ -56,7 +56,7 @@ export const TAGS = {
 export type DescribedAnswer = {
   readonly description: string
   readonly schema?: Rule
-  /** The content type of an answer that is no JSON. */
+  /** The content type of an answer that is not JSON. */
   readonly contentType?: string
   /** What the header `Location` names. */
   readonly location?: string

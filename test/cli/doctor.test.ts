@@ -256,7 +256,7 @@ describe('baton doctor of a deployed system', () => {
     ['ListEventSourceMappings', 'triggers', 'lambda:ListEventSourceMappings'],
     ['GetQueueAttributes', 'queues', 'sqs:GetQueueAttributes'],
     ['DescribeAlarms', 'alarms', 'cloudwatch:DescribeAlarms'],
-  ])('goes on when %s is refused, and names the permission', async (action, check, permission) => {
+  ])('continues when %s is refused, and names the permission', async (action, check, permission) => {
     aws.stacks.Shop!.resources!.push(['AWS::CloudWatch::Alarm', 'Shop-Late1A2B'])
     for (let nth = 0; nth < 3; nth++) aws.refusals.push([400, 'AccessDeniedException', action])
     const { code, out } = await doctor('--json')
@@ -273,7 +273,7 @@ describe('baton doctor of a deployed system', () => {
     expect(code).toBe(0)
   })
 
-  it('goes on when the resources of the stack are refused', async () => {
+  it('continues when the resources of the stack are refused', async () => {
     aws.refusals.push([403, 'AccessDenied', 'ListStackResources'])
     const { code, out } = await doctor('--json')
 
@@ -344,7 +344,7 @@ describe('baton doctor of a deployed system', () => {
     ['GetParameter', 'bootstrap'],
     ['GetFunctionConfiguration', 'functions'],
     ['DescribeAlarms', 'alarms'],
-  ])('goes on when the answer to %s breaks off', async (action, check) => {
+  ])('continues when the answer to %s breaks off', async (action, check) => {
     aws.stacks.Shop!.resources!.push(['AWS::CloudWatch::Alarm', 'Shop-Late1A2B'])
     aws.strange.push({ action, breaksOff: true })
     const { code, out } = await doctor('--json')
@@ -362,7 +362,7 @@ describe('baton doctor of a deployed system', () => {
     ['GetParameter', 'bootstrap', 'ssm'],
     ['ListEventSourceMappings', 'triggers', 'lambda'],
     ['DescribeAlarms', 'alarms', 'monitoring'],
-  ])('goes on when a proxy answers %s with a page of its own', async (action, check, service) => {
+  ])('continues when a proxy answers %s with a page of its own', async (action, check, service) => {
     aws.stacks.Shop!.resources!.push(['AWS::CloudWatch::Alarm', 'Shop-Late1A2B'])
     aws.strange.push({ action, page: '<html>log in first</html>' })
     const { code, out } = await doctor('--json')

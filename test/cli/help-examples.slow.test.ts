@@ -114,7 +114,7 @@ describe('an example that never ends', () => {
   })
 })
 
-/** Publishes tasks that fail, so that events go on to happen. */
+/** Publishes tasks that fail, so that events keep happening. */
 function publishUntilStopped(): { stop(): Promise<void> } {
   let isOver = false
   const work = (async () => {

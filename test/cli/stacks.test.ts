@@ -126,7 +126,7 @@ describe('--stack', () => {
     const unknown = await baton('types', '--stack', 'Shop', '--profile', 'unknown')
 
     expect(wrong.err).toContain(
-      'SignatureDoesNotMatch: The signature is wrong; the secret access key is not that',
+      'SignatureDoesNotMatch: The signature is wrong; the secret access key does not belong',
     )
     expect(none).toMatchObject({
       code: 2,
@@ -197,7 +197,7 @@ describe('a refusal by API Gateway', () => {
   const EXPIRED =
     'AWS refuses expired credentials: get new ones, for example with aws sso login --profile live'
   const UNKNOWN = 'the access key does not exist or is not active, or the session token is not its own'
-  const SECRET = 'the secret access key is not that of the access key'
+  const SECRET = 'the secret access key does not belong to the access key'
   const CLOCK = 'the clock of this machine differs by more than 5 minutes: set it'
   const types = (...args: string[]) => baton('types', '--stack', 'Shop', '--profile', 'live', ...args)
 

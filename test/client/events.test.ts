@@ -125,7 +125,7 @@ describe('events', () => {
     expect(requests).toHaveLength(2)
   })
 
-  test('go on after an outage and a network that fails', async () => {
+  test('continue after an outage and a network that fails', async () => {
     const { client } = aClient(
       streaming([told('a')]),
       refusing(503),

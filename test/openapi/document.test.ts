@@ -115,7 +115,7 @@ describe('every field', () => {
 describe('the defaults in words', () => {
   const words = (at: string) => {
     const field = fields.find(one => one.at === at)
-    return /Default: (?:that of the type, else )?['`]?([\w,]+)/
+    return /Default: (?:the value of the type, else )?['`]?([\w,]+)/
       .exec(field?.schema.description)?.[1]
       ?.replaceAll(',', '')
   }

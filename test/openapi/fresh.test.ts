@@ -85,7 +85,7 @@ function descriptionsIn(part: Part): Described[] {
 
 function readDescription(text: string): Described {
   const [, words = text, whenLeftOut] =
-    /^(.*?)(?: Default: (?:that of the type, else )?(.*)\.)?$/s.exec(text) ?? []
+    /^(.*?)(?: Default: (?:the value of the type, else )?(.*)\.)?$/s.exec(text) ?? []
   return { words, ...(whenLeftOut !== undefined && { default: whenLeftOut }) }
 }
 

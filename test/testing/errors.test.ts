@@ -118,7 +118,7 @@ test('a system that never comes to rest says which tasks are open', async () => 
   await t.publish(again, {}, { key: 'a' })
 
   await expect(t.runUntilIdle({ within: '1d' })).rejects.toThrow(
-    /tasks are still open after 86400000 ms: again:\w+ \(delayed\); for tasks that go on for ever use advance/,
+    /tasks are still open after 86400000 ms: again:\w+ \(delayed\); for tasks that continue for ever use advance/,
   )
 })
 

@@ -7,7 +7,7 @@ import { Button, type ButtonProps, IconButton } from './controls.tsx'
 
 type Action<Argument, Answer> = {
   readonly run: (argument: Argument) => Promise<Answer>
-  /** What to tell when it has succeeded. */
+  /** What to report when it has succeeded. */
   readonly done: string | ((answer: Answer) => string)
   /** The beginnings of the keys of the answers that it changes. */
   readonly changes: readonly QueryKey[]
@@ -15,7 +15,7 @@ type Action<Argument, Answer> = {
   readonly onRefused?: (error: unknown) => void
 }
 
-/** An action of a reader: it tells how it went, and has the answers that it changes asked again. */
+/** An action of a reader: it reports the outcome, and the answers that it changes are read again. */
 export function useAction<Argument = void, Answer = unknown>(action: Action<Argument, Answer>) {
   const { run, done, changes, after, onRefused } = action
   return useMutation({
@@ -42,7 +42,7 @@ export function ActionButton<Answer>({ icon, text, ...given }: ActionButtonProps
   return <Button icon={icon} text={text} onClick={() => action.mutate()} disabled={action.isPending} />
 }
 
-/** Pauses what goes on, or resumes what is paused. */
+/** Pauses what runs, or resumes what is paused. */
 export function PauseButton({ isPaused, ...action }: Action<void, unknown> & { readonly isPaused: boolean }) {
   return <ActionButton {...action} icon={isPaused ? Play : Pause} text={isPaused ? 'Resume' : 'Pause'} />
 }

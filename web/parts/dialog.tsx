@@ -67,7 +67,7 @@ export function useUnsendable(isUnsendable: boolean): void {
   }, [tell, field, isUnsendable])
 }
 
-/** The fields that hold a text without a value, after a field has told about itself. */
+/** The fields that hold a text without a value, after a field has reported itself. */
 function fieldsAfter(known: ReadonlySet<string>, [field, isUnsendable]: FieldNews): ReadonlySet<string> {
   if (known.has(field) === isUnsendable) return known
   const others = [...known].filter(one => one !== field)
@@ -109,7 +109,7 @@ export function FormDialog({
   readonly action: string
   readonly refusal?: string
   readonly isReady?: boolean
-  /** Why the form was refused, and what shows the present state in it. The form tells when another person was faster. */
+  /** Why the form was refused, and what shows the present state in it. The form says when another person was faster. */
   readonly stale?: Stale
   readonly onSubmit: (form: FormData) => void
   readonly onClose: () => void

@@ -179,7 +179,7 @@ type Revised = { readonly revision: number }
 
 /**
  * Edits the configuration of a thing as JSON. The API says which field is wrong, and the text stays as it is. The revision that is sent is
- * that of the text: what another person changes meanwhile is not overwritten.
+ * the revision of the text, so what another person changes meanwhile is not overwritten.
  */
 export function EditDialog<Thing extends Revised, Body>({
   readAgain,

@@ -135,8 +135,8 @@ function BrokenBanner() {
   if (isBroken)
     return (
       <p className="banner" role="alert">
-        The system does not answer. This page shows what was last known, and goes on by itself when the system
-        is back.
+        The system does not answer. This page shows what was last known, and continues by itself when the
+        system is back.
       </p>
     )
   if (refused === undefined) return null

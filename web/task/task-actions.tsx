@@ -48,7 +48,8 @@ function retryChoicesOf({ steps, status, concurrency, callbackProblems }: ApiTas
   const choices: RetryChoice[] = [{ title: 'Start over', how: {} }]
   if (concurrency > 1) choices.push({ title: 'Run again only where it failed', how: { clean: ['failed'] } })
   if (steps && status === 'failed') choices.push(...FLOW_CHOICES)
-  if (callbackProblems) choices.push({ title: 'Publish the owed callbacks', how: { action: 'retry-callbacks' } })
+  if (callbackProblems)
+    choices.push({ title: 'Publish the owed callbacks', how: { action: 'retry-callbacks' } })
   return choices
 }
 
@@ -108,7 +109,7 @@ function Cancel({ task, onClose }: DialogProps) {
       onConfirm={() => cancel.mutate()}
       onClose={onClose}
     >
-      <p>It stops, and a running handler is told to. Its record stays, and it can be retried.</p>
+      <p>It stops, and a running handler gets the signal to stop. Its record stays, and it can be retried.</p>
     </Confirm>
   )
 }
@@ -130,8 +131,8 @@ function Remove({ task, onClose }: DialogProps) {
       onClose={onClose}
     >
       <p>
-        It never runs again, a running handler is told to stop, and its record is deleted. This cannot be
-        undone.
+        It never runs again, a running handler gets the signal to stop, and its record is deleted. This cannot
+        be undone.
       </p>
     </Confirm>
   )
@@ -143,7 +144,7 @@ function changesOf({ id }: ApiTask) {
 
 /** Changes an open task. Only what differs is sent. */
 function ChangeDialog({ task, onClose }: DialogProps) {
-  // That of the task as the reader saw it: what another person changes meanwhile is not overwritten.
+  // The revision of the task as the reader saw it: what another person changes meanwhile is not overwritten.
   const [begun, setBegun] = useState(task)
   const startOver = async () => setBegun(await queries.fetchQuery({ ...taskQuery(task.id), staleTime: 0 }))
   return <ChangeForm key={begun.revision} task={begun} onStartOver={startOver} onClose={onClose} />

@@ -7,7 +7,7 @@ import { type BundleSpec, findEsbuild, inputFiles, refusalText } from '../../../
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { Project } from '../synthesis/synthesis.ts'
 
-/** The bundle of one function, or of the executor. Each version stands in a folder of its own: processes on old code still read theirs. */
+/** The bundle of one function, or of the executor. Each version has a folder of its own: processes on old code still read theirs. */
 export type Bundle = {
   readonly spec: BundleSpec
   /** The folder with the present code; undefined before the first success, and while the code is broken. */

@@ -47,7 +47,7 @@ function wasKilled(status: Ended['status']): boolean {
   return typeof status === 'string' || status > 128
 }
 
-/** The file that stands in the assembly while the app runs. */
+/** The file that exists in the assembly while the app runs. */
 function inProgress(output: string): string {
   return join(output, 'in-progress')
 }
@@ -209,7 +209,7 @@ function errorWithPlace(lines: readonly string[], folder: string): string | unde
   return place === undefined || text.startsWith(place.split(':')[0] ?? '') ? text : `${place}: ${text}`
 }
 
-/** The lines of a message that go on before the stack trace begins. */
+/** The further lines of a message, before the stack trace begins. */
 function furtherLines(lines: readonly string[]): string[] {
   const end = lines.findIndex(line => /^\s+at |^\s*[{}]$|^Node\.js v/.test(line))
   return lines.slice(0, end < 0 ? 0 : end)

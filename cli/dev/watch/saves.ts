@@ -55,7 +55,7 @@ export function ignoredFolders({ app }: Project): Set<string> {
   return new Set(GENERATED.filter(name => name === 'node_modules' || !named.has(name)))
 }
 
-/** The project's folder, and the folders of packages that are linked into it, such as those of its workspace. */
+/** The project's folder, and the folders of packages that are linked into it, such as packages of its workspace. */
 export function watchedFolders(folder: string): string[] {
   const found = new Set<string>()
   const visit = (place: string) => {
@@ -114,7 +114,7 @@ type Reloader = {
 }
 
 /**
- * Handlers come first: their bundles take some 50 ms, a synthesis takes seconds of processor time. Both go on at the same time when
+ * Handlers come first: their bundles take some 50 ms, a synthesis takes seconds of processor time. Both run at the same time when
  * files change during a synthesis.
  */
 export function createReloader({ rebuild, resynthesise, onProblem }: Reloading): Reloader {

@@ -37,7 +37,7 @@ const whyLimit = open({
 })
 
 const whyQueue = open({
-  /** The type whose queue or whose ready tasks the task stands among. */
+  /** The type in whose queue, or among whose ready tasks, the task waits. */
   type: text(),
   /** About how many messages wait in the queue. */
   messages: optional(count),
@@ -67,7 +67,7 @@ export const whyAnswer = open(
     limit: optional(whyLimit),
     /** The worker that runs the task, or that is to take it. */
     holder: optional(text()),
-    /** What stands before the task. */
+    /** What is ahead of the task. */
     queue: optional(whyQueue),
     /** The last sign of life of a worker that may take the task, or that runs it. */
     lastWorkerSeenAt: optional(shownTime),

@@ -13,7 +13,7 @@ import type { Item } from './documents.ts'
  * size of the item. From the table follow how a record is written and read, the type of its stored form, which attributes every
  * stored record has, and which maps a change writes key by key.
  *
- * The compiler refuses a table that lacks a member of its record. Functions beside the table handle what is not a row: an
+ * The compiler refuses a table that lacks a member of its record. Functions next to the table handle what is not a row: an
  * attribute of several members, and a member of several attributes.
  */
 

@@ -8,7 +8,7 @@ import { HEAD_SORT_KEY } from './keys.ts'
  * The requests that the stores of this folder make of the table, in plain values, and the port that answers them. The names are those
  * of DynamoDB's API. `sdk-documents.ts` binds the port to the AWS SDK, and `shared/testing/table` to a table in memory.
  *
- * Below the port stand what all items have, the expressions of requests, and reads of many items.
+ * Files below the port have what all items share, the expressions of requests, and reads of many items.
  */
 export type Documents = {
   get(request: RequestOf<'get'>): Promise<Item | undefined>
@@ -120,7 +120,7 @@ export function ttlSeconds(time: number): number {
 }
 
 /**
- * A value as DynamoDB's wire and its stream carry it, but for binary values and sets. No item has binary values. Sets stand only in
+ * A value as DynamoDB's wire and its stream carry it, but for binary values and sets. No item has binary values. Sets are only in
  * the items that count the ended members of a canvas, and no caller reads those items in this form.
  */
 export type AttributeValue = {
@@ -191,7 +191,7 @@ export function updateExpression({ set, remove }: ChangedPaths): Expression {
   }
 }
 
-/** The pages of a query: all of them, or those of the first `most` items. */
+/** The pages of a query: all of them, or the pages of the first `most` items. */
 export async function* pagesOf(
   documents: Documents,
   request: RequestOf<'query'>,

@@ -1,7 +1,7 @@
 import type { Json } from '../values/json.ts'
 import { growTree, type Shape, type Tree } from './tree.ts'
 
-/** The part of a canvas that is stored beside its head and its tasks' publish bodies. It never changes. */
+/** The part of a canvas that is stored besides its head and its tasks' publish bodies. It never changes. */
 export type Layout = {
   readonly tree: Tree
   /** The type of each leaf's task. */

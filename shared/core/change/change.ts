@@ -40,7 +40,7 @@ export type Guard =
 
 export type Lease = { readonly fence: number; readonly leaseUntil: number }
 
-/** An item that is written beside the head: an input, a result, or the full record of an ended run. */
+/** An item that is written in addition to the head: an input, a result, or the full record of an ended run. */
 export type BodyWrite =
   | ValueWrite
   | { readonly ref: string; readonly run: EndedRun; readonly expiresAt: number }
@@ -139,8 +139,8 @@ function keptRuns(ended: Task['ended'], endedNow: Task['live']): Task['ended'] {
 
 /**
  * Callers see the number of a task's, type's or schedule's edits as its `revision`. An edit is a change that a person asked for,
- * such as a patch, a pause or a cancel. Claims, ends of runs, ticks and other work of the machinery are no edits. So a caller that
- * names the revision it has read is refused after another person's change, and never because the machinery went on.
+ * such as a patch, a pause or a cancel. Claims, ends of runs, ticks and other work of the machinery are not edits. So a caller that
+ * names the revision it has read is refused after another person's change, and never because the machinery has worked.
  */
 
 /** What has edits: a head or a type. Items of earlier versions store no number, which counts as 0. */
@@ -153,7 +153,7 @@ export type Edited = {
 /** The revision that a caller expects. Any revision is expected when it is left out. */
 export type Expected = { readonly ifRevision?: number }
 
-/** Recorded operations that are no edits: they start something, and change nothing that a caller can set. */
+/** Recorded operations that are not edits: they start something, and change nothing that a caller can set. */
 const NO_EDITS: ReadonlySet<string> = new Set(['trigger', 'purge'])
 
 function isEdit(what: string): boolean {

@@ -63,7 +63,7 @@ function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedR
   const { startedAt, leaseUntil: _until, timeoutAt: _at, leaseMs: _ms, permits: _held, ...rest } = run
   const piece = pieceOf(task)
   // A run may end before its reserved start, and its start must not lie behind its end. Its end is the time of this change: by that, events
-  // and counts tell the runs that a change ends.
+  // and counts see the runs that a change ends.
   const times = { startedAt: Math.min(startedAt, now), endedAt: now }
   return { ...rest, ...times, ...ending, ...(piece !== undefined && { piece }) }
 }

@@ -20,7 +20,7 @@ const TYPE_QUEUE_PREFIX = 'type:'
 
 /**
  * Where a message was given up: the queue of a type, the wake queue, the jobs queue, the planner's stream, or EventBridge Scheduler.
- * `unknown` when neither SQS nor the message tells.
+ * `unknown` when neither SQS nor the message names it.
  */
 export type LetterQueue = (typeof SYSTEM_QUEUES)[number] | `type:${string}`
 
@@ -35,7 +35,7 @@ export function typeOfQueue(queue: string): string | undefined {
 
 /** What the message was about. */
 export type LetterSubject =
-  /** Tells workers that a task can be claimed. Without `born` and `revision` when the code does not know its form. */
+  /** Announces to workers that a task can be claimed. Without `born` and `revision` when the code does not know its form. */
   | {
       readonly kind: 'dispatch'
       readonly taskId: string

@@ -2,7 +2,7 @@ import { liveRuns, type Task } from '../task/task.ts'
 import { type DeadLetter, letterExpiresAt } from './dead-letters.ts'
 
 /**
- * A note beside a task: the message that it waits for was given up. It is no part of the head, so it never meets the writes of the
+ * A note about a task: the message that it waits for was given up. It is not a part of the head, so it never meets the writes of the
  * machinery. It holds as long as the task has the same birth and revision. Any change of the task, such as a claim, makes it void.
  * Times in ms.
  */
@@ -17,7 +17,7 @@ export type LostMessage = {
   readonly expiresAt: number
 }
 
-/** The note that a dead letter leaves beside its task. Undefined when the message names no revision of a task. */
+/** The note that a dead letter leaves about its task. Undefined when the message names no revision of a task. */
 export function lostMessageOf(letter: DeadLetter): LostMessage | undefined {
   const { subject, id, arrivedAt, receives } = letter
   if (subject.kind !== 'dispatch' && subject.kind !== 'look') return undefined
@@ -29,7 +29,7 @@ export function lostMessageOf(letter: DeadLetter): LostMessage | undefined {
   }
 }
 
-/** Whether a note beside the task can be the reason why it does not go on: it is due, or its run is over. */
+/** Whether a note about the task can be the reason why it does not continue: it is due, or its run is over. */
 export function canMissMessage(task: Task, now: number): boolean {
   if (task.state !== 'open' || task.dueAt > now) return false
   return liveRuns(task).every(({ leaseUntil }) => leaseUntil <= now)

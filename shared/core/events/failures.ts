@@ -95,7 +95,7 @@ export function maskedError({ name, message }: { readonly name: string; readonly
   return masked.slice(0, MASKED_CHARACTERS_MAX).toWellFormed()
 }
 
-/** The counts, with those of the same group added up. `groupOf` names the group of a count. */
+/** The counts, where counts of the same group are added up. `groupOf` names the group of a count. */
 export function sumByGroup(
   counts: readonly FailureCount[],
   groupOf: (count: FailureCount) => string,

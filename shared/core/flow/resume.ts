@@ -108,7 +108,7 @@ function withUndoSkipped(draft: Task, at: number, now: number): Task {
 }
 
 /**
- * The draft of a flow that goes on with its steps instead of undoing them. It is not cancelled any more. If the failed step was
+ * The draft of a flow that continues with its steps instead of undoing them. It is not cancelled any more. If the failed step was
  * undone, a new round begins, in which all work has new idempotency keys.
  */
 function withoutUndoing(task: Task, steps: FlowState['steps']): Task {

@@ -52,7 +52,7 @@ export function recordUnpublishable(
 
 /**
  * Removes the head and leaves a tombstone that outlives every message about the head. So no late message brings the head back, and
- * a later birth of the key goes on counting revisions and fences. A canvas counts a removed task among its ended members.
+ * a later birth of the key keeps counting revisions and fences. A canvas counts a removed task among its ended members.
  */
 export function remove<H extends Head>(head: H, now: number): Change<H> {
   return revise(head, tombstoneOf(head, now) as H, now).change
@@ -95,7 +95,7 @@ type Restart = {
 
 /**
  * Starts an ended task over under a new birth, so that no message about the old birth can change it. Successes still count unless
- * `clean` names them. The retry budget is fresh, and fences go on growing.
+ * `clean` names them. The retry budget is fresh, and fences keep growing.
  */
 export function restart(task: Task, how: Restart, now: number): Decision<RestartRefusal> {
   // A restart would skip the undo of a step that has begun.

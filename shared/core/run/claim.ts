@@ -186,7 +186,7 @@ export function failRefusedClaim(
  * only the size. Escaping at most doubles a size.
  */
 
-/** The bytes that a claim shows beside the stored fields: names of fields, the run, times as text. */
+/** The bytes that a claim shows besides the stored fields: names of fields, the run, times as text. */
 const FRAME_BYTES = 4_096
 /** The bytes that each run, and each step of a flow, adds to `FRAME_BYTES`. */
 const PART_FRAME_BYTES = 640
@@ -218,7 +218,7 @@ export function claimBytesMax(task: Task): number {
   return claimFrameBytes(task) + MOST_ESCAPED * contentBytes(task)
 }
 
-/** The most bytes that a claim shows beside `input`, `params` and `previous`. */
+/** The most bytes that a claim shows besides `input`, `params` and `previous`. */
 export function claimFrameBytes(task: Task): number {
   const { input: _input, previous: _previous, callbacks: _callbacks, flow, ...rest } = task
   const { definition, ...standing } = flow ?? {}

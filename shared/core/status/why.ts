@@ -109,7 +109,7 @@ function endedReason({ state, flow }: Task): TaskReason {
 }
 
 /**
- * What is known of a task, beside the reason why it waits, runs or has ended. The use case reads the optional parts only for reasons
+ * What is known of a task, besides the reason why it waits, runs or has ended. The use case reads the optional parts only for reasons
  * that need them.
  */
 export type WhyFacts = {

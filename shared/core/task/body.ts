@@ -17,7 +17,7 @@ export type SeparateBody = Extract<Body, { ref: string }>
 export type ValueWrite = { readonly ref: string; readonly value: Json; readonly expiresAt: number }
 
 /**
- * The sort keys of a task's items beside its head. All of them name the birth. The keys of inputs and callbacks also name the
+ * The sort keys of a task's items besides its head. All of them name the birth. The keys of inputs and callbacks also name the
  * revision that set them. Bodies are written before the head, so of two changes decided on one revision, both may write their
  * bodies. The digest in a key keeps the losing change from overwriting the body of the winning one.
  */

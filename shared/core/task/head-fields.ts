@@ -43,7 +43,7 @@ export type View = {
  */
 export type Place = { readonly name: string; readonly order: string }
 
-/** The members that all heads share: those of tasks, canvases and schedules. */
+/** The members that all heads share: the heads of tasks, canvases and schedules. */
 export type HeadFields = {
   readonly id: string
   readonly type: string
@@ -53,7 +53,7 @@ export type HeadFields = {
   readonly operation: Operation
   readonly state: HeadState
   readonly dueAt: number
-  /** The options. The head of a flow holds those of its present step. */
+  /** The options. The head of a flow holds the options of its present step. */
   readonly options: Options
   /** The number of changes that people asked for; 0 when left out. See `Edited` in `change/change.ts`. */
   readonly edits?: number
@@ -87,7 +87,7 @@ export type CanvasState = {
 }
 
 /**
- * The head of a canvas: the fields that all kinds of heads share, and those of canvases alone. The tombstone of a removed canvas
+ * The head of a canvas: the fields that all kinds of heads share, and the fields of canvases alone. The tombstone of a removed canvas
  * keeps no tree.
  */
 export type Canvas = PresentCanvas | RemovedCanvas
@@ -170,7 +170,7 @@ export type ScheduleState = {
 export type Pause = { readonly from: number; readonly to?: number }
 
 /**
- * The head of a schedule: the fields that all kinds of heads share, and those of schedules alone. Its `dueAt` is the next tick. Its
+ * The head of a schedule: the fields that all kinds of heads share, and the fields of schedules alone. Its `dueAt` is the next tick. Its
  * `error` says why the last tick could publish no task. The tombstone of a removed schedule keeps no definition.
  */
 export type Schedule = PresentSchedule | RemovedSchedule

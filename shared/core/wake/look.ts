@@ -47,7 +47,7 @@ function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change<
 
 /**
  * A chain of messages looks at a run: each look sends the next one for the end of the lease. SQS may deliver a look twice, the
- * stream may show a change twice, and the sweeper may send a look beside one that is only late. Each of these begins a chain of its
+ * stream may show a change twice, and the sweeper may send a look in addition to one that is only late. Each of these begins a chain of its
  * own. Without a check all these chains would live as long as the run.
  *
  * So a chain records its progress in the head: at its first look that sends another one, and then at every eighth look. Among
@@ -70,7 +70,7 @@ export type LookRecord = {
 
 /** SQS usually delivers a look at most this long after its time. A later look counts as lost. */
 const LOOK_LATE_MS = 5_000
-/** Characters of a message's id that a record keeps. They suffice to tell messages apart, and heads must stay small. */
+/** Characters of a message's id that a record keeps. They suffice to distinguish messages, and heads must stay small. */
 const NAME_CHARACTERS = 8
 
 /** The record that a chain makes before it sends its look number `hops`; undefined when it sends that look without a record. */

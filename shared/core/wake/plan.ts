@@ -1,7 +1,7 @@
 /**
- * The plan of a head says which messages must be sent so that it goes on.
+ * The plan of a head says which messages must be sent so that it continues.
  *
- * The problem. No process polls the open heads every second. A task goes on only when it is announced: by a message under way, by
+ * The problem. No process polls the open heads every second. A task continues only when it is announced: by a message under way, by
  * its entry in a place that claims or the waker read, or by a marker. So each open task must be announced at any time. The
  * announcement must take effect when the task needs attention, which may be in ten milliseconds or in ten years.
  *
@@ -43,7 +43,7 @@ import { awaitedWorkers, nextOwnRetryAt, waitsForOwnRetry } from '../worker/own-
 import { timesOutAt } from './look.ts'
 
 /**
- * The messages that must be sent so that a head goes on in time, and other work that it needs. The plan follows from the stored
+ * The messages that must be sent so that a head continues in time, and other work that it needs. The plan follows from the stored
  * head, so sending it again is harmless.
  */
 export type Plan = {
@@ -53,7 +53,7 @@ export type Plan = {
   readonly markFor?: readonly string[]
   /** Send a look that arrives at this time. If a queue cannot delay it so long, it arrives earlier, and another follows. */
   readonly lookAt?: number
-  /** Have the jobs function go on with the canvas at this time. */
+  /** Have the jobs function continue the canvas at this time. */
   readonly driveAt?: number
   /** Publish the callbacks that the task owes. */
   readonly publishesCallbacks?: true

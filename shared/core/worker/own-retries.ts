@@ -43,7 +43,7 @@ function ownRetryAt({ retryAtBy }: Task, workerId: string): number {
   return Object.hasOwn(retryAtBy, workerId) ? (retryAtBy[workerId] ?? 0) : 0
 }
 
-/** The time of the next worker's own retry, which a look announces. Undefined while the task takes no worker, or stands in a line. */
+/** The time of the next worker's own retry, which a look announces. Undefined while the task takes no worker, or is in a line. */
 export function nextOwnRetryAt(task: Task): number | undefined {
   const times = Object.values(task.retryAtBy)
   if (times.length === 0 || task.wait || workersWanted(task) <= 0) return undefined

@@ -5,7 +5,7 @@
 
 import { WORKER_ID_BYTES_MAX } from '../bounds.ts'
 
-/** An item that tells a worker about a task that lists it. It names the task's revision at which the task could be claimed. */
+/** An item that announces a task to a worker that the task lists. It names the task's revision at which the task could be claimed. */
 export type Marker = {
   readonly workerId: string
   readonly taskId: string

@@ -65,7 +65,7 @@ async function looksAfterReleases(
 /** The sweeper's part: see `REPAIRS`. It begins this many series of looks in a round. */
 const SWEPT_LINES_MAX = 1_000
 const SWEPT_AT_ONCE_MAX = 25
-/** A series is late by this much, beside the 15 s by which the index is inexact. */
+/** A series is late by this much, besides the 15 s by which the index is inexact. */
 const OVERDUE_MS = 20_000
 
 /** Begins the series of looks again that have stopped because a message was lost. Returns how many lines were found. */

@@ -8,7 +8,7 @@
  * |                     | rate limit                                           | concurrency limit                        |
  * | ------------------- | ---------------------------------------------------- | ---------------------------------------- |
  * | grants              | slots: one start at one time                         | permits: one run from its start to its end |
- * | records             | the slots of the last period, and those of the next seconds | one holder for each run           |
+ * | records             | the slots of the last period and of the next seconds        | one holder for each run           |
  * | what is not used    | is given back: the log grants another slot instead   | is given back, or removed after 10 s     |
  * | grants again        | when the period has passed                           | when a run ends                          |
  *

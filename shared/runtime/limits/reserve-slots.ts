@@ -168,7 +168,7 @@ async function tryOnce(
   if (log === before && !slots.some(Boolean)) return { outcomes }
   const lastAt = Math.max(earliest, ...slots.map(slot => slot?.at ?? 0), nextSlot(next.log, limit, earliest))
   const given = slots.filter(Boolean).length
-  // A slot that is reserved instead of a missed one is no further start.
+  // A slot that is reserved instead of a missed one is not a further start.
   const granted = Math.max(before?.granted ?? 0, next.log.granted)
   const newer = await system.limits.putSlots(name, { ...next.log, granted }, stored, {
     ...{ expiresAt: lastAt + lifeMs(limit), returned: Math.max(0, returned.length - given) },

@@ -17,7 +17,7 @@ import {
 } from './list-query.ts'
 
 /**
- * Lists show many tasks, a page at a time: those of a type or of a user, by status, in an order.
+ * Lists show many tasks, a page at a time: the tasks of a type or of a user, by status, in an order.
  *
  * Where an index keeps the order, a page follows the index. Other orders sort a bounded number of tasks in memory.
  * `list-query.ts` has the query, what narrows it, its opaque cursor, and the counts.

@@ -120,7 +120,7 @@ async function withoutOwedCallbacks(
   return readTask(system, id)
 }
 
-/** Tries again to publish the callbacks that an ended task owes. This is no edit: it changes nothing that a caller can set. */
+/** Tries again to publish the callbacks that an ended task owes. This is not an edit: it changes nothing that a caller can set. */
 export async function retryCallbacks(
   system: System,
   id: string,
@@ -188,7 +188,7 @@ function kept(task: Task): Pick<Publication, 'options' | 'priority'> {
   }
 }
 
-/** The options of a flow as a whole, without those of its present step. */
+/** The options of a flow as a whole, without the options of its present step. */
 function optionsOfFlow({ retentionMs }: Options, { deadlineMs }: FlowState): Options {
   return { ...DEFAULT_OPTIONS, retentionMs, ...(deadlineMs !== undefined && { deadlineMs }) }
 }

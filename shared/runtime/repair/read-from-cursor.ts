@@ -5,7 +5,7 @@ import { readEntries } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 
 /**
- * A round reads a part of an index range and records where it stopped; the next round goes on there. So each round costs
+ * A round reads a part of an index range and records where it stopped; the next round continues there. So each round costs
  * the same however much waits, and every entry is read in some round. At the end of the range the next round begins anew.
  */
 
@@ -16,7 +16,7 @@ const CURSOR_TTL_MS = 7 * 86_400_000
 /** The part of a range that one round has read. */
 type RangePart = {
   readonly entries: readonly IndexEntry[]
-  /** The last entry, after which the next round goes on. Undefined: the range was read to its end. */
+  /** The last entry, after which the next round continues. Undefined: the range was read to its end. */
   readonly position: IndexEntry | undefined
 }
 
@@ -59,7 +59,7 @@ export async function readAfter(
   return { entries, position: after && { id: after.id, sort: after.sort } }
 }
 
-/** Records what the next round needs to go on. A range that is always read in one round never gets a record. */
+/** Records what the next round needs to continue. A range that is always read in one round never gets a record. */
 async function moveCursor(
   { records, clock }: Pick<System, 'records' | 'clock'>,
   recordName: string,

@@ -28,7 +28,7 @@ const TASKS_BUDGET: TasksBudget = { running: 12_000, passed: 6_000, waiting: 2_0
 /** What a process keeps from round to round. */
 export type SweepMemory = {
   /**
-   * They tell since when no round was missed. A task that became due before that time counts as waiting only since then.
+   * They show since when no round was missed. A task that became due before that time counts as waiting only since then.
    * Undefined: no round counts as missed.
    */
   readonly rounds?: SweepRounds
@@ -126,7 +126,7 @@ const STARTS_READ_MAX = 10
  * What the queue of a type delivers now, as its tasks show: of those that started last, the middle one by its due time. A metric of
  * SQS for the age of messages exists (`ApproximateAgeOfOldestMessage`), but it comes minutes late, and it shows the oldest message,
  * also one that no worker accepts. The tasks of one shard suffice, because ids are spread evenly. Targeted tasks and those taken in
- * order are no sign, since no message of their own starts them. Nor are tasks for several workers, since a message starts each.
+ * order are not a sign, since no message of their own starts them. Nor are tasks for several workers, since a message starts each.
  */
 async function readDelivered(system: Pick<System, 'tasks'>, type: string): Promise<Delivered | undefined> {
   const newest = { limit: STARTS_READ_MAX, descending: true }

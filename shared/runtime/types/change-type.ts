@@ -255,7 +255,7 @@ export async function followEach(
 }
 
 /**
- * The flow types with steps of a type: tasks of a flow stand in the index of the flow's own type, whichever
+ * The flow types with steps of a type: tasks of a flow are in the index of the flow's own type, whichever
  * types do their steps.
  */
 export async function flowsWithStepsOf({ types }: Pick<System, 'types'>, name: string): Promise<TaskType[]> {

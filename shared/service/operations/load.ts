@@ -17,7 +17,7 @@ import { unknownType, unknownTypes } from '../present/refusal-problems.ts'
 import { iso } from '../present/tasks.ts'
 
 const MINUTES_DEFAULT = 60
-/** Where a count of each type stops. The counts of one type go on to the end, unless the caller bounds them. */
+/** Where a count of each type stops. The counts of one type run to the end, unless the caller bounds them. */
 const COUNTED_DEFAULT = 1_000
 /** Each type counts its own ranges side by side. */
 const TYPES_AT_ONCE_MAX = 10

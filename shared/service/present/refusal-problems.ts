@@ -106,7 +106,7 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
     case 'not-failed':
       return conflict('has not failed; this action resumes failed flows only')
     case 'undone':
-      return conflict(`cannot go on: ${undoneSteps(refusal.task)}; only "restart" does all steps again`)
+      return conflict(`cannot continue: ${undoneSteps(refusal.task)}; only "restart" does all steps again`)
     case 'no-failed-undo':
       return conflict('has no failed undo to retry or to skip')
     case 'nothing-to-do':

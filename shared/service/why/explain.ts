@@ -93,7 +93,7 @@ function explainUndoFailed({ task, now, path }: SentenceFacts): Explained {
   const [step] = describeSteps(task).filter(({ state }) => state === 'undo-failed')
   const error = step?.record?.undo?.error
   return {
-    sentence: `${task.id} stands half undone since ${timeText(endOf(task), now)}: the undo of its step ${step?.name ?? ''} failed for good${error ? ` with ${errorText(error)}` : ''}.`,
+    sentence: `${task.id} is half undone since ${timeText(endOf(task), now)}: the undo of its step ${step?.name ?? ''} failed for good${error ? ` with ${errorText(error)}` : ''}.`,
     next: `Repair the cause, then POST ${path}/retry with {"action": "retry-undo"}, or with "skip-undo" when you have undone the step yourself.`,
     since: endOf(task),
   }

@@ -72,7 +72,7 @@ function isBehindOthers({ messages = 0, before = 0 }: SentenceFacts): boolean {
   return hasOthersAhead({ messages, before })
 }
 
-/** A past loss is no reason for the present wait, but the reader wants to know of it. */
+/** A past loss does not explain the present wait, but the reader wants to know it. */
 function lossText({ task, now }: SentenceFacts): string {
   const last = lastRunOf(task)
   if (last?.state !== 'lost') return ''
@@ -161,7 +161,7 @@ export function explainPermit({ task, now, types, permits, limit, before }: Sent
   }
 }
 
-/** Messages, or tasks in the order of claims, stand before it. */
+/** Messages, or tasks in the order of claims, are ahead of it. */
 export function explainBacklog(facts: SentenceFacts): Explained {
   const { task, messages, before, oldestDueAt } = facts
   const type = queueTypeOf(facts)
@@ -181,7 +181,7 @@ function aheadText(facts: SentenceFacts): string {
   const ahead =
     before === undefined
       ? `about ${countText(messages ?? 0, 'message waits', 'messages wait')} in the queue of ${type}`
-      : `at least ${countText(Math.min(before, BEFORE_MAX), 'task comes', 'tasks come')} before it among those of ${type}`
+      : `at least ${countText(Math.min(before, BEFORE_MAX), 'task comes', 'tasks come')} before it among the tasks of ${type}`
   return ahead + oldest
 }
 
@@ -192,7 +192,7 @@ export function explainDispatched(facts: SentenceFacts): Explained {
   const part =
     done > 0 ? `, after ${countText(done, 'success', 'successes')} of ${task.options.concurrency}` : ''
   return {
-    sentence: `${task.id} can be claimed since ${timeText(Math.max(task.dueAt, task.updatedAt), now)}${part}, and nothing stands before it: a worker of ${type} takes it next.`,
+    sentence: `${task.id} can be claimed since ${timeText(Math.max(task.dueAt, task.updatedAt), now)}${part}, and nothing is ahead of it: a worker of ${type} takes it next.`,
     next: 'There is nothing to do. Baton sends a lost message again within two minutes.',
     since: Math.max(task.dueAt, task.updatedAt),
     queue: { type, ...defined({ messages, before }) },
@@ -224,7 +224,7 @@ export function explainDeadLettered(facts: SentenceFacts): Explained {
   const what =
     lostMessage?.kind === 'look'
       ? `the message to look at ${run ? `it when the lease of ${run.workerId} ended` : 'it'}`
-      : `the message that tells workers of ${type} to take it`
+      : `the message that announces it to workers of ${type}`
   const deliveries = lostMessage
     ? `, after ${countText(lostMessage.receives, 'delivery', 'deliveries')}, by ${timeText(lostMessage.at, now)}`
     : ''

@@ -5,7 +5,7 @@
  * - `timeline.ts`: virtual time, and all that is going to happen in it, in one order;
  * - `queues.ts`: queues, far timers and the table's stream, with their receivers;
  * - `sandbox.ts`: the process of one run, which the test can kill and freeze, and the handlers that are at work in real time, during
- *   which virtual time stands still;
+ *   which no virtual time passes;
  * - `serve-handler.ts`: what surrounds the call of a handler: faults, durations, and the records of its run.
  *
  * Each dispatch has a process of its own, as each invocation of a Lambda function has. The runs of a worker thus die alone.

@@ -246,7 +246,7 @@ describe('a handler that always moves on', () => {
     expect(moves).toBeLessThan(10_550)
   })
 
-  test('and waits a second or more before each move goes on for years', () => {
+  test('and waits a second or more before each move continues for years', () => {
     const old: Task = {
       ...staged(),
       startedAt: NOW - 1_000 * DAY,

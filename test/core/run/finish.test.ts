@@ -100,7 +100,7 @@ describe('a success', () => {
     expect(afterOf(finish(task, of({ outcome: 'succeed' }, 2), NOW, 0))).not.toHaveProperty('error')
   })
 
-  test('is one of n: the task goes on until n workers succeeded, and keeps each result', () => {
+  test('is one of n: the task continues until n workers succeeded, and keeps each result', () => {
     let task = aTask({ options: { concurrency: 3 } })
     const states: string[] = []
 

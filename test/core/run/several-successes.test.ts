@@ -82,7 +82,7 @@ describe('a complete task, whose end is not written yet', () => {
     expect(end?.after).not.toHaveProperty('place')
   })
 
-  it('of a flow goes on to the next step', () => {
+  it('of a flow continues to the next step', () => {
     const definition = aFlow()
     const flow = {
       ...{ definition, reachedStep: 0, presentStep: 0, direction: 'do' as const },

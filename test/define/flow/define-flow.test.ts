@@ -142,7 +142,7 @@ describe('a flow is refused', () => {
     [
       'with a setting in two places',
       [{ name: 'a', timeoutMs: 1, do: { task: notify, timeoutMs: 2 } }],
-      "steps.0.timeoutMs is given beside 'do' and within it",
+      "steps.0.timeoutMs is given next to 'do' and within it",
     ],
     [
       'with two definitions of one type',

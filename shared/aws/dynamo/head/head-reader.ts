@@ -22,7 +22,7 @@ const KNOWN_DEFINITIONS_MAX = 1_000
 /** Reads heads with the definitions that they name. A definition never changes under its name: a process reads each once. */
 export type HeadReader = {
   task(item: Item): Promise<Head>
-  /** The head in an image of the table's stream. Undefined when the image is not that of a head. */
+  /** The head in an image of the table's stream. Undefined when the image is not of a head. */
   taskInImage(image: Readonly<Record<string, AttributeValue>>): Promise<Head | undefined>
   /** Stores the definition, unless it is stored already. */
   keep(definition: FlowDefinition): Promise<void>

@@ -113,7 +113,7 @@ const SCHEDULE = attributesOf<Omit<ScheduleState, 'timing'>>()({
 
 type StoredSchedule = StoredBy<typeof timing> & StoredBy<typeof SCHEDULE>
 
-/** The attributes of the timing stand beside those of the rest. */
+/** The attributes of the timing are next to the others. */
 export const schedule: Codec<ScheduleState, StoredSchedule> = {
   encode: state => ({ ...timing.encode(state.timing), ...SCHEDULE.encode(state) }),
   decode: stored => ({ timing: timing.decode(stored), ...SCHEDULE.decode(stored) }),

@@ -12,7 +12,7 @@ import { MEMBER } from './origin-attributes.ts'
 import { body, ENDED_RUN, LIVE_RUN } from './run-attributes.ts'
 
 /**
- * Tells whether this code can read a head, and handles heads that it cannot read. Lists and claims leave them out and log them, and an
+ * Says whether this code can read a head, and handles heads that it cannot read. Lists and claims leave them out and log them, and an
  * operator can remove them.
  */
 

@@ -94,7 +94,7 @@ export const WHY_INVARIANTS: readonly Invariant[] = [
     return isRight ? undefined : `${why.id} is told a wrong limit: ${JSON.stringify(limit)}`
   }),
   onAnswers<WhyAnswer>(
-    'a flow that stands half undone is told the step whose undo has failed',
+    'a flow that is half undone names the step whose undo has failed',
     'why',
     (why, read, scenario) => {
       if (why.reason !== 'undo-failed') return undefined

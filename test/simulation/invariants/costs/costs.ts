@@ -198,7 +198,7 @@ export const COST_INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** A look at a run that goes on is recorded once in eight leases, of 15 s each. */
+/** A look at a run that continues is recorded once in eight leases, of 15 s each. */
 const RECORDED_EVERY_MS = 120_000
 
 /** Readers ask as much as they like. */

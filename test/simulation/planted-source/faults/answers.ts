@@ -75,7 +75,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     'since: task.updatedAt,',
   ),
   one(
-    'a flow that stands half undone is told another step',
+    'a flow that is half undone names another step',
     'shared/service/why/explain.ts',
     "filter(({ state }) => state === 'undo-failed')",
     "filter(({ state }) => state !== 'undo-failed')",
@@ -184,7 +184,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     'held: holders.length + 1,\n    holders: longest,',
   ),
   one(
-    'the usage of a rate limit does not tell the next slot',
+    'the usage of a rate limit does not show the next slot',
     'shared/runtime/limits/limit-usage.ts',
     'nextSlotAt: nextSlot(log, rate, clock.now()) }',
     '...(log === undefined && { nextSlotAt: nextSlot(log, rate, clock.now()) }) }',
