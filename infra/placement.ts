@@ -99,9 +99,7 @@ export class Placement extends Construct {
     const recorded = Object.entries(this.entryOf(this.record)).map(
       ([id, text]) => [id, placementOf(text)] as const,
     )
-    const present = [...this.placements].map(
-      ([id, placement]) => [id, this.asRecorded(id, placement)] as const,
-    )
+    const present = [...this.placements].map(([id, one]) => [id, this.asRecorded(id, one)] as const)
     return Object.fromEntries([...recorded, ...present])
   }
 
@@ -155,7 +153,7 @@ export class Placement extends Construct {
     if (record[whole] === undefined && shared === undefined && !this.isWorthRecording()) return record
     const isOwn = record[whole] !== undefined || (shared !== undefined && !this.fits(shared))
     const key = isOwn ? whole : inStack
-    const places = [...this.placements].map(([id, placement]) => [id, textOf(this.asRecorded(id, placement))])
+    const places = [...this.placements].map(([id, one]) => [id, textOf(this.asRecorded(id, one))])
     return { ...record, [key]: { ...record[key], ...Object.fromEntries(places) } }
   }
 

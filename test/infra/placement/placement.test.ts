@@ -357,7 +357,7 @@ describe('Several systems of one app', () => {
     const app = aQuietApp()
     add(new Stack(app, 'Small'), others(3))
 
-    expect(() => app.synth()).toThrow("Add the entry '/Small/Tasks': {} beside it")
+    expect(() => app.synth()).toThrow("Add the entry '/Small/Tasks': {} next to it")
     expect(Object.keys(recorded())).toEqual(['Tasks'])
 
     const entry = { ...recorded(), '/Small/Tasks': {} }
