@@ -175,8 +175,8 @@ export class TaskSystem extends Construct {
 
   /**
    * Grants `fn` to operate over the HTTP API at `BATON_URL`. It may read, retry, cancel, change and remove tasks; pause, resume
-   * and purge types; cancel canvases; pause, resume and trigger schedules; and send dead letters again. With `types` it may operate on tasks of these
-   * types and on the types themselves. It may not list tasks then: the query names the type, and IAM does not see the query.
+   * and purge types; cancel canvases; pause, resume and trigger schedules; and send dead letters again. With `types` it may operate on
+   * tasks of these types and on the types themselves. It may not list tasks then: the query names the type, and IAM does not see the query.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */

@@ -248,8 +248,8 @@ function functionStateOf(
 }
 
 /**
- * Reads the states of the triggers of a stack. Lambda lists the triggers of the whole account, 100 on a page, so the reading ends with the last one
- * of the stack.
+ * Reads the states of the triggers of a stack. Lambda lists the triggers of the whole account, 100 on a page, so the reading ends with the
+ * last one of the stack.
  *
  * @throws BatonError `refused` when the credentials may not list them, `unavailable` when Lambda does not answer
  */

@@ -20,8 +20,8 @@ export type Context = System & {
 type CommonOptions = SystemOptions & { readonly json?: boolean; readonly color?: boolean }
 
 /**
- * Gives a command the options of every command that speaks to a system, and its action. The action may return an exit code; otherwise it is 0. It
- * leaves errors of the client to this function, which prints them.
+ * Gives a command the options of every command that speaks to a system, and its action. The action may return an exit code; otherwise it is
+ * 0. It leaves errors of the client to this function, which prints them.
  */
 export function withSystem<Options extends object, Args extends readonly unknown[]>(
   command: Command,

@@ -79,7 +79,7 @@ async function startLocked(options: DevOptions, project: Project, terminal: Term
     const systems = systemsIn(assembly, options)
     refuseUnknownInspection(systems, options.inspect)
     for (const line of lookUpLines(assembly)) terminal.say(line)
-    const bundles = createBundles(project, saves.alsoBeside)
+    const bundles = createBundles(project, saves.alsoFoldersOf)
     const running = createRunningSystems({ options, bundles, terminal })
     await startAll(running, systems)
     tellStart(begun, { options, project, running, terminal })

@@ -210,7 +210,10 @@ type InputSchema = {
 }
 
 const TARGET = 'draft-2020-12'
-/** The template, which may have 1 MB, holds these schemas and the schemas of up to a hundred other types. Each publish reads them with the type. */
+/**
+ * The template, which may have 1 MB, holds these schemas and the schemas of up to a hundred other types. Each publish reads them with the
+ * type.
+ */
 const REGISTERED_BYTES_MAX = 4_096
 
 /**

@@ -89,7 +89,7 @@ type Next = {
   readonly present: Deployment | undefined
 }
 
-/** Deploys what keeps state: tables, queues and custom resources. Meanwhile a call needs the leave of one of the two stacks. */
+/** Deploys what keeps state: tables, queues and custom resources. Meanwhile a call is allowed if one of the two stacks allows it. */
 async function provision(
   platform: Platform,
   { stack, permissions, functions, present }: Next,
@@ -163,7 +163,7 @@ function commit(
 
 type Undo = { add(step: () => Promise<void>): void; run(): Promise<void> }
 
-/** What returns a failed deployment to the present one, in the reverse order. A step that fails is logged. */
+/** The steps that return a failed deployment to the present one. They run in reverse order, and a step that fails is logged. */
 function createUndo(log: (line: string) => void): Undo {
   const steps: Array<() => Promise<void>> = []
   return {
@@ -188,7 +188,7 @@ function reportKeptData(before: Stack, after: Stack, { log, dataDir }: Platform)
   }
 }
 
-/** The resources that do nothing here, or not all that they do on AWS. */
+/** The resources that do nothing here, or less than on AWS. */
 type UnsupportedReport = {
   /** Adds a resource that does not run here, with the reason. */
   add(logicalId: string, reason: string): void

@@ -159,8 +159,8 @@ function withSources(sources: ReadonlyMap<string, string>, call: Call, answer: A
   const { MessageSystemAttributeNames: names = [] } = bodyOf(call) as {
     MessageSystemAttributeNames?: string[]
   }
-  const isAsked = ['All', SOURCE_ATTRIBUTE].some(name => names.includes(name))
-  if (answer.status !== 200 || !isAsked) return answer
+  const isSourceWanted = ['All', SOURCE_ATTRIBUTE].some(name => names.includes(name))
+  if (answer.status !== 200 || !isSourceWanted) return answer
   const body = bodyOf(answer) as { Messages?: readonly Received[] }
   if (!body.Messages?.some(({ MessageId }) => sources.has(MessageId))) return answer
   const Messages = body.Messages.map(message => withSource(message, sources.get(message.MessageId)))

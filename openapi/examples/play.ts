@@ -34,7 +34,7 @@ export type Stage = {
 
 /** An exchange as it was: the whole request, and its answer. */
 export type Exchanged = Exchange & {
-  readonly asked: Required<Pick<ExampleRequest, 'path' | 'query'>> & Pick<ExampleRequest, 'body'>
+  readonly request: Required<Pick<ExampleRequest, 'path' | 'query'>> & Pick<ExampleRequest, 'body'>
   readonly method: string
   readonly target: string
   readonly answer: Answered
@@ -85,7 +85,7 @@ async function exchange(
       `the example ${name} of ${operation} expects ${status}, but ${method} ${target} was answered with ${was}`,
     )
   }
-  return { ...step, asked: { path: named, query, ...sent }, method, target, answer }
+  return { ...step, request: { path: named, query, ...sent }, method, target, answer }
 }
 
 /** The names in the path: from the request, else the usual ones. */

@@ -41,8 +41,8 @@ function nameCompiledFiles(declaration: string): void {
 }
 
 /**
- * Removes the compiled files that no entry reaches, but none of `written`, the files of the bundles. A bundle's source is compiled for its types only, so its imports remain.
- * Refuses a package that imports what it does not declare: it would work here, but not at its users'.
+ * Removes the compiled files that no entry reaches, but none of `written`, the files of the bundles. A bundle's source is compiled for its
+ * types only, so its imports remain. Refuses a package that imports what it does not declare: it would work here, but not at its users'.
  *
  * @throws Error that names the file and the package
  */

@@ -36,7 +36,10 @@ export const operations = listOf(operation)
 /** How often people have changed it; 0 when there was no change. Work of the machinery does not count. */
 export const revision = integer(0)
 
-/** The revision that the change was made from. If the present revision is another one, the request is refused with 409. Left out, any revision fits. */
+/**
+ * The revision that the change was made from. If the present revision is another one, the request is refused with 409. Left out, any
+ * revision fits.
+ */
 export const ifRevision = revisionRule
 
 /** The body, or the query, of requests that take only the expected revision. */

@@ -4,10 +4,10 @@ import type { Project } from '../synthesis/synthesis.ts'
 import type { Terminal } from '../terminal.ts'
 import { isWithin, type Watching, watchFolders } from './watch.ts'
 
-/** What a developer saves in the files of a project. */
+/** A watch for files of a project that a developer saves. */
 export type Saves = {
   /** Also watches the folders of these files, except for installed packages. */
-  alsoBeside(files: readonly string[]): void
+  alsoFoldersOf(files: readonly string[]): void
   /** Gives all changed files to `take` from now on, and first those that have changed since the watch began. */
   giveTo(take: (files: ReadonlySet<string>) => void): void
   stop(): void
@@ -34,7 +34,7 @@ export function watchSaves({ project, folders, isLeftOut, terminal }: Watched): 
     onProblem: terminal.say,
   })
   return {
-    alsoBeside: files => {
+    alsoFoldersOf: files => {
       const own = files.filter(file => !file.includes('node_modules'))
       for (const folder of new Set(own.map(dirname))) watcher.also(folder)
     },
@@ -103,7 +103,7 @@ export type Reloading = {
   rebuild(files: ReadonlySet<string>): Promise<void>
   /** Runs the app again and deploys what has changed. */
   resynthesise(): Promise<void>
-  /** Receives what one of the two has thrown. The next change is taken over all the same. */
+  /** Receives what one of the two has thrown. The next change is handled as usual. */
   onProblem(error: unknown): void
 }
 
@@ -137,7 +137,7 @@ export function createReloader({ rebuild, resynthesise, onProblem }: Reloading):
   }
 }
 
-/** Runs `work` once after each time that it is requested, never twice at the same time. Several demands may share a run. */
+/** Runs `work` once after each time that it is requested, never twice at the same time. Several requests may share a run. */
 function oneAtATime(work: () => Promise<void>, onProblem: (error: unknown) => void) {
   let isRequested = false
   let running: Promise<void> | undefined

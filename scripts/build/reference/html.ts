@@ -153,12 +153,13 @@ function exchangesIn({ operationId, parameters, requestBody, responses }: Part, 
     Object.values<Part>(content).flatMap(({ examples = {} }) => exchangesWith(examples, status, operationId)),
   )
   const body = requestBody?.content['application/json'].examples
-  const asked = Object.assign({}, body, ...parameters.map(({ examples = {} }: Part) => examples))
+  const requestExamples = Object.assign({}, body, ...parameters.map(({ examples = {} }: Part) => examples))
   // What is left is answered without a body.
   const [status] = all.find(([, answer]) => !answer.content) ?? []
-  const left = status === undefined ? [] : exchangesWith(asked, status, operationId).map(withoutBody)
+  const left =
+    status === undefined ? [] : exchangesWith(requestExamples, status, operationId).map(withoutBody)
   const names = new Set(withBody.map(({ name }) => name))
-  return inOrder([...left.filter(one => !names.has(one.name)), ...withBody], Object.keys(asked))
+  return inOrder([...left.filter(one => !names.has(one.name)), ...withBody], Object.keys(requestExamples))
 }
 
 function withoutBody(exchange: Exchange): Exchange {

@@ -140,7 +140,10 @@ export const limitUsage = open(
         key: optional(text()),
         /** The value of the key whose slots are shown, as the request gave it. */
         value: optional(text()),
-        /** When the next free slot begins; the time of the answer when a task may start at once. Left out when the limit has a key and the request no value of it. */
+        /**
+         * When the next free slot begins; the time of the answer when a task may start at once. Left out when the limit has a key and the
+         * request no value of it.
+         */
         nextSlotAt: optional(shownTime),
       }),
     ),

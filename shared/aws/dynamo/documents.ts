@@ -132,7 +132,10 @@ export type AttributeValue = {
   readonly M?: Readonly<Record<string, AttributeValue>> | undefined
 }
 
-/** The item in plain values. A binary value or a set becomes `null`. Stream records and refused writes need this, because they do not pass through the document client. */
+/**
+ * The item in plain values. A binary value or a set becomes `null`. Stream records and refused writes need this, because they do not pass
+ * through the document client.
+ */
 export function plainItem(attributes: Readonly<Record<string, AttributeValue>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, plain(value)]))
 }

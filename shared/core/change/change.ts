@@ -22,7 +22,7 @@ import { withOwnRetriesJudged } from '../worker/own-retries.ts'
  * What must still hold in the store for a change to be written.
  *
  * - `absent`    no item exists under this id
- * - `revision`  the stored birth and revision are those that the change was decided on, and so are the leases of runs judged lost.
+ * - `revision`  the stored birth and revision have not changed since the decision, nor have the leases of runs that it judged lost.
  *               A heartbeat does not change the revision, so the guard names each run judged lost, with its lease
  * - `live`      the birth is the same, and the run is still stored as running. A heartbeat needs nothing else
  * - `counted`   like `live`, for a success among several. The change only moves its own run to the ended ones, and the store adds
@@ -150,7 +150,7 @@ export type Edited = {
   readonly operations?: readonly OperationRecord[]
 }
 
-/** The revision that a caller expects. Any revision is expected when it is left out. */
+/** The revision that a caller expects. Left out, any revision fits. */
 export type Expected = { readonly ifRevision?: number }
 
 /** Recorded operations that are not edits: they start something, and change nothing that a caller can set. */
@@ -198,7 +198,7 @@ export function withOperation(change: Change, { by, what }: Operator, now: numbe
   }
 }
 
-/** The records with one more, and the number of edits after it. */
+/** Adds a record, and counts it as an edit if it is one. */
 export function withRecorded(
   earlier: {
     readonly edits?: number | undefined

@@ -251,7 +251,8 @@ function withPiece(task: Task, flow: FlowState): Task {
 }
 
 /**
- * The draft with the earlier of two deadlines: the deadline of the step, from its first claim, and, while steps are done, the deadline of the flow.
+ * The draft with the earlier of two deadlines: the deadline of the step, from its first claim, and, while steps are done, the deadline of
+ * the flow.
  */
 export function withDeadline(task: Task): Task {
   const { flow, options } = task

@@ -29,7 +29,10 @@ export function duration(min = 0, max = DELAY_MS_MAX): Rule<number> {
   return whole(min, max, ' of milliseconds')
 }
 
-/** The revision that the change was made from. If the present revision is another one, the request is refused with 409. Left out, any revision fits. */
+/**
+ * The revision that the change was made from. If the present revision is another one, the request is refused with 409. Left out, any
+ * revision fits.
+ */
 export const revisionRule = described(
   whole(0, Number.MAX_SAFE_INTEGER),
   'The revision that the change was made from. If the present revision is another one, the request is refused with 409. Left out, any revision fits.',

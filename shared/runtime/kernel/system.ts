@@ -49,7 +49,10 @@ export type ActivitySystem = { readonly activity: ActivityStore }
 /** A `System` for processes that set timers further ahead than a queue can delay a message, and count what has changed. */
 export type PlanningSystem = System & ActivitySystem & { readonly timers: FarTimers }
 
-/** A `System` for processes that show activity, explain dead letters and send them again. Handlers and workers need not load the code for them. */
+/**
+ * A `System` for processes that show activity, explain dead letters and send them again. Handlers and workers need not load the code for
+ * them.
+ */
 export type DiagnosticSystem = System &
   ActivitySystem & {
     readonly deadLetters: DeadLetterStore

@@ -76,7 +76,10 @@ async function usageOfConcurrency(
   }
 }
 
-/** All holders. After `max` was lowered, older runs still hold permits in shards beyond the shards of `max`: there are none after an empty row. */
+/**
+ * All holders. After `max` was lowered, older runs still hold permits in shards beyond the shards of `max`: there are none after an empty
+ * row.
+ */
 async function allHolders({ limits }: Read, name: string, max: number): Promise<readonly Holder[]> {
   const own = shardsOf(max)
   const { holders } = await limits.permits(name, own)

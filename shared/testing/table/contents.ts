@@ -4,18 +4,18 @@ import { compared } from './values.ts'
 
 export type Key = { readonly pk: string; readonly sk: string }
 
-/** What a write made of one item, as the table's stream reports it. */
+/** How a write has changed one item, as the table's stream reports it. */
 export type ItemChange = {
   readonly key: Key
   readonly before: Item | undefined
   readonly after: Item | undefined
 }
 
-/** What shows a write with a lag: each index, and the reads of the table that are not strongly consistent. */
+/** The copies that show a write with a lag: each index, and the items that reads see which are not strongly consistent. */
 export type Replica = keyof typeof INDEXES | 'reads'
 
 export type ContentSettings = {
-  /** Called at the very instant of each write of an item. */
+  /** Called during each write of an item, before the write returns. */
   readonly onWrite?: (change: ItemChange) => void
   /** Shows a change in each replica, which may be later. @default at once */
   readonly spread?: (change: ItemChange, show: Readonly<Record<Replica, SortedItems['move']>>) => void

@@ -14,13 +14,13 @@ import {
   attributesOf,
   type Codec,
   flag,
+  literal,
   number,
   oneOf,
   optional,
   type StoredBy,
   text,
   withDefault,
-  word,
 } from '../attributes.ts'
 import { body } from './run-attributes.ts'
 
@@ -28,7 +28,7 @@ import { body } from './run-attributes.ts'
 
 type PreviousOf<K extends Previous['kind']> = Omit<Extract<Previous, { readonly kind: K }>, 'kind'>
 
-const handOn = always('how', word<HandOn>())
+const handOn = always('how', literal<HandOn>())
 
 export const previous = oneOf<Previous>()({
   body: attributesOf<PreviousOf<'body'>>()({ handOn, body: always('body', body) }),
@@ -57,7 +57,7 @@ export const MEMBER = attributesOf<Member>()({
   canvasId: always('of', text),
   born: always('born', text),
   leaf: always('leaf', number),
-  first: optional('first', word<NonNullable<Member['first']>>()),
+  first: optional('first', literal<NonNullable<Member['first']>>()),
 })
 
 export const CANVAS = attributesOf<CanvasState>()({
@@ -113,7 +113,7 @@ const SCHEDULE = attributesOf<Omit<ScheduleState, 'timing'>>()({
 
 type StoredSchedule = StoredBy<typeof timing> & StoredBy<typeof SCHEDULE>
 
-/** The attributes of the timing are next to the others. */
+/** The attributes of the timing are on the same level as the others. */
 export const schedule: Codec<ScheduleState, StoredSchedule> = {
   encode: state => ({ ...timing.encode(state.timing), ...SCHEDULE.encode(state) }),
   decode: stored => ({ timing: timing.decode(stored), ...SCHEDULE.decode(stored) }),

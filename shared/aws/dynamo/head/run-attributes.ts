@@ -22,6 +22,7 @@ import {
   flagFor,
   isMap,
   json,
+  literal,
   mapOf,
   mapped,
   mapValues,
@@ -30,7 +31,6 @@ import {
   type StoredBy,
   text,
   withDefault,
-  word,
 } from '../attributes.ts'
 
 /**
@@ -89,12 +89,12 @@ export const LIVE_RUN = attributesOf<Omit<LiveRun, 'fence'>>()({
 
 export const ENDED_RUN = attributesOf<Omit<EndedRun, 'fence'>>()({
   workerId: always('by', text),
-  state: always('state', word<EndedRunState>()),
+  state: always('state', literal<EndedRunState>()),
   startedAt: always('at', number),
   endedAt: always('end', number),
   result: optional('result', body),
   error: optional('error', taskError),
-  cause: optional('cause', word<EndCause>()),
+  cause: optional('cause', literal<EndCause>()),
   progress: optional('progress', json<Json>()),
   log: optional('log', text),
   piece: optional('piece', text),
@@ -147,7 +147,7 @@ const ACTION = attributesOf<ActionRecord>()({
 })
 
 const STEP = attributesOf<StepRecord>()({
-  state: always('s', word<StepRecord['state']>()),
+  state: always('s', literal<StepRecord['state']>()),
   do: always('d', ACTION),
   result: optional('r', body),
   undo: optional('u', ACTION),

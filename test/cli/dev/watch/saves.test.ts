@@ -53,7 +53,7 @@ test('the folders of further files are watched, except for those of installed pa
   const installed = aProject()
   saves.giveTo(files => taken.push(...files))
 
-  saves.alsoBeside([join(other.folder, 'task.ts'), join(installed.folder, 'node_modules', 'task.ts')])
+  saves.alsoFoldersOf([join(other.folder, 'task.ts'), join(installed.folder, 'node_modules', 'task.ts')])
   other.save('task.ts')
 
   await expect.poll(() => taken).toContain(join(other.folder, 'task.ts'))
