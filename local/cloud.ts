@@ -145,7 +145,7 @@ function findResource(
   if (only && !second) return only[1]
   const ids = ofType.map(([logicalId]) => logicalId).join(', ')
   const problem = second ? 'Several resources match' : 'No resource matches'
-  throw new Error(`${problem} "${idPart}"; those of type ${type} are: ${ids}`)
+  throw new Error(`${problem} "${idPart}"; the resources of type ${type} are: ${ids}`)
 }
 
 function findMapping(mappings: readonly Mapping[], functions: Functions, name: string): Mapping {

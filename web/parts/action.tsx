@@ -21,7 +21,7 @@ export function useAction<Argument = void, Answer = unknown>(action: Action<Argu
   return useMutation({
     mutationFn: run,
     onSuccess: answer => {
-      tell(typeof done === 'string' ? done : done(answer))
+      notify(typeof done === 'string' ? done : done(answer))
       after?.(answer)
     },
     onError: error => {
@@ -58,10 +58,10 @@ const toasts = createStore<readonly Toast[]>([])
 let lastId = 0
 
 export function tellProblem(error: unknown): void {
-  tell(problemText(error), true)
+  notify(problemText(error), true)
 }
 
-function tell(text: string, isProblem = false): void {
+function notify(text: string, isProblem = false): void {
   lastId += 1
   const id = lastId
   toasts.set([...toasts.get(), { id, text, isProblem }].slice(-SHOWN_MAX))

@@ -47,10 +47,10 @@ type FieldNews = readonly [field: string, isUnsendable: boolean]
 type FormState = {
   /** Whether a field holds a text that has no value. */
   readonly isUnsendable: boolean
-  readonly tell: (news: FieldNews) => void
+  readonly report: (news: FieldNews) => void
 }
 
-const FormContext = createContext<FormState>({ isUnsendable: false, tell: () => {} })
+const FormContext = createContext<FormState>({ isUnsendable: false, report: () => {} })
 
 /** Whether a field of the form around holds a text that has no value, so that the form would send an earlier one. */
 export function useFormUnsendable(): boolean {
@@ -60,11 +60,11 @@ export function useFormUnsendable(): boolean {
 /** Keeps the form around from being sent for as long as this field holds a text that has no value. */
 export function useUnsendable(isUnsendable: boolean): void {
   const field = useId()
-  const { tell } = useContext(FormContext)
+  const { report } = useContext(FormContext)
   useEffect(() => {
-    tell([field, isUnsendable])
-    return () => tell([field, false])
-  }, [tell, field, isUnsendable])
+    report([field, isUnsendable])
+    return () => report([field, false])
+  }, [report, field, isUnsendable])
 }
 
 /** The fields that hold a text without a value, after a field has reported itself. */
@@ -115,7 +115,7 @@ export function FormDialog({
   readonly onClose: () => void
   readonly children: ReactNode
 }) {
-  const [fields, tell] = useReducer(fieldsAfter, new Set<string>())
+  const [fields, report] = useReducer(fieldsAfter, new Set<string>())
   const isUnsendable = fields.size > 0
   return (
     <Dialog title={title} look={look} onClose={onClose}>
@@ -127,7 +127,7 @@ export function FormDialog({
       >
         <div className="dialog-body">
           {stale && isStale(stale.error) && <StaleNote {...stale} />}
-          <FormContext value={{ isUnsendable, tell }}>{children}</FormContext>
+          <FormContext value={{ isUnsendable, report }}>{children}</FormContext>
         </div>
         <footer className="dialog-foot">
           <Button text={refusal} onClick={onClose} />

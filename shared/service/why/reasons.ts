@@ -97,7 +97,7 @@ export const REASON_TEXTS: ReasonTexts = {
   },
   'no-worker': {
     means: 'waits for any worker that serves its type',
-    todo: 'start a worker, if need be of a newer version; or change `workerIds` or `minWorkerVersion`',
+    todo: 'start a worker, which may need a newer version; or change `workerIds` or `minWorkerVersion`',
     facts: ['since'],
   },
   stuck: {
