@@ -143,7 +143,7 @@ describe('tasks of a filter', () => {
 })
 
 describe('the printed command that continues', () => {
-  it('has the options of the report and of the system, and runs as it stands', async () => {
+  it('has the options of the report and of the system, and runs as it is', async () => {
     for (const key of ['a', 'b', 'c']) await failedTask(key)
     const { app, signal } = interrupting(1, 'POST')
     const odd = join(folder, "it's a report.ndjson")

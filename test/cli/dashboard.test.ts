@@ -65,7 +65,7 @@ type Asked = {
   readonly body?: string | Buffer
 }
 
-/** Sends a request as it stands: `fetch` would not let a test choose the host, and would clean the path. */
+/** Sends a request as it is: `fetch` would not let a test choose the host, and would clean the path. */
 function ask(
   base: string,
   path: string,

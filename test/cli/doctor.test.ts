@@ -331,7 +331,7 @@ describe('baton doctor of a deployed system', () => {
     expect(code).toBe(0)
   })
 
-  it('tells a refusal for another reason as it stands', async () => {
+  it('reports a refusal for another reason as it is', async () => {
     aws.refusals.push([400, 'RegionDisabledException', 'GetParameter'])
     const { out } = await doctor('--json')
 

@@ -13,7 +13,7 @@ import { examplesInProcesses } from '../support/cli/help-examples.ts'
 import { type DevProcess, startDevProcess } from '../support/dev/dev-process.ts'
 import { aShop, aTask, type Shop } from '../support/dev/shop.ts'
 
-/** The examples of the help that need a process: in a project, beside its `baton dev`, as a user calls them. */
+/** The examples of the help that need a process: in a project, next to its `baton dev`, as a user calls them. */
 
 let shop: Shop
 let dev: DevProcess

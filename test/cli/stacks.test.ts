@@ -171,7 +171,7 @@ describe('--stack', () => {
     expect(silent.err).toContain('DescribeStacks got no answer from http://127.0.0.1:1/: ')
   })
 
-  it('is named by each command that why and doctor advise, which run as they stand', async () => {
+  it('is named by each command that why and doctor advise, which run as they are', async () => {
     const options = ['--stack', 'Shop', '--profile', 'live', '--region', 'us-east-1']
     await baton('publish', 'jobs', '--key', 'a', '--delay', '1h', ...options)
     await baton('cancel', 'jobs:a', ...options)

@@ -145,7 +145,7 @@ test.each([
   ['a published task', 'INSERT', 'a:b', 'head', 'publish', true],
   ['a claim', 'MODIFY', 'a:b', 'head', 'claim', true],
   ['a heartbeat', 'MODIFY', 'a:b', 'head', 'beat', false],
-  ['a body beside the head', 'INSERT', 'a:b', 'input#01', undefined, false],
+  ['a body next to the head', 'INSERT', 'a:b', 'input#01', undefined, false],
   ['an expired task', 'REMOVE', 'a:b', 'head', undefined, false],
   ['a worker that joined', 'INSERT', 'workers', 'w1', undefined, true],
   ["a worker's sign of life", 'MODIFY', 'workers', 'w1', undefined, false],

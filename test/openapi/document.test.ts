@@ -138,7 +138,7 @@ describe('the defaults in words', () => {
     expect(words('ScheduleBody.graceMs')).toBe(String(SCHEDULE_GRACE_MS))
   })
 
-  test('are no keywords, because a client that sends them would override what the type configures', () => {
+  test('are not keywords, because a client that sends them would override what the type configures', () => {
     expect(fields.filter(({ schema }) => schema.default !== undefined)).toEqual([])
   })
 })

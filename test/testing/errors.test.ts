@@ -45,7 +45,7 @@ test('an unknown type names those of the system', async () => {
 })
 
 test.each(['3x', '', '-1s', '1h30', -1, Number.NaN])(
-  '%j is no duration, and the message says what is',
+  '%j is not a duration, and the message says what is',
   async duration => {
     const t = await aSystem()
 

@@ -94,7 +94,7 @@ function finish(run: HeldRun, outcome: Outcome = { outcome: 'succeed' }) {
 }
 
 describe('the heartbeats of held runs', () => {
-  test('begin 1.5 s after the claim at the latest, also beside runs that are held already', async () => {
+  test('begin 1.5 s after the claim at the latest, also next to runs that are held already', async () => {
     aHeldRun('a')
     await clock.advance(100)
     aHeldRun('b')

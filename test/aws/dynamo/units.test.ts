@@ -365,7 +365,7 @@ describe('requests', () => {
     expect(await units(workers.list())).toEqual({ table: 1 })
   })
 
-  it('that write small items beside heads cost 1 unit', async () => {
+  it('that write small items next to heads cost 1 unit', async () => {
     const { types, records, targets, workers } = stores
     const type = {
       type: 'resize',

@@ -127,7 +127,7 @@ function movedBeforeItsRetry(): Change<Task> {
     head = after
   })
   const [run] = head ? liveRuns(head) : []
-  if (!head || !run) throw new Error('no run continues beside the failed one')
+  if (!head || !run) throw new Error('no run continues next to the failed one')
   const success = { ...run, state: 'succeeded' as const, endedAt: head.updatedAt }
   const left = { ...head, live: {}, ended: { ...head.ended, [run.fence]: success } }
   const moved = look(left, head.updatedAt, 0.5)

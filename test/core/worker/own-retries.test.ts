@@ -176,7 +176,7 @@ describe('the plan', () => {
     expect(plan(task, NOW)).toEqual({ dispatchAt: NOW, lookAt: NOW + HOUR })
   })
 
-  test('has no look for a retry while the task stands in the line of a limit, or wants no worker', () => {
+  test('has no look for a retry while the task is in the line of a limit, or wants no worker', () => {
     const task = ran(unlisted(), 'a', inAnHour)
     const full = claimed(claimed(claimed(task, 'b'), 'c'), 'd')
 

@@ -223,7 +223,7 @@ describe('an id', () => {
     },
   )
 
-  test('may stand in base64url in every path, also in those of runs and types', async () => {
+  test('may be in base64url in every path, also in those of runs and types', async () => {
     const encoded = (text: string) => `~${Buffer.from(text).toString('base64url')}`
     const other = await anApi()
     await published(other, { key: 'a' })

@@ -62,7 +62,7 @@ describe('A system of many handlers', () => {
 })
 
 describe('A handler in a nested stack', () => {
-  test('stands there with all its resources, and the parent has the nested stack', () => {
+  test('is there with all its resources, and the parent has the nested stack', () => {
     const { stack, nested } = aNestedHandler({ alarms: 'all' })
 
     const { resources } = readTemplate(nested)

@@ -126,7 +126,7 @@ test('a change that changes no code replaces nothing', async () => {
   expect(rebuilt).toEqual([{ key: 'A', types: ['a'], outcome: undefined }])
 })
 
-test('broken code is told by file, line and column, and the next good save recovers', async () => {
+test('broken code is named by file, line and column, and the next good save recovers', async () => {
   const { bundles, write, spec } = aProject()
   await bundles.folderOf('A', spec('a'))
 
@@ -226,7 +226,7 @@ test('handlers import the executor from a bundle that they share, and follow its
   expect(await answerOf(newFolder(rebuilt[1]))).toBe('b anew')
 })
 
-test('a broken executor is told by its place, and the next good save recovers', async () => {
+test('a broken executor is named by its place, and the next good save recovers', async () => {
   const { bundles, write, spec, folder } = aProject({
     'executor.ts': 'export const answer = 1',
     'a.ts': 'import { answer } from "./executor.ts"; export const handler = () => answer',

@@ -73,7 +73,7 @@ test('a context that is too long for the environment reaches the app by a file',
   expect(node.tryGetContext('baton:dev')).toBe(true)
 })
 
-test('an app that fails is told by its error', async () => {
+test('an app that fails is named by its error', async () => {
   const folder = anApp('const a = 1\nthrow new TypeError("no queue")')
 
   await expect(synthesise(readProject(folder))).rejects.toThrow('app.mjs:2: TypeError: no queue')

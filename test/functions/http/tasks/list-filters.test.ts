@@ -94,7 +94,7 @@ describe('since and until', () => {
     expect(await keysOf(`type=jobs&status=failed&until=${at(MINUTE)}`)).toEqual(['a'])
   })
 
-  test('that leave nothing between them, or are no times, are refused by name', async () => {
+  test('that leave nothing between them, or are not times, are refused by name', async () => {
     const reversed = await api.call('GET', `/v1/tasks?type=jobs&since=${at(2)}&until=${at(2)}`)
     const noTime = await api.call('GET', '/v1/tasks?type=jobs&since=yesterday')
 

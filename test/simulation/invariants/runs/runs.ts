@@ -115,7 +115,7 @@ function wrongSuccess({ before, after }: Write): string | undefined {
   const isRun = !after.flow && !after.canvas && !after.schedule
   const counts = `${workers.size} of ${after.options.concurrency}`
   if (after.state === 'succeeded' && !isEnough && isRun) return `${after.id} succeeded with ${counts}`
-  // A success that is recorded beside other successes may be the last one. The next write must then be the end.
+  // A success that is recorded next to other successes may be the last one. The next write must then be the end.
   const isCounted = after.operation === 'succeed' && before !== undefined && !isComplete(before)
   return after.state === 'open' && isEnough && !isCounted ? `${after.id} is open with ${counts}` : undefined
 }

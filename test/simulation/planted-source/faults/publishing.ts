@@ -59,7 +59,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
     ],
   },
   {
-    name: 'the keys of callbacks do not tell two ends of one birth apart',
+    name: 'the keys of callbacks do not distinguish two ends of one birth',
     needs: 'control',
     replacements: [
       {
