@@ -5,8 +5,8 @@ import { wholeNumber } from '../terminal/command.ts'
 import { shellWord } from '../terminal/io.ts'
 
 /**
- * The report of a long command: a file of JSON lines, which the command appends to as it goes. A command that was interrupted goes
- * on with its report, and repeats only what has not succeeded. `readReport` says which reports can be trusted.
+ * The report of a long command: a file of JSON lines, which the command appends to as it works. A command that was interrupted
+ * continues with its report, and repeats only what has not succeeded. `readReport` says which reports can be trusted.
  */
 export type Report = {
   readonly path: string

@@ -292,7 +292,7 @@ describe('calls of the API', () => {
   })
 
   it.each(['/local/cost', '/v1/../admin', '//evil.example/v1/types', '/v2/types', '/v1x'])(
-    'are only those of the API: %s is not passed on',
+    'are only paths of the API: %s is not passed on',
     async path => {
       const call = await entered()
 
@@ -325,7 +325,7 @@ describe('calls of the API', () => {
     expect((await (await entered())('/v1/types')).headers['baton-read-only']).toBeUndefined()
   })
 
-  it('that are too long are refused, and those of a system that is gone or answers too much fail', async () => {
+  it('that are too long are refused, and requests to a system that is gone or answers too much fail', async () => {
     const call = await entered()
     const long = await call('/v1/tasks', { method: 'POST', body: Buffer.alloc(5 * 1024 * 1024 + 1) })
     instead = () =>

@@ -470,7 +470,7 @@ describe('the version', () => {
     },
   )
 
-  it('of another line is told with the command that fits, also for a system by its address', async () => {
+  it('of another line is reported with the command that fits, also for a system by its address', async () => {
     const { code, out } = await runOn(await anApi({}, '7.0.0'), ['doctor'])
 
     expect(out).toContain(

@@ -19,7 +19,7 @@ let shop: Shop
 let dev: DevProcess
 let aws: FakeAws
 let environment: Readonly<Record<string, string | undefined>>
-/** The credentials that CloudFormation knows. Those of a worker of the local system have a session token. */
+/** The credentials that CloudFormation knows. The credentials of a worker of the local system have a session token. */
 let signer: { readonly secretAccessKey: string; readonly sessionToken?: string } = LOCAL_CREDENTIALS
 
 beforeAll(async () => {

@@ -186,7 +186,7 @@ describe('--stack', () => {
     expect(system.out).toContain(`baton doctor jobs:a ${options.join(' ')}\n`)
   })
 
-  it('tells where the logs of a deployed system are', async () => {
+  it('reports where the logs of a deployed system are', async () => {
     await baton('publish', 'jobs', '--key', 'a', '--stack', 'Shop')
 
     expect((await baton('logs', 'jobs:a', '--stack', 'Shop')).err).toContain('CloudWatch Logs')
@@ -289,7 +289,7 @@ describe('a refusal by API Gateway', () => {
       '',
     ],
     [
-      'names no region may be that of another region',
+      'names no region may have another region',
       'https://tasks.example.com',
       'us-east-1',
       '; if the API is not in us-east-1, give its --region',

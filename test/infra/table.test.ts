@@ -120,7 +120,7 @@ test('The planner takes its parallelization and memory from the app, within the 
   expect(() => synthesise({ planner: { parallelization: 11 } })).toThrow('planner.parallelization must be')
 })
 
-test('A warm throughput below that of a new table is refused', () => {
+test('A warm throughput below the default of a new table is refused', () => {
   const warmThroughput = { writeUnitsPerSecond: 3_999, readUnitsPerSecond: 12_000 }
 
   expect(() => synthesise({ warmThroughput })).toThrow('give whole numbers of at least 12000 and 4000')

@@ -31,7 +31,7 @@ test('a body that is larger than HTTP takes is refused as by HTTP', async () => 
   await expect(t.publish(loosely(canvas))).rejects.toMatchObject({ status: 413, code: 'too-large' })
 })
 
-test('an unknown type names those of the system', async () => {
+test('an unknown type names the types of the system', async () => {
   const t = await aSystem()
 
   for (const call of [() => t.counts('resise'), () => t.tasks({ type: 'resise' }), () => t.limits('resise')])

@@ -286,7 +286,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     }
   })
 
-  it('of a system that demands signatures is told how to come in', async () => {
+  it('of a system that demands signatures learns how to come in', async () => {
     await page.route('**/v1/**', route => route.fulfill({ status: 403, json: { message: 'Forbidden' } }))
 
     for (const path of [

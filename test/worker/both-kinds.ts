@@ -102,7 +102,7 @@ export async function aWorkerOfKind(
   }
 }
 
-/** Lets everything pass until it is told to hold. */
+/** Lets everything pass until it is asked to hold. */
 function aBarrier() {
   let opening: PromiseWithResolvers<void> | undefined
   let waiting = 0

@@ -493,7 +493,7 @@ describe('a worker over HTTP', () => {
     await stopped
   })
 
-  test('logs a refused end and tells onError', async () => {
+  test('logs a refused end and calls onError', async () => {
     answerEnd = () => ({ status: 422, problem: problem(422).problem })
     let claimed = 0
     const { worker, errors } = aWorker(async () => {

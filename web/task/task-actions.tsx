@@ -150,7 +150,7 @@ function ChangeDialog({ task, onClose }: DialogProps) {
   return <ChangeForm key={begun.revision} task={begun} onStartOver={startOver} onClose={onClose} />
 }
 
-type ChangeFormProps = Asking & Pick<Stale, 'onStartOver'>
+type ChangeFormProps = DialogProps & Pick<Stale, 'onStartOver'>
 
 function ChangeForm({ task, onStartOver, onClose }: ChangeFormProps) {
   const [priority, setPriority] = useState(String(task.priority))

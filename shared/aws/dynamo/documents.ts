@@ -5,8 +5,8 @@ import type { Chance, Clock } from '../../ports/machine.ts'
 import { HEAD_SORT_KEY } from './keys.ts'
 
 /**
- * The requests that the stores of this folder make of the table, in plain values, and the port that answers them. The names are those
- * of DynamoDB's API. `sdk-documents.ts` binds the port to the AWS SDK, and `shared/testing/table` to a table in memory.
+ * The requests that the stores of this folder make of the table, in plain values, and the port that answers them. The names come
+ * from DynamoDB's API. `sdk-documents.ts` binds the port to the AWS SDK, and `shared/testing/table` to a table in memory.
  *
  * Files below the port have what all items share, the expressions of requests, and reads of many items.
  */

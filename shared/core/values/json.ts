@@ -6,7 +6,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** Levels of nesting. Deeper values are refused, so that no walk over a value overflows the stack. */
 export const JSON_DEPTH_MAX = 200
 
-/** Stands in a parsed value for a whole number whose digits a double does not hold. */
+/** Replaces, in a parsed value, a whole number whose digits a double does not hold. */
 export const INEXACT: unique symbol = Symbol('inexact number')
 
 /**

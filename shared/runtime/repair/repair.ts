@@ -6,7 +6,7 @@ import type { System } from '../kernel/system.ts'
 
 /**
  * What all repairs of the sweeper share. A repair mends one kind of loss, in rounds that come every minute; `sweep/sweep.ts`
- * lists the repairs and runs them. The code of a repair is in the room of the feature that it repairs. That list imports those rooms, and
+ * lists the repairs and runs them. The code of a repair belongs to the room of the repaired feature. That list imports those rooms, and
  * they import this one, so this room knows no feature.
  *
  * A round of a repair

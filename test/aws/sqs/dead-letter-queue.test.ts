@@ -162,7 +162,7 @@ describe('the dead-letter queue', () => {
     for (let nth = 0; nth < 3; nth++) await sqs.send(receive)
   }
 
-  it('tells which queue gave a message up, how often it was delivered, and when it was sent', async () => {
+  it('reports which queue gave a message up, how often it was delivered, and when it was sent', async () => {
     const from = Date.now()
     await giveUp(TYPE_QUEUE, DISPATCH)
     await giveUp('wake', 'hello')

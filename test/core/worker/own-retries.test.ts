@@ -69,7 +69,7 @@ describe('under retry scope `worker`, a failed run', () => {
     expect(refusal(after, 'b', NOW + 2 * SECOND)).toBeUndefined()
   })
 
-  test('delays the whole task if it is that of a Lambda invocation, whose id never claims again', () => {
+  test('delays the whole task if it is by a Lambda invocation, whose id never claims again', () => {
     const after = ran(unlisted(), 'lambda-1a2b', inAnHour)
 
     expect(after).toMatchObject({ dueAt: NOW + HOUR, retrying: true, retryAtBy: {} })

@@ -178,7 +178,7 @@ describe('A handler in a nested stack', () => {
   })
 })
 
-test('A stack with all alarms that is too large is told to have fewer', () => {
+test('A stack with all alarms that is too large gets the advice to have fewer', () => {
   const { stack } = aSystem({ alarms: 'all' })
   for (let nth = 0; nth < 500; nth++) new CfnWaitConditionHandle(stack, `Filler${nth}`)
 

@@ -106,7 +106,7 @@ test('a shared file reaches all of them; a file of none reaches none', async () 
   expect(byOther).toEqual([])
 })
 
-test('the files of a bundle are told when it is first made, so that they are watched from then on', async () => {
+test('the files of a bundle are reported when it is first made, so that they are watched from then on', async () => {
   const { bundles, inputs, spec, folder } = aProject()
   expect([...inputs]).toEqual([])
 

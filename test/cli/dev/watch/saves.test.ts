@@ -47,7 +47,7 @@ test('nothing is given when nothing was saved', () => {
   saves.giveTo(() => expect.unreachable('no file has changed'))
 })
 
-test('the folders of further files are watched, except for those of installed packages', async () => {
+test('the folders of further files are watched, except for folders of installed packages', async () => {
   const { saves, taken } = aProject()
   const other = aProject()
   const installed = aProject()

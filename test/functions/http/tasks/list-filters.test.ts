@@ -45,7 +45,7 @@ describe('a list of several types', () => {
     expect(await keysOf(`type=mail&type=jobs&order=-created&limit=${limit}`)).toHaveLength(keys.length)
   })
 
-  test('shows the running tasks of both, and only those of the user', async () => {
+  test('shows the running tasks of both, and only tasks of the user', async () => {
     await published(api, { key: 'a', userId: 'u' })
     await published(api, { type: 'mail', key: 'b', userId: 'u' })
     await published(api, { type: 'resize', key: 'c', userId: 'u' })

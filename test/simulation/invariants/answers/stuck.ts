@@ -15,7 +15,7 @@ const STUCK_MS = 15 * 60_000
 const REPORTED_MS = 18 * 60_000
 const REPORTED_EVERY_MS = 3 * 60_000
 
-/** Promises about stuck tasks: each is told and counted, and no other task is called stuck. */
+/** Promises about stuck tasks: each is reported and counted, and no other task is called stuck. */
 export const STUCK_INVARIANTS: readonly Invariant[] = [
   onAnswers<WhyAnswer>(
     'a task that nothing delays is reported as stuck after 15 minutes without a sign of life',

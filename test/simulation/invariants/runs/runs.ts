@@ -44,7 +44,7 @@ export const RUN_INVARIANTS: readonly Invariant[] = [
             ? 0
             : (costs.get(birth) ?? 0) + endedNow(before, after).filter(isCostly).length
           costs.set(birth, spent)
-          // A resumed flow may end by that write. Its failures then are those of the piece before.
+          // A resumed flow may end by that write. Its failures then belong to the piece before.
           const isOver = after.state === 'removed' || ['expire', 'settle'].includes(after.operation)
           if (isOver || before?.state === 'failed' || after.failures === spent) return undefined
           return `${after.operation} left ${after.id} with ${after.failures} failures after ${spent} failed and lost runs`
