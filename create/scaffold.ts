@@ -70,9 +70,9 @@ export function scaffold(folder: string): Scaffolded {
   const files = templateFiles(scripts).filter(({ file }) => !(hadApp && APP_FILES.has(file)))
   const kept = files.filter(({ file }) => existsSync(join(target, file)))
   const written = files.filter(one => !kept.includes(one))
-  for (const { file, stored } of written) write(join(target, file), templateText(stored, target))
+  for (const { file, stored } of written) writeNewFile(join(target, file), templateText(stored, target))
   const manifest = own ? withMissing(own, starter) : { ...starter, name: packageName(target) }
-  write(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
+  writeNewFile(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
   return {
     ...{ folder: target, hadApp, scripts },
     written: [...written.map(({ file }) => file), MANIFEST],
@@ -144,7 +144,7 @@ function templateText(stored: string, target: string): string {
   return stored === 'README.md' ? text.replace('# my-tasks', `# ${packageName(target)}`) : text
 }
 
-function write(file: string, text: string): void {
+function writeNewFile(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, text)
 }

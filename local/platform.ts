@@ -210,7 +210,7 @@ export type LocalCloudOptions = {
   ) => Promise<string> | undefined
   /**
    * The function, by its logical id, that a debugger may attach to, and the port on 127.0.0.1. It runs in one process at a time,
-   * and its invocations have no timeout. The lease of a task ends all the same while its run is stopped at a breakpoint.
+   * and its invocations have no timeout. The lease of a task still ends while its run is stopped at a breakpoint.
    */
   readonly inspect?: { readonly functionId: string; readonly port: number }
 }

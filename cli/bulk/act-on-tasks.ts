@@ -157,7 +157,7 @@ async function select({ context: { client, io }, action, options }: Acting): Pro
 
 function showIds({ printer }: Context, tasks: readonly Selected[]): number {
   for (const { id } of tasks) printer.isJson ? printer.record({ id }) : printer.line(oneLine(id))
-  printer.note(`${countText(tasks)} ${tasks.length === 1 ? 'is' : 'are'} meant; nothing was done`)
+  printer.note(`${countText(tasks)} would be selected; nothing was done`)
   return 0
 }
 

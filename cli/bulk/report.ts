@@ -169,7 +169,7 @@ function isHeader(line: object | undefined): line is ReportHeader {
   return line !== undefined && 'action' in line && 'url' in line && 'settings' in line
 }
 
-/** The lines that end with a line end. The rest after the last of them is cut off the file, so that the next line begins anew. */
+/** The lines that end with a line end. The rest after the last of them is cut off the file, so that the next line begins at the start of a line. */
 function completeLines(path: string): string[] {
   try {
     const text = readFileSync(path, 'utf8')

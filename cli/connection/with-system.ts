@@ -96,7 +96,7 @@ function reasonIn(detail: string): string {
 }
 
 function adviceFor(status: number, { url, isSigned }: System): string[] {
-  if (status === 401) return [`${url} wants a token: set BATON_TOKEN`]
+  if (status === 401) return [`${url} requires a token: set BATON_TOKEN`]
   if (status === 403 && !isSigned)
     return ['calls of a deployed API are signed: give --stack NAME, or --profile NAME with --url']
   return []

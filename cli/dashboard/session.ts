@@ -36,7 +36,7 @@ export function createSession(port: string): Session {
   const [secret, key, token] = [newSecret(), newSecret(), newSecret()]
   const cookie = `baton-dashboard-${port}`
   let state: State = 'new'
-  /** Takes the secret. Only the first request with it is let in. */
+  /** Takes the secret. Only the first request with it is accepted. */
   const enter = (request: IncomingMessage, given: string): HttpAnswer => {
     if (!isSame(given, secret)) return refusal(request, OTHER_ADDRESS)
     const isFirst = state === 'new'

@@ -222,7 +222,7 @@ async function deployChanges(
     } else if (old.system.text !== next.text) {
       const changes = changesBetween(old.system, next)
       await running.redeploy(old, next)
-      terminal.say(`↻ ${next.label} is deployed anew after ${seconds(begun)}: ${changes}`)
+      terminal.say(`↻ ${next.label} is deployed again after ${seconds(begun)}: ${changes}`)
     }
   }
   for (const gone of before.values()) {

@@ -22,7 +22,7 @@ const JAVA_VERSION_MIN = 17
 
 /**
  * Refuses a start that could not succeed, in a tenth of a second: the synthesis, which comes before the boot, takes seconds. Only the
- * synthesis knows the stacks, each of which has a folder in the folder of `--data`.
+ * synthesis knows the stacks, each of which has a folder within `--data`.
  *
  * @throws BatonError `misconfigured` when Java, the port or the data folder is missing.
  */

@@ -39,7 +39,7 @@ export const publish: DefineCommand = (command, invocation) => {
   withSystem(command, invocation, async (context, options: Options, type: string, json?: string) => {
     const body = bodyOf(type, options)
     if (options.from === undefined) {
-      await publishOne(context, await withInput(context, body, json), options)
+      await publishOneTask(context, await withInput(context, body, json), options)
       return 0
     }
     if (json !== undefined) throw new BatonError('invalid', 'give either an input or --from, not both')
@@ -111,7 +111,7 @@ async function withInput({ io }: Context, body: PublishBody, json: string | unde
   return { ...body, input }
 }
 
-async function publishOne(
+async function publishOneTask(
   { client, printer, io }: Context,
   body: PublishBody,
   { wait, timeout = UNLIMITED_MS }: Options,

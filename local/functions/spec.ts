@@ -120,7 +120,7 @@ function codeDirOf(assembly: Assembly, resource: TemplateResource): string {
   return typeof ZipFile === 'string' ? inlineCodeDir(assembly, ZipFile) : assembly.codeDirOf(resource)
 }
 
-/** Writes inline code to the file of which Lambda makes it. */
+/** Writes inline code to the file that Lambda would make of it. */
 function inlineCodeDir({ directory }: Assembly, code: string): string {
   const folder = join(directory, INLINE_CODE, createHash('sha256').update(code).digest('hex').slice(0, 16))
   mkdirSync(folder, { recursive: true })

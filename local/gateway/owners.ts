@@ -192,7 +192,7 @@ function ownerOfMessage(text: string): string[] {
 type Message = { readonly MessageBody?: string; readonly Body?: string; readonly ReceiptHandle?: string }
 type Messages = Message & { readonly Entries?: readonly Message[]; readonly Messages?: readonly Message[] }
 
-/** Keeps which receipts are for messages of which tasks. */
+/** Keeps for each receipt the task of its message. */
 function createReceipts() {
   const owners = new Map<string, readonly string[]>()
 

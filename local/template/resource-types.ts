@@ -37,7 +37,7 @@ export function emulationOf(type: string): Emulation {
 }
 
 const NAME_CHARACTERS_MAX = 64
-/** CDK's logical ids end with a hash of so many characters, which distinguishes long ids. */
+/** CDK's logical ids end with a hash of this many characters, which distinguishes long ids. */
 const HASH_CHARACTERS = 8
 
 function generated({ logicalId, stackName }: Resource): string {

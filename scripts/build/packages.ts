@@ -22,7 +22,7 @@ export type Package = {
   readonly inHandlers: Readonly<Record<string, string>>
   /** Other sources that run by their path, such as a file next to a module that starts it. */
   readonly byPath: readonly string[]
-  /** The sources of which each becomes one file with its libraries inside. */
+  /** The sources, each of which becomes one file with its libraries inside. */
   readonly bundles: readonly Bundle[]
   /** Files and folders that go with it as they are. */
   readonly copies: readonly string[]

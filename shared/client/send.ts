@@ -220,6 +220,6 @@ function plainFailure({ status, statusText }: Response, call: string, isOwnFetch
 }
 
 const REFUSED_CALLER = {
-  plain: '; a deployed API wants a token, or fetch: signedFetch() of baton-tasks/aws',
+  plain: '; a deployed API requires a token, or fetch: signedFetch() of baton-tasks/aws',
   own: '; check the credentials, their permission, and the clock',
 }

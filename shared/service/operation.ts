@@ -181,7 +181,7 @@ export function pageByName<Item>(
   }
 }
 
-/** Refuses a cursor of which `pageByName` makes no page. */
+/** Refuses a cursor for which `pageByName` has no page. */
 export function refuseCursor(): Answer {
   return answerInvalid('cursor', 'is not a cursor: pass nextCursor unchanged')
 }

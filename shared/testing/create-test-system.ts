@@ -3,7 +3,7 @@ import { createMemorySystem } from './system/memory-system.ts'
 import type { MemorySettings } from './system/settings.ts'
 import type { DeployedTestSystem, TestSystem } from './system/test-system.ts'
 
-/** Settings of which only the URL decides what they are for, such as `{ tasks, url }`. */
+/** Settings whose use only the URL decides, such as `{ tasks, url }`. */
 export type EitherSettings = Omit<MemorySettings, 'url'> &
   Omit<Partial<DeployedSettings>, 'url'> & { readonly url: string | undefined }
 

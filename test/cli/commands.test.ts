@@ -212,7 +212,7 @@ describe('the system', () => {
 
       expect(without).toMatchObject({
         code: 1,
-        err: expect.stringContaining('wants a token: set BATON_TOKEN'),
+        err: expect.stringContaining('requires a token: set BATON_TOKEN'),
       })
       expect(new Set(tokens)).toEqual(new Set(['Bearer t']))
     },

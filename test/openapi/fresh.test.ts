@@ -7,7 +7,7 @@ import { type Part, readContract } from '../support/conformance/contract.ts'
 
 /**
  * Whether the OpenAPI document is that of the present sources. To read the comments on fields as the generator does takes the compiler 10
- * seconds, so these tests make the rest of the document anew, and look for its descriptions among the comments. A slow test makes all of it.
+ * seconds, so these tests make the rest of the document again, and look for its descriptions among the comments. A slow test makes all of it.
  */
 
 const ROOT = resolve(import.meta.dirname, '../..')

@@ -14,7 +14,7 @@ import { CopyButton } from './text.tsx'
 
 const STRING_CHARACTERS = 300
 const MEMBERS = 50
-/** Values with at most so many members are open at first, down to this depth. */
+/** Values with at most this many members are open at first, down to this depth. */
 const OPEN_MEMBERS_MAX = 20
 const OPEN_DEPTH_MAX = 2
 

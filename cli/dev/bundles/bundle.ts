@@ -107,7 +107,7 @@ async function createContext(project: Project, spec: BundleSpec, runtimeFolder: 
     entryPoints: [entry],
     absWorkingDir: project.folder,
     outfile: join(project.generated, MAIN),
-    // The bundle is written deeper than `outfile` says. Stack traces show the files of the project all the same.
+    // The bundle is written deeper than `outfile` says. Stack traces still show the files of the project.
     sourceRoot: pathToFileURL(join(project.generated, '/')).href,
     external,
     // Code that is not minified is written faster, and debuggers show it.

@@ -4,7 +4,7 @@
  * Node's recursive watch does not suit Linux: it takes a watch for each file, also below `node_modules`, and has no way to leave a
  * folder out. Watching folders one by one costs some 100 µs and one inotify watch each, sees editors that replace a file by
  * renaming, and needs no package. A file counts as changed when its content has: editors and tools often only touch it. A watch stays
- * with its folder when that is removed, so a folder that is removed and made again, as a switch of branches does, is watched anew.
+ * with its folder when that is removed, so a folder that is removed and made again, as a switch of branches does, is watched again.
  */
 
 import { createHash } from 'node:crypto'
@@ -147,7 +147,7 @@ function createGuards(onReplaced: (folder: string) => void) {
         guards.set(folder, guard)
         guard.on('error', () => guard.close())
       } catch {
-        // The parent cannot be read. Saves in the folder are seen all the same.
+        // The parent cannot be read. Saves in the folder are still noticed.
       }
     },
     stop: () => {

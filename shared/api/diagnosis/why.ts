@@ -43,7 +43,7 @@ const whyQueue = open({
   messages: optional(count),
   /** When the open task of the type that was due first was due. */
   oldestDueAt: optional(shownTime),
-  /** For types that are claimed from the index: at least so many tasks come before it, counted up to 100. */
+  /** For types that are claimed from the index: at least this many tasks come before it, counted up to 100. */
   before: optional(count),
 })
 

@@ -1,7 +1,7 @@
 /**
  * A transition takes a head and returns a change: the head before and after, and what must still hold in the store. It writes
  * nothing itself. All other rooms build their transitions from `revise`, which increments the revision and computes the head's
- * index entries anew, or from `beginBirth`, which makes the first change of a birth.
+ * index entries, or from `beginBirth`, which makes the first change of a birth.
  *
  * A change belongs to one kind of head, so a change of a task cannot be written for a canvas or a schedule.
  *

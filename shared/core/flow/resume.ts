@@ -62,7 +62,7 @@ function isUndone(record: StepRecord | undefined): boolean {
   return record?.state === 'undone' || record?.state === 'skipped'
 }
 
-/** The draft of a reopened flow. It is due at once, and its deadline begins anew. */
+/** The draft of a reopened flow. It is due at once, and its deadline begins again. */
 function withReopenedFlow(task: Task, flow: FlowState, now: number): Task {
   const { finishedAt: _finishedAt, expiresAt: _expiresAt, error: _error, ...rest } = task
   const { deadlineMs } = flow

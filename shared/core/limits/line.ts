@@ -127,7 +127,7 @@ function lookTime(time: number, now: number): number {
 export type Remembered = {
   /** Whether the task may be dispatched now. */
   mayBeSent(id: string): boolean
-  /** How many entries of the line's front have been dispatched, which a look therefore reads in vain. */
+  /** How many entries of the line's front have been dispatched, which a look therefore reads without use. */
   readonly count: number
 }
 

@@ -5,7 +5,7 @@
  * - `place`  workers, the waker and the sweeper find a task in it without a message
  * - `owner`  callers list the tasks of a user from it
  *
- * All entries follow from the head alone, so each transition computes them anew. `place-names.ts` names the partitions, and
+ * All entries follow from the head alone, so each transition computes all of them. `place-names.ts` names the partitions, and
  * `claim-order.ts` gives the order in which the tasks of one place are claimed.
  */
 
@@ -39,7 +39,7 @@ import {
 
 const MINUTE_MS = 60_000
 
-/** The head with its entries in `view` and `place` computed anew. Every transition except a heartbeat ends here. */
+/** The head with its entries in `view` and `place`, newly computed. Every transition except a heartbeat ends here. */
 export function withIndexEntries<H extends Head>(head: H, now: number): H {
   const { view: _view, place: _place, ...rest }: HeadFields & { readonly place?: Place } = head
   return defined({ ...rest, view: viewOf(head), place: placeOf(head, now) }) as unknown as H

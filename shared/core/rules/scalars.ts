@@ -43,7 +43,7 @@ export function integer(min = -Number.MAX_SAFE_INTEGER): Rule<number> {
   return { ...whole(min, Number.MAX_SAFE_INTEGER), expected: 'a whole number' }
 }
 
-/** Text of at most so many characters. */
+/** Text of at most this many characters. */
 export function shortText(charactersMax: number): Rule<string> {
   return text(`text of at most ${charactersMax} characters`, value => value.length <= charactersMax, {
     maxLength: charactersMax,

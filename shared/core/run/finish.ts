@@ -133,7 +133,7 @@ function movesTooOften({ flow, stageChanges = 0, startedAt }: Task, now: number)
 }
 
 function stageLoop({ stageChanges = 0 }: Task): TaskError {
-  const message = `moved on to another stage ${stageChanges.toLocaleString('en')} times, which is more than ${STAGE_CHANGES_MAX.toLocaleString('en')} plus one for each second since its first run. Wait between stages with delayMs, or end the task; restart it to count anew`
+  const message = `moved on to another stage ${stageChanges.toLocaleString('en')} times, which is more than ${STAGE_CHANGES_MAX.toLocaleString('en')} plus one for each second since its first run. Wait between stages with delayMs, or end the task; restart it to count again`
   return { name: 'StageLoop', message }
 }
 

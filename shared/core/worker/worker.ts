@@ -32,7 +32,7 @@ export type Worker = {
   readonly lastSeen: number
 }
 
-/** A marker expires after this time. When its task waits longer, the sweeper writes the marker anew. */
+/** A marker expires after this time. When its task waits longer, the sweeper writes the marker again. */
 export const MARKER_LIFE_MS = 86_400_000
 /** A worker that has shown no sign of life for this long counts as gone. */
 export const WORKER_LIFE_MS = 30_000

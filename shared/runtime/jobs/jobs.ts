@@ -1,5 +1,5 @@
 /**
- * A job works on all tasks of a type, page by page. It sends them again after a pause, sorts them anew, looks at the
+ * A job works on all tasks of a type, page by page. It sends them again after a pause, sorts them again, looks at the
  * lines of changed limits, or purges them. A job runs in a function of its own and continues in a new message
  * when its time is over. Each step may be repeated without harm.
  *

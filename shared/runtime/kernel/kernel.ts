@@ -195,7 +195,7 @@ export async function preparedChange<H extends Head>(system: System, change: Cha
 }
 
 /**
- * A writer that lost a race for a head waits, reads the head again, and decides anew. This file says how long it waits.
+ * A writer that lost a race for a head waits, reads the head again, and decides again. This file says how long it waits.
  * A lost write costs the write units of the whole item. So rival writers must spread over the time that their writes need
  * one after the other.
  *

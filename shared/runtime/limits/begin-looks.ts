@@ -77,7 +77,7 @@ export async function sweepLines(system: System): Promise<number> {
 
 /**
  * Notes the lines of tasks that the sweeper has read: a process that died between note and wait may have left a line without looks. A task
- * that waits in a place of an earlier version asks the limits anew.
+ * that waits in a place of an earlier version asks the limits again.
  */
 export async function sweepLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()

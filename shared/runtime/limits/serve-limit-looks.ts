@@ -139,7 +139,7 @@ type Search = {
 }
 
 /**
- * The tasks at the front of the line, and the ones among them that the look admits: as many as it wants, none that was dispatched just now, and
+ * The tasks at the front of the line, and the ones among them that the look admits: as many as it may, none that was dispatched just now, and
  * none whose deadline comes before the start, since it would waste the grant. Each freed permit admits a task, whatever is under way for
  * other permits. Tasks that the limit does not count any more are all admitted.
  */

@@ -6,11 +6,11 @@ import type { System } from '../kernel/system.ts'
 
 /**
  * A round reads a part of an index range and records where it stopped; the next round continues there. So each round costs
- * the same however much waits, and every entry is read in some round. At the end of the range the next round begins anew.
+ * the same however much waits, and every entry is read in some round. At the end of the range the next round begins again.
  */
 
 const PAGE_ENTRIES = 500
-/** A cursor that no round has moved for a week begins anew. */
+/** A cursor that no round has moved for a week begins again. */
 const CURSOR_TTL_MS = 7 * 86_400_000
 
 /** The part of a range that one round has read. */

@@ -55,7 +55,7 @@ export function createActivityMeter(system: ActivitySystem & Pick<System, 'clock
       for (const one of readEach(system, countableChanges(changes, batch), 'activity', read))
         hold(held, one, now)
       const due = [...held].flatMap(([type, of]) => takeDue(held, type, of, now))
-      await sideBySide(due, WRITES_AT_ONCE_MAX, count => write(system, count))
+      await sideBySide(due, WRITES_AT_ONCE_MAX, count => writeCount(system, count))
     },
   }
 }
@@ -90,7 +90,7 @@ function hasEnd({ counts }: ActivityCount): boolean {
   return [counts.succeeded, counts.failed, counts.cancelled].some(count => count !== undefined)
 }
 
-async function write({ activity, log }: ActivitySystem & Pick<System, 'log'>, count: ActivityCount) {
+async function writeCount({ activity, log }: ActivitySystem & Pick<System, 'log'>, count: ActivityCount) {
   try {
     await activity.add(count)
   } catch (error) {

@@ -48,7 +48,7 @@ async function sweepType(round: SweepRound, type: TaskType): Promise<TasksReport
   const shards: ShardReport[] = []
   try {
     for (const shard of shardNumbers(type)) shards.push(await sweepShard(round, type, shard, since))
-    // A task that is refused for good fails in every round, so the round counts as finished all the same.
+    // A task that is refused for good fails in every round, so the round still counts as finished.
     if (!shards.some(({ isCut }) => isCut)) memory.rounds?.set(type.type, { since, last: now })
     return joined(shards)
   } catch (error) {

@@ -230,7 +230,7 @@ async function apply(system: Jobs, type: TaskType): Promise<void> {
 const READS_AT_ONCE_MAX = 25
 const CHANGES_AT_ONCE_MAX = 25
 
-/** Brings the tasks to the present kinds and orders of their types, read anew, because these may have changed again. */
+/** Brings the tasks to the present kinds and orders of their types, which it reads again, because they may have changed meanwhile. */
 export async function followPresentTypes(system: System, tasks: readonly Task[]): Promise<void> {
   const names = [...new Set(tasks.flatMap(typesFollowed))]
   const found = await sideBySide(names, READS_AT_ONCE_MAX, batchTypeReader(system))

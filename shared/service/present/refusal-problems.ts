@@ -120,7 +120,7 @@ export function staleProblem(name: string, present: Edited | undefined): Problem
   const last = present && lastEdit(present)
   const change = last ? `; ${last.by} changed it last (${last.what}) at ${iso(last.at)}` : ''
   const state = present ? `has revision ${revision}` : 'does not exist, which counts as revision 0'
-  const help = 'read it again and decide anew'
+  const help = 'read it again, then decide'
   return problem('stale-revision', `${name} ${state}, not the one in ifRevision${change}; ${help}`, {
     revision,
   })

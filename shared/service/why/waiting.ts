@@ -72,7 +72,7 @@ function isBehindOthers({ messages = 0, before = 0 }: SentenceFacts): boolean {
   return hasOthersAhead({ messages, before })
 }
 
-/** A past loss does not explain the present wait, but the reader wants to know it. */
+/** A past loss does not explain the present wait, but helps the reader. */
 function lossText({ task, now }: SentenceFacts): string {
   const last = lastRunOf(task)
   if (last?.state !== 'lost') return ''

@@ -31,7 +31,7 @@ const moved = (task: Task, next: Partial<NextStage> = {}, now = NOW): Task =>
   ended(claimedBy(task, 'w1', now), { ...DONE, result: 'bytes', next: { stage: 'store', ...next } }, now)
 
 describe('a run that moves its task on', () => {
-  test('opens the next stage, due at once, and is dispatched anew', () => {
+  test('opens the next stage, due at once, and is dispatched again', () => {
     const task = moved(staged({ dueAt: NOW - HOUR, priority: 3 }))
 
     expect(task).toMatchObject({

@@ -122,7 +122,7 @@ describe('a task that its last run left in the place of running ones', () => {
       ...{ options: { concurrency: 2 }, ended: [success(1)], operation: 'succeed' as const },
       place: { name: 'running#resize#0', order: '1' },
     })
-  // The builder computes the place anew, as every transition but a counted success does.
+  // The builder computes the place again, as every transition but a counted success does.
   const task = { ...outstayed(), place: { name: 'running#resize#0', order: '1' } }
 
   it('gets a look, and leaves that place', () => {

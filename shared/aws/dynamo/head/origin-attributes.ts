@@ -52,7 +52,7 @@ export const CALLBACKS = attributesOf<Callbacks>()({
   onError: withDefault('bad', number, 0),
 })
 
-/** The key of a member begins with the birth of its canvas. The birth is stored all the same: a restart may not rely on keys. */
+/** The key of a member begins with the birth of its canvas. The birth is stored nevertheless: a restart must not rely on keys. */
 export const MEMBER = attributesOf<Member>()({
   canvasId: always('of', text),
   born: always('born', text),

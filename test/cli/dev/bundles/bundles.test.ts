@@ -179,7 +179,7 @@ test('a package outside of the bundle is found where the handler that imports it
   expect(await answerOf(made)).toBe("the host's build")
 })
 
-test('another description of a bundle makes it anew', async () => {
+test('another description of a bundle makes it again', async () => {
   const { bundles, spec } = aProject({
     'd.ts': 'declare const WHO: string\nexport const handler = () => WHO',
   })
@@ -219,11 +219,11 @@ test('handlers import the executor from a bundle that they share, and follow its
   expect([...inputs]).toContain(runtime)
 
   const rebuilt = await bundles.rebuild(
-    write('executor.ts', 'export const executorOf = (answer: string) => () => answer + " anew"'),
+    write('executor.ts', 'export const executorOf = (answer: string) => () => answer + " again"'),
   )
 
   expect(rebuilt.map(({ key }) => key)).toEqual(['A', 'B'])
-  expect(await answerOf(newFolder(rebuilt[1]))).toBe('b anew')
+  expect(await answerOf(newFolder(rebuilt[1]))).toBe('b again')
 })
 
 test('a broken executor is named by its place, and the next good save recovers', async () => {
