@@ -150,7 +150,7 @@ function load(file: string, entry: string, bundling?: BundlingProps): Record<str
     return loadExports(file, entry, bundling)
   } catch (cause) {
     if (isRefusal(cause)) {
-      // What this package itself refuses names the entry already.
+      // A refusal by this package names the entry already.
       if (cause.message.startsWith(entry)) throw cause
       throw new BatonError('invalid', `${entry}: ${cause.message}`, { cause, problems: cause.problems })
     }
@@ -202,7 +202,7 @@ function refuseUnserialisable(config: TypeConfiguration, place: string): void {
   })
 }
 
-/** A Standard Schema. Libraries such as zod, from 4.2 on, say by `jsonSchema` what their schemas are as JSON Schema. */
+/** A Standard Schema. Libraries such as zod, from 4.2 on, give the JSON Schema of a schema by `jsonSchema`. */
 type InputSchema = {
   readonly '~standard'?: {
     readonly jsonSchema?: { input(options: { readonly target: string }): unknown }

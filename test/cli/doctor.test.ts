@@ -371,7 +371,7 @@ describe('baton doctor of a deployed system', () => {
       {
         ...{ level: 'notice', check, next: 'check the connection, and repeat' },
         text: expect.stringContaining(
-          `${action} got an answer that is not of ${service}, but perhaps of a proxy: <html>`,
+          `${action} got an answer that does not come from ${service}, but perhaps from a proxy: <html>`,
         ),
       },
     ])

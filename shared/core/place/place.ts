@@ -59,7 +59,7 @@ function viewOf(head: Head): View | undefined {
 
 /**
  * The time from which the sweeper reads a task, by which open tasks are listed: the due time, unless the task needs something
- * earlier. That is its deadline, the end of a live run, or once the task has ended the publishing of its callbacks. A claim and a
+ * earlier. That may be its deadline, the end of a live run, or, after its end, the publishing of its callbacks. A claim and a
  * heartbeat leave this time as it is, because only a due task can start, so they move no index entry. The exception is a claim after
  * which all other listed workers wait for their own retries.
  */
