@@ -56,7 +56,8 @@ export async function reserveStart(
   const sleep = (time: number) => sleepUntil(system.clock, time)
   const near = await reserveAll(system, rates, { takesPermits, waitMs, sleep })
   // Under several limits no slot far ahead is reserved: it would be lost when another limit allows no start at its time.
-  const mayStay = !near.ok && waitList !== undefined && rates.length === 1 && !takesPermits && waitList.enter()
+  const mayStay =
+    !near.ok && waitList !== undefined && rates.length === 1 && !takesPermits && waitList.enter()
   if (!mayStay) return near
   try {
     return await reserveAll(system, rates, {
