@@ -195,7 +195,7 @@ function topStackOf(construct: Construct): Stack {
   return stack.nestedStackParent ? topStackOf(stack.nestedStackParent) : stack
 }
 
-/** The record of places counts the types of a function in steps of this many, so that a new type seldom changes the record. */
+/** The record of places counts the types of a function in steps of this many, so that a new type rarely changes the record. */
 const RECORDED_TYPES_STEP = 5
 
 /** The file in which CDK keeps what it has looked up. Projects commit it. */
@@ -291,7 +291,7 @@ function refusal(path: string, legal: string, value: unknown): BatonError {
   return new BatonError('invalid', `${where} must be ${legal}, not ${JSON.stringify(value)}`)
 }
 
-/** Sorts the members by name, so that two branches that add handlers seldom change the same lines. */
+/** Sorts the members by name, so that two branches that add handlers rarely change the same lines. */
 function sorted(record: PlaceRecord): PlaceRecord {
   const byName = <Value>(members: Readonly<Record<string, Value>>) =>
     Object.fromEntries(Object.entries(members).sort(([one], [other]) => (one < other ? -1 : 1)))

@@ -35,7 +35,7 @@ type ReportHeader = {
   readonly at: string
   /** Names the run: generated keys of tasks begin with it. */
   readonly run: string
-  /** Whether the report says what is to be done. Otherwise the command reads it from elsewhere, such as a file of inputs. */
+  /** Whether the report says what to do. Otherwise the command reads it from elsewhere, such as a file of inputs. */
   readonly selects: boolean
   /** Further settings, which must be the same when the command continues. */
   readonly settings: ReportSettings

@@ -42,7 +42,7 @@ async function refuseOldJava(): Promise<void> {
 }
 
 function javaInstruction(platform: NodeJS.Platform): string {
-  if (platform === 'darwin') return 'brew install openjdk, and follow what it says about the PATH'
+  if (platform === 'darwin') return 'brew install openjdk, and follow its advice about the PATH'
   return 'install a runtime, such as apt-get install default-jre-headless or dnf install java-latest-openjdk-headless'
 }
 

@@ -122,7 +122,7 @@ type BadState = Omit<Finding, 'check' | 'text'> & { readonly is: string }
 const STATES: Readonly<Record<string, BadState>> = {
   Failed: {
     ...{ level: 'wrong', is: 'has failed and cannot run' },
-    next: 'repair the cause, and deploy the stack again; a function that failed at its creation must be removed before',
+    next: 'repair the cause, and deploy the stack again; first remove a function that failed at its creation',
   },
   Missing: {
     ...{ level: 'wrong', is: 'does not exist any more' },

@@ -23,7 +23,7 @@ export function compared(own: string, theirs: string | undefined): Finding {
   const [ownLine, theirLine] = [lineOf(own), lineOf(theirs ?? '')]
   if (theirs === undefined || theirLine === undefined) {
     const text = `the API does not report its version; this command has version ${own}`
-    return { level: 'notice', check: CHECK, text, next: 'deploy the system again with a present version' }
+    return { level: 'notice', check: CHECK, text, next: 'deploy the system again with a current version' }
   }
   if (ownLine === theirLine) {
     const both = own === theirs ? `version ${own}` : `versions ${own} and ${theirs}, which fit`

@@ -34,7 +34,7 @@ export type Page = {
 
 type Batch = {
   readonly items: readonly Item[]
-  /** The keys that are to be asked for again. */
+  /** The keys that the caller must ask for again. */
   readonly left: RequestOf<'batchGet'>['RequestItems'] | undefined
 }
 

@@ -30,7 +30,7 @@
  * What it never does. It never claims or runs a task: it sends the message again, and the receiver decides. What it does
  * itself, such as the tick of a schedule, changes nothing when it is done twice. It never relies on an earlier round. What a
  * process and the pass records remember of earlier rounds only decides how soon and how often a task is sent again. It never
- * floods a queue: it sends the message of a task for certain until two passes have read the task, then ever more rarely, and at last
+ * floods a queue: it always sends the message of a task until two passes have read the task, then less and less often, and at last
  * once in the life of a message. It never stops because one item, one type or one repair fails.
  *
  * Read this file, then `sweep-tasks.ts`, the repair with the most to do. `lost-tasks.ts` judges which tasks have lost their

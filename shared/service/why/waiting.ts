@@ -215,7 +215,7 @@ export function explainStuck(facts: SentenceFacts): Explained {
   }
 }
 
-/** The message that it waits for was given up. The sweeper sends another one, ever more rarely. */
+/** The message that it waits for was given up. The sweeper sends another one, less and less often. */
 export function explainDeadLettered(facts: SentenceFacts): Explained {
   const { task, now, lostMessage } = facts
   const type = queueTypeOf(facts)
