@@ -11,7 +11,7 @@ const BENCH = ['bench/**/*.test.ts']
 /** A wait ends by its condition. It fails after this time, which says nothing about speed. */
 const PATIENCE_MS = 120_000
 
-/** Thousands of simulated runs on all cores, beside the other tests. */
+/** Thousands of simulated runs on all cores, at the same time as the other tests. */
 const SIMULATION = ['test/simulation/seeds.test.ts']
 
 /** Tests on the whole local system. */

@@ -26,7 +26,7 @@ export type PageTiming = {
 /** What was drawn last, such as a chart, may still shift the page for so long. */
 const SETTLING_MS = 1_500
 
-/** What stands on a page: `content` when it is drawn first, and `whole` when it has all its answers. Both are selectors. */
+/** What a page shows: `content` when it is drawn first, and `whole` when it has all its answers. Both are selectors. */
 type Marks = { readonly content: string; readonly whole: string }
 
 /** Opens a page several times, each time with an empty cache, and returns the median of each figure. */

@@ -70,9 +70,9 @@ export function scaffold(folder: string): Scaffolded {
   const files = templateFiles(scripts).filter(({ file }) => !(hadApp && APP_FILES.has(file)))
   const kept = files.filter(({ file }) => existsSync(join(target, file)))
   const written = files.filter(one => !kept.includes(one))
-  for (const { file, stored } of written) write(join(target, file), templateText(stored, target))
+  for (const { file, stored } of written) writeNewFile(join(target, file), templateText(stored, target))
   const manifest = own ? withMissing(own, starter) : { ...starter, name: packageName(target) }
-  write(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
+  writeNewFile(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
   return {
     ...{ folder: target, hadApp, scripts },
     written: [...written.map(({ file }) => file), MANIFEST],
@@ -117,7 +117,7 @@ function packageName(folder: string): string {
   return name === '' ? 'my-tasks' : name
 }
 
-/** The folder of the template. It stands beside this file, in the repository and in the packages. */
+/** The folder of the template. It is next to this file, in the repository and in the packages. */
 const TEMPLATE = fileURLToPath(new URL('./template', import.meta.url))
 
 type TemplateFile = { readonly file: string; readonly stored: string }
@@ -144,7 +144,7 @@ function templateText(stored: string, target: string): string {
   return stored === 'README.md' ? text.replace('# my-tasks', `# ${packageName(target)}`) : text
 }
 
-function write(file: string, text: string): void {
+function writeNewFile(file: string, text: string): void {
   mkdirSync(dirname(file), { recursive: true })
   writeFileSync(file, text)
 }
@@ -166,7 +166,7 @@ type Outdated = { readonly name: string; readonly own: string; readonly needed: 
 /** The scripts of the starter that an app gets. Those that build and deploy are the app's own. */
 const ADDED = ['dev', 'test'] as const
 
-/** Where the starter's test stands in an app that has another test runner. No runner takes a file of this name for one of its own. */
+/** The path of the starter's test in an app that has another test runner. No runner takes a file of this name for one of its own. */
 const TEST_BESIDE_OTHERS = 'test/order.node-test.ts'
 
 /** Returns the names under which the starter's scripts run in the app: another one if the app uses the name for something else. */

@@ -7,7 +7,10 @@ import { createRecordPlanner } from './plan-records.ts'
 
 const system = composePlanningSystem()
 
-/** The planner, which reads the table's stream. It plans what each change calls for, publishes events, and counts outcomes, failures and activity. */
+/**
+ * The planner, which reads the table's stream. It plans what each change calls for, publishes events, and counts outcomes, failures and
+ * activity.
+ */
 export const handler = createRecordPlanner({
   system,
   heads: composeHeadReader(),

@@ -6,7 +6,7 @@ import { flushMetrics } from './compose/compose.ts'
 import { composeDeadLetterQueue, composeDeadLetterStore } from './compose/compose-dead-letters.ts'
 import { composePlanningSystem } from './compose/compose-timers.ts'
 
-/** A round begins no further receive of dead letters after this time. The next round goes on. */
+/** A round begins no further receive of dead letters after this time. The next round continues. */
 const COLLECT_MS_MAX = 20_000
 
 const system = composePlanningSystem()

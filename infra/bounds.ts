@@ -1,4 +1,7 @@
-/** Numbers of the deployment that several constructs share, each with its unit and its source. A number of one construct stands beside it. */
+/**
+ * Numbers of the deployment that several constructs share, each with its unit and its source. A number of one construct is in the
+ * construct's file.
+ */
 
 /** Lambda's smallest memory. Source: Lambda quotas. */
 export const FUNCTION_MEMORY_MB_MIN = 128

@@ -129,7 +129,7 @@ function throttledRequests(table: string): IMetric[] {
   )
 }
 
-/** A fixed name stands as text, because a reference into a nested stack takes some 230 bytes of a template of at most 1 MB. */
+/** A fixed name is written as text, because a reference into a nested stack takes some 230 bytes of a template of at most 1 MB. */
 function waiting(scope: Construct, one: SourceQueue): MetricOptions {
   const { queueName } = one.queue.node.defaultChild as CfnQueue
   const isFixed = queueName !== undefined && !Token.isUnresolved(queueName)

@@ -13,20 +13,20 @@ import type { AlarmLevel } from './settings.ts'
 
 /**
  * The stack of each handler. CloudFormation allows 500 resources in a stack, and a handler takes 8 to 10 of them. So the first 30
- * handlers stand in the system's own stack, and each further handler in one of 20 nested stacks, which a hash of its construct
+ * handlers are in the system's own stack, and each further handler is in one of 20 nested stacks, which a hash of its construct
  * id chooses. A function of many types counts as the resources that it takes: one of 30 types has as many as 15 handlers. So it may
- * find its nested stack too full for it, and stands in the next one.
+ * find its nested stack too full, and is put into the next one.
  *
  * A deployed handler must keep its stack. Its queue has a fixed name, so CloudFormation cannot create the queue in another stack
  * before it deletes the first one, and the deployment fails. But which handlers are the first 30 changes when the app removes,
- * inserts or reorders handlers. So places are recorded in `cdk.context.json`, beside the results of CDK's look-ups,
+ * inserts or reorders handlers. So places are recorded in `cdk.context.json`, next to the results of CDK's look-ups,
  * and a recorded place always holds. Recording begins with the 20th handler, before the first nested one: a smaller app needs no
  * file. Recorded handlers count as long as the record names them, so a new handler never takes the room of a removed one. `baton dev`
  * follows the record, and does not write it.
  */
 
 /**
- * How many handlers stand in the system's own stack, by its level of alarms. A handler takes 8 resources, and 10 with `all`; the
+ * How many handlers are in the system's own stack, by its level of alarms. A handler takes 8 resources, and 10 with `all`; the
  * system itself takes 62 with `none`, 70 with `essential` and 90 with `all`, and its nested stacks 20. So the system takes at most 350
  * of 500 resources, and the app has the rest.
  */
@@ -40,7 +40,7 @@ const NESTED_RESOURCES_MAX = 450
 const NESTED_STACKS = 20
 /**
  * With the resources of this many handlers the record of their places begins. It begins before the first nested stack, because the handlers that
- * stand in the system's own stack by then must stay there.
+ * are in the system's own stack by then must stay there.
  */
 const RECORDED_HANDLERS_MIN = 20
 
@@ -50,11 +50,11 @@ export class Placement extends Construct {
   private readonly inOwnStack: Construct
   private readonly alarms: AlarmLevel
   private readonly record: PlaceRecord
-  private readonly stands = new Map<string, Stand>()
+  private readonly placements = new Map<string, HandlerPlacement>()
   /** The key of a system that has another system of the app at the same path of another stack. */
   private readonly wholePath: string
 
-  /** `inOwnStack` is the scope of the handlers that stand in the system's own stack. */
+  /** `inOwnStack` is the scope of the handlers that are in the system's own stack. */
   constructor(system: Construct, id: string, inOwnStack: Construct, alarms: AlarmLevel) {
     super(system, id)
     this.system = system
@@ -68,13 +68,13 @@ export class Placement extends Construct {
   /** Creates a handler in its stack. `types` is the number of types that its function serves. */
   add<Handler extends Construct>(id: string, types: number, create: (scope: Construct) => Handler): Handler {
     const recorded = this.entryOf(this.record)[id]
-    const place = recorded === undefined ? this.placeOfNew(id, types) : standOf(recorded).place
+    const place = recorded === undefined ? this.placeOfNew(id, types) : placementOf(recorded).place
     const handler = create(place === OWN_STACK ? this.inOwnStack : this.nestedStack(place))
-    this.stands.set(id, { place, types })
+    this.placements.set(id, { place, types })
     return handler
   }
 
-  /** The nested stacks that handlers stand in. */
+  /** The nested stacks that have handlers. */
   nestedStacks(): readonly NestedStack[] {
     return this.node.children.filter(child => child instanceof NestedStack)
   }
@@ -95,19 +95,19 @@ export class Placement extends Construct {
   }
 
   /** All handlers that are recorded or present. One that is present counts as it is, or as the record has it if that is more. */
-  private known(): Readonly<Record<string, Stand>> {
+  private known(): Readonly<Record<string, HandlerPlacement>> {
     const recorded = Object.entries(this.entryOf(this.record)).map(
-      ([id, text]) => [id, standOf(text)] as const,
+      ([id, text]) => [id, placementOf(text)] as const,
     )
-    const present = [...this.stands].map(([id, stand]) => [id, this.asRecorded(id, stand)] as const)
+    const present = [...this.placements].map(([id, one]) => [id, this.asRecorded(id, one)] as const)
     return Object.fromEntries([...recorded, ...present])
   }
 
   /** A handler as the record holds it: the number of its types is never recorded smaller again, since a stage may still have them. */
-  private asRecorded(id: string, stand: Stand): Stand {
+  private asRecorded(id: string, placement: HandlerPlacement): HandlerPlacement {
     const before = this.entryOf(this.record)[id]
-    const types = before === undefined ? 1 : standOf(before).types
-    return { ...stand, types: Math.max(types, standOf(textOf(stand)).types) }
+    const types = before === undefined ? 1 : placementOf(before).types
+    return { ...placement, types: Math.max(types, placementOf(textOf(placement)).types) }
   }
 
   private resourcesOf(types: number): number {
@@ -131,29 +131,29 @@ export class Placement extends Construct {
   }
 
   private isWorthRecording(): boolean {
-    const stands = [...this.stands.values()]
-    const resources = stands.reduce((sum, { types }) => sum + this.resourcesOf(types), 0)
+    const placements = [...this.placements.values()]
+    const resources = placements.reduce((sum, { types }) => sum + this.resourcesOf(types), 0)
     const isLarge = resources >= RECORDED_HANDLERS_MIN * this.resourcesOf(1)
-    return isLarge || stands.some(({ place }) => place !== OWN_STACK)
+    return isLarge || placements.some(({ place }) => place !== OWN_STACK)
   }
 
   /** Whether the entry may be of the system: it names one of its handlers, and no handler at another place. */
   private fits(entry: Places): boolean {
-    const named = [...this.stands].flatMap(([id, { place }]) =>
+    const named = [...this.placements].flatMap(([id, { place }]) =>
       entry[id] ? [[entry[id], place] as const] : [],
     )
-    return named.length > 0 && named.every(([recorded, place]) => standOf(recorded).place === place)
+    return named.length > 0 && named.every(([recorded, place]) => placementOf(recorded).place === place)
   }
 
   /** Returns the record with the places of this system. */
   private recordedIn(record: PlaceRecord): PlaceRecord {
-    if (this.stands.size === 0 || this.isForeign()) return record
+    if (this.placements.size === 0 || this.isForeign()) return record
     const [whole, inStack] = [this.wholePath, this.pathInStack()]
     const shared = record[inStack]
     if (record[whole] === undefined && shared === undefined && !this.isWorthRecording()) return record
     const isOwn = record[whole] !== undefined || (shared !== undefined && !this.fits(shared))
     const key = isOwn ? whole : inStack
-    const places = [...this.stands].map(([id, stand]) => [id, textOf(this.asRecorded(id, stand))])
+    const places = [...this.placements].map(([id, one]) => [id, textOf(this.asRecorded(id, one))])
     return { ...record, [key]: { ...record[key], ...Object.fromEntries(places) } }
   }
 
@@ -173,13 +173,13 @@ export class Placement extends Construct {
   /** Whether handlers were nested because of an entry that names none of them: the record of another system. */
   private isForeign(): boolean {
     const entry = this.entryOf(this.record)
-    const isNamed = [...this.stands.keys()].some(id => entry[id] !== undefined)
-    const isNested = [...this.stands.values()].some(({ place }) => place !== OWN_STACK)
+    const isNamed = [...this.placements.keys()].some(id => entry[id] !== undefined)
+    const isNested = [...this.placements.values()].some(({ place }) => place !== OWN_STACK)
     return Object.keys(entry).length > 0 && isNested && !isNamed
   }
 
   private refusal(): string {
-    return `${CONTEXT_FILE} records the handlers of another system at '${this.pathInStack()}'. Add the entry '${this.wholePath}': {} beside it, so that ${this.system.node.path} has places of its own`
+    return `${CONTEXT_FILE} records the handlers of another system at '${this.pathInStack()}'. Add the entry '${this.wholePath}': {} next to it, so that ${this.system.node.path} has places of its own`
   }
 }
 
@@ -195,7 +195,7 @@ function topStackOf(construct: Construct): Stack {
   return stack.nestedStackParent ? topStackOf(stack.nestedStackParent) : stack
 }
 
-/** The record of places counts the types of a function in steps of this many, so that a new type seldom changes the record. */
+/** The record of places counts the types of a function in steps of this many, so that a new type rarely changes the record. */
 const RECORDED_TYPES_STEP = 5
 
 /** The file in which CDK keeps what it has looked up. Projects commit it. */
@@ -212,17 +212,17 @@ const OWN_STACK = 'own'
  */
 type Places = Readonly<Record<string, string>>
 
-/** Where a handler stands, and how many types it counts as. */
-type Stand = { readonly place: string; readonly types: number }
+/** The stack of a handler, and how many types it counts as. */
+type HandlerPlacement = { readonly place: string; readonly types: number }
 
 /** Reads a recorded place. */
-function standOf(text: string): Stand {
+function placementOf(text: string): HandlerPlacement {
   const [place = '', types = '1'] = text.split(':')
   return { place, types: Number(types) }
 }
 
 /** A place as it is recorded. A function of several types counts as up to four more, so that it can grow without a new record. */
-function textOf({ place, types }: Stand): string {
+function textOf({ place, types }: HandlerPlacement): string {
   const counted = Math.ceil(types / RECORDED_TYPES_STEP) * RECORDED_TYPES_STEP
   return types === 1 ? place : `${place}:${counted}`
 }
@@ -233,7 +233,7 @@ type PlaceRecord = Readonly<Record<string, Places>>
 /**
  * Reads the record from the app's context and from the file, which the context lacks when no tool has started the synthesis.
  *
- * @throws BatonError `invalid` when the file is no JSON, or the record has a member that is no place.
+ * @throws BatonError `invalid` when the file is not JSON, or the record has a member that is not a place.
  */
 function readRecord(scope: Construct): PlaceRecord {
   const inFile = placesIn(readFile()[PLACES_KEY])
@@ -291,7 +291,7 @@ function refusal(path: string, legal: string, value: unknown): BatonError {
   return new BatonError('invalid', `${where} must be ${legal}, not ${JSON.stringify(value)}`)
 }
 
-/** Sorts the members by name, so that two branches that add handlers seldom change the same lines. */
+/** Sorts the members by name, so that two branches that add handlers rarely change the same lines. */
 function sorted(record: PlaceRecord): PlaceRecord {
   const byName = <Value>(members: Readonly<Record<string, Value>>) =>
     Object.fromEntries(Object.entries(members).sort(([one], [other]) => (one < other ? -1 : 1)))

@@ -142,14 +142,14 @@ const TYPE_METRICS_CHARACTERS_MAX = 1_500
  * metric for all types together, and for a single type only if the app asked for it.
  */
 class TypeMetrics {
-  private readonly asked: Set<string>
+  private readonly metricsOfTypes: Set<string>
 
   constructor(scope: MetricsScope) {
-    this.asked = new Set(scope === 'perType' ? OUTCOMES.map(name => `${name}:${EVERY_TYPE}`) : [])
+    this.metricsOfTypes = new Set(scope === 'perType' ? OUTCOMES.map(name => `${name}:${EVERY_TYPE}`) : [])
   }
 
   ask(name: MetricName, type: string): void {
-    if (type !== EVERY_TYPE) this.asked.add(`${name}:${type}`)
+    if (type !== EVERY_TYPE) this.metricsOfTypes.add(`${name}:${type}`)
   }
 
   /**
@@ -161,10 +161,10 @@ class TypeMetrics {
   text(whenNone?: string): string {
     return Lazy.string({
       produce: () => {
-        if (this.asked.size === 0) return whenNone
-        const text = [...this.asked].sort().join(',')
+        if (this.metricsOfTypes.size === 0) return whenNone
+        const text = [...this.metricsOfTypes].sort().join(',')
         if (text.length <= TYPE_METRICS_CHARACTERS_MAX) return text
-        const forEveryType = [...this.asked].map(one => one.replace(/:.*/, `:${EVERY_TYPE}`))
+        const forEveryType = [...this.metricsOfTypes].map(one => one.replace(/:.*/, `:${EVERY_TYPE}`))
         return [...new Set(forEveryType)].sort().join(',')
       },
     })

@@ -47,7 +47,7 @@ export function stackProblems(
 
 /**
  * Whether two constructs may be deployed to one account and region, where names must be unique. A stack without a fixed
- * environment may be deployed beside any other.
+ * environment may be deployed together with any other.
  */
 function mayShareEnvironment(one: IConstruct, other: IConstruct): boolean {
   const [a, b] = [Stack.of(one), Stack.of(other)]
@@ -96,7 +96,7 @@ function tooManyResources(system: Construct, handlers: Construct, alarms: AlarmL
   const lessAlarms = alarms === 'all' ? "set alarms to 'essential', which saves two a handler, " : ''
   return [
     `the stack ${stack.stackName} has ${total} resources, and CloudFormation allows ${STACK_RESOURCES_MAX}. ` +
-      `The ${servers} handlers, worker services and flows of ${system.node.path} that stand in it take about ${each} each: ` +
+      `The ${servers} handlers, worker services and flows of ${system.node.path} in it take about ${each} each: ` +
       `${lessAlarms}serve several types with one worker service, claim some over HTTP, move some to another system's stack, ` +
       'or move other resources out of this stack',
   ]

@@ -84,7 +84,7 @@ export class TaskSystem extends Construct {
 
   /**
    * Deploys the handler of the task that `props.entry` defines: function, queue, mapping, and
-   * the registration of its type. From the 31st on (with `alarms: 'all'` from the 25th on) a handler stands in a nested stack,
+   * the registration of its type. From the 31st on (with `alarms: 'all'` from the 25th on) a handler is put into a nested stack,
    * and `cdk.context.json`, which you commit, records the place of each.
    *
    * @throws BatonError `invalid` when the entry defines no task, or one that has a handler already.
@@ -100,7 +100,7 @@ export class TaskSystem extends Construct {
   /**
    * Deploys one function for all tasks that the files of `props.entries` define: a queue, a mapping and the
    * registration per type. The types share role, memory and code, which saves four resources per type. Its place is found
-   * like that of a handler, and it counts as the resources that it takes.
+   * like the function of a handler, and it counts as the resources that it takes.
    *
    * @throws BatonError `invalid` when no file matches, when a file defines no task, or when one is served already.
    */
@@ -164,8 +164,8 @@ export class TaskSystem extends Construct {
 
   /**
    * Grants `fn` to operate over the HTTP API at `BATON_URL`. It may read, retry, cancel, change and remove tasks; pause, resume
-   * and purge types; cancel canvases; pause, resume and trigger schedules; and send dead letters again. With `types` it may operate on tasks of these
-   * types and on the types themselves. It may not list tasks then: the query names the type, and IAM does not see the query.
+   * and purge types; cancel canvases; pause, resume and trigger schedules; and send dead letters again. With `types` it may operate on
+   * tasks of these types and on the types themselves. It may not list tasks then: the query names the type, and IAM does not see the query.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */

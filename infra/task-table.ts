@@ -65,7 +65,7 @@ export type TableProps = {
   readonly tableLimits?: TableLimits
   /**
    * Throughput from the first second on. DynamoDB charges for it once, and it cannot be lowered.
-   * @default for the sum of `expectedTasksPerSecond` of all handlers, else that of a new table
+   * @default for the sum of `expectedTasksPerSecond` of all handlers, else the throughput of a new table
    */
   readonly warmThroughput?: WarmThroughput
   /**

@@ -12,7 +12,7 @@ export const roleArnOf = (name: string) => `arn:aws:iam::${ACCOUNT_ID}:role/${na
 export const nameOfArn = (arn: string) => arn.slice(arn.lastIndexOf(':') + 1)
 
 /**
- * Credentials for people and programs of this machine. They are no secret, because the local system serves this machine only. The IAM
+ * Credentials for people and programs of this machine. They are not secret, because the local system serves this machine only. The IAM
  * user that they belong to may call every route.
  */
 export const LOCAL_CREDENTIALS = { accessKeyId: 'local', secretAccessKey: 'local' } as const

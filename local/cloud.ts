@@ -58,8 +58,8 @@ export type LocalCloud = {
   /** Resolves after a store was lost and the cloud has ended. The value is the reason, in one line. */
   readonly broken: Promise<string>
   /**
-   * Deploys a changed template of the stack in place. Tables, queues, schedules and their data stay, and what has not changed goes
-   * on. What is replaced ends after the work that it has under way. When the promise rejects, the last deployment runs as before.
+   * Deploys a changed template of the stack in place. Tables, queues, schedules and their data stay, and what has not changed
+   * keeps running. What is replaced ends after the work that it has under way. When the promise rejects, the last deployment runs as before.
    * The properties of the cloud describe the new deployment afterwards. A further call waits for the present one.
    */
   redeploy(assemblyDir: string): Promise<void>
@@ -145,7 +145,7 @@ function findResource(
   if (only && !second) return only[1]
   const ids = ofType.map(([logicalId]) => logicalId).join(', ')
   const problem = second ? 'Several resources match' : 'No resource matches'
-  throw new Error(`${problem} "${idPart}"; those of type ${type} are: ${ids}`)
+  throw new Error(`${problem} "${idPart}"; the resources of type ${type} are: ${ids}`)
 }
 
 function findMapping(mappings: readonly Mapping[], functions: Functions, name: string): Mapping {

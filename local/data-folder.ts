@@ -19,7 +19,7 @@ const KEY_FILE = 'access-key'
 const STORES = ['dynamodb', 'sqs']
 const STATE_FILES = ['checkpoints.json', 'schedules.json', 'deployed.json']
 const KEY = /^[0-9a-f]{32}$/
-/** The database of earlier versions, which had one for all access keys. SQLite may have left further files beside it. */
+/** The database of earlier versions, which had one for all access keys. SQLite may have left further files next to it. */
 const SHARED_DATABASE = 'shared-local-instance.db'
 
 /**
@@ -70,7 +70,7 @@ export function holdsData(path: string): boolean {
   return fs.existsSync(dynamodb) && fs.readdirSync(dynamodb).some(name => name.endsWith('.db'))
 }
 
-/** The files and folders in `path` that have names of those of a data folder. */
+/** The files and folders in `path` that have the names of files and folders of a data folder. */
 export function dataIn(path: string): string[] {
   return [KEY_FILE, ...STORES, ...STATE_FILES].filter(name => fs.existsSync(join(path, name)))
 }
@@ -151,7 +151,7 @@ function adoptSharedDatabase(dynamodb: string, accessKey: string): void {
       `${dynamodb} has tables of this version and of an earlier one (${SHARED_DATABASE}); move that file away to use the tables of this version`,
     )
   }
-  // The database itself is renamed last: after a crash before that, the next start finds it and goes on.
+  // The database itself is renamed last: after a crash before that, the next start finds it and continues.
   for (const name of shared.toSorted().reverse())
     fs.renameSync(join(dynamodb, name), join(dynamodb, name.replace(SHARED_DATABASE, own)))
 }

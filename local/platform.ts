@@ -189,7 +189,7 @@ export type LocalCloudOptions = {
   readonly log?: LogReceiver
   /** Whether container services run, each as one process. @default true */
   readonly services?: boolean
-  /** The port of a DynamoDB Local that runs already. The tables are kept there, apart from those of other clouds. */
+  /** The port of a DynamoDB Local that runs already. The tables are kept there, apart from the tables of other clouds. */
   readonly dynamoDbPort?: number
   /** Variables that every function and service gets. */
   readonly environment?: Readonly<Record<string, string>>
@@ -204,7 +204,7 @@ export type LocalCloudOptions = {
   ) => Promise<string> | undefined
   /**
    * The function, by its logical id, that a debugger may attach to, and the port on 127.0.0.1. It runs in one process at a time,
-   * and its invocations have no timeout. The lease of a task ends all the same while its run is stopped at a breakpoint.
+   * and its invocations have no timeout. The lease of a task still ends while its run is stopped at a breakpoint.
    */
   readonly inspect?: { readonly functionId: string; readonly port: number }
 }
@@ -218,9 +218,9 @@ type Step = () => Promise<void> | void
 type Closing = {
   /** Registers an end that runs before all others, for a part that needs the others while it stops, such as the worker services. */
   first(end: Step): void
-  /** Registers an end that runs after the first ones, at the same time as those of all other parts: most parts wait for each other. */
+  /** Registers an end that runs after the first ones, at the same time as the ends of all other parts: most parts wait for each other. */
   part(end: Step): void
-  /** Registers an end that runs after those of all parts. State is written there, when no part changes it any more. */
+  /** Registers an end that runs after the ends of all parts. State is written there, when no part changes it any more. */
   last(end: Step): void
   /** Calls all registered ends, once. A second call returns the promise of the first. */
   run(): Promise<void>

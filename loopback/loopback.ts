@@ -38,8 +38,8 @@ export function admitting(
   return ({ headers }) => {
     const host = (headers.host ?? '').toLowerCase()
     if (!hosts.has(host)) {
-      const asked = host === '' ? 'without a host' : `for the host ${host}`
-      return forbidden(name, `${name} answers requests for ${known}, and this one is ${asked}${hint}`)
+      const addressed = host === '' ? 'without a host' : `for the host ${host}`
+      return forbidden(name, `${name} answers requests for ${known}, and this one is ${addressed}${hint}`)
     }
     const { origin, 'sec-fetch-site': site } = headers
     if (origin !== undefined && origin.toLowerCase() !== `http://${host}`)
@@ -71,7 +71,7 @@ export type HttpAnswer = {
 /** Writes the response and returns true, or returns false and leaves the request to the next handler. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => boolean
 
-/** A problem document, like those of the API itself. */
+/** A problem document, as the API itself answers with. */
 export function problemAnswer(
   kind: string,
   status: number,

@@ -3,7 +3,7 @@ import ts from 'typescript-5'
 
 /**
  * Reads the doc comments of the rules in `shared/api`. A comment on a member of a rule is what an editor shows at the member, and it
- * is the description of the field in the OpenAPI document: the words stand once. The compiler finds the comment of each member, also
+ * is the description of the field in the OpenAPI document: the words are written once. The compiler finds the comment of each member, also
  * where members come from another rule or from the core.
  */
 export type Comments = {
@@ -11,7 +11,7 @@ export type Comments = {
   typeOf(file: string, name: string): ts.Type
   /** The comment on a member of the type; undefined when the type has no such member. */
   memberOf(type: ts.Type, name: string): Member | undefined
-  /** The types of a union whose members have these constants; the type itself when it is no union, or when none fits. */
+  /** The types of a union whose members have these constants; the type itself when it is not a union, or when none fits. */
   alternativesWith(type: ts.Type, constants: Readonly<Record<string, unknown>>): readonly ts.Type[]
   /** The types of the elements of a list, or of the values of a record. */
   elementsOf(type: ts.Type): readonly ts.Type[]

@@ -16,7 +16,7 @@ import { openApiSchemas, type Schema, type Schemas } from './schemas.ts'
  * - the problems (`refusals.ts`): what each code means, and what API Gateway answers by itself;
  * - the examples (`examples/`): a conversation with a system in memory, recorded.
  *
- * `write.ts` writes the document to `functions/http/openapi.json`. The bundle of the API has it as a file beside itself. Without
+ * `write.ts` writes the document to `functions/http/openapi.json`. The bundle of the API has it as a file next to itself. Without
  * `comments` the fields have no descriptions. Reading the comments takes 10 seconds.
  */
 export async function openApiOf(
@@ -83,7 +83,7 @@ const SECURITY_SCHEMES = {
 
 const GATEWAY_REFUSAL = {
   type: 'object',
-  description: 'What API Gateway answers by itself. It is no problem document.',
+  description: 'What API Gateway answers by itself. It is not a problem document.',
   properties: { message: { type: 'string', description: 'What API Gateway says.' } },
   required: ['message'],
 }

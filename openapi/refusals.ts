@@ -29,12 +29,12 @@ export const PROBLEM_MEANINGS: Readonly<Record<ApiProblemCode, { means: string; 
   conflict: {
     means:
       'The present state does not allow the change. For a report about a run `reason` says why the run is over.',
-    todo: 'Read the present state, and decide anew. A worker whose run is over stops its work.',
+    todo: 'Read the present state, and decide again. A worker whose run is over stops its work.',
   },
   'stale-revision': {
     means:
       'The present `revision` is not the one in `ifRevision`: another person has changed it. `detail` names the last change.',
-    todo: 'Read it again, and decide anew.',
+    todo: 'Read it again, then decide.',
   },
   'too-large': {
     means: 'The body, an input, a result, a progress or a log is larger than its bound.',

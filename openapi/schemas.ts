@@ -127,7 +127,7 @@ function describe(schema: Schema, type: ts.Type, all: Describing): void {
   }
 }
 
-/** The members of an alternative that can have one text only: they tell it apart from the others. */
+/** The members of an alternative that can have one text only: they distinguish it from the others. */
 function constantsOf(alternative: Schema, components: Record<string, Schema>): Record<string, unknown> {
   const { $ref } = alternative as Parts
   const { properties = {} } = ($ref ? components[$ref.slice(REFERENCE.length)] : alternative) as Parts
@@ -135,7 +135,7 @@ function constantsOf(alternative: Schema, components: Record<string, Schema>): R
   return Object.fromEntries(members.filter(([, value]) => typeof value === 'string'))
 }
 
-/** Writes into alternatives by which member they are told apart, if there is one. */
+/** Writes into alternatives which member distinguishes them, if there is one. */
 function discriminate(schema: unknown, components: Record<string, Schema>): void {
   if (!isSchema(schema)) return
   const { oneOf } = schema as Parts
@@ -144,7 +144,7 @@ function discriminate(schema: unknown, components: Record<string, Schema>): void
   for (const part of Object.values(schema)) discriminate(part, components)
 }
 
-/** The member whose constant tells the alternatives apart, if there is one. */
+/** The member whose constant distinguishes the alternatives, if there is one. */
 function discriminatorOf(
   alternatives: readonly Schema[],
   components: Record<string, Schema>,
@@ -206,7 +206,7 @@ function defaultOf(
   if (!isOption || words === undefined) return words
   switch (optionsOf) {
     case 'task':
-      return `that of the type, else ${words}`
+      return `the value of the type, else ${words}`
     case 'patch':
       return 'the present value'
     case 'type':

@@ -93,7 +93,7 @@ function lineOf(source: ts.SourceFile, position: number): number {
   return source.getLineAndCharacterOfPosition(position).line
 }
 
-/** Lines on which a token stands or goes on. The tokens of the syntax leave comments and empty lines out. */
+/** Lines that have at least a part of a token. The tokens of the syntax leave comments and empty lines out. */
 function codeLinesOf(source: ts.SourceFile): number {
   const lines = new Set<number>()
   const visit = (node: ts.Node): void => {

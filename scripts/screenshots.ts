@@ -80,7 +80,7 @@ async function causeEvents(page: Page): Promise<void> {
   await page.getByText('task.succeeded').nth(4).waitFor()
 }
 
-/** Waits until no part of the page stands for what is still loading. Below a list such a part stands for its further pages. */
+/** Waits until the page shows no placeholder for what is still loading. Below a list a placeholder is for its further pages. */
 async function nothingLoads(page: Page): Promise<void> {
   await page.locator('main .loading:not(.rows ~ *)').first().waitFor({ state: 'detached' })
 }

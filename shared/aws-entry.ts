@@ -1,4 +1,4 @@
-/** The public entry `baton-tasks/aws`: what programs with AWS credentials use beside the client. It contains parts of the AWS SDK. */
+/** The public entry `baton-tasks/aws`: what programs with AWS credentials use in addition to the client. It contains parts of the AWS SDK. */
 
 export type { TransactEntry } from './aws/dynamo/head/transact-entries.ts'
 export { type SignedFetchOptions, signedFetch } from './client/signed/signed-fetch.ts'

@@ -71,7 +71,7 @@ export type NextOptions<Input = unknown> = {
 }
 
 /**
- * Returned by a handler, as `ctx.next(…)` makes it: this stage succeeded, and the task is dispatched anew for the stage
+ * Returned by a handler, as `ctx.next(…)` makes it: this stage succeeded, and the task is dispatched again for the stage
  * that it names.
  */
 export class Next {

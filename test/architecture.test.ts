@@ -182,7 +182,7 @@ function problemOf(rule: Rule, { file, target, isPackage, isType }: Import): str
 }
 
 function legal(allowed: readonly string[] | 'any'): string {
-  return allowed.length > 0 ? `allowed beside its own: ${allowed}` : 'only its own is allowed'
+  return allowed.length > 0 ? `allowed besides its own: ${allowed}` : 'only its own is allowed'
 }
 
 function isWithin(path: string, folderOrFile: string): boolean {

@@ -1,7 +1,7 @@
 /**
  * The dashboard. It speaks to the HTTP API that serves it, and to nothing else.
  *
- * - this file: the pages and their addresses. What a page shows, filters included, stands in its address;
+ * - this file: the pages and their addresses. The address of a page has all that the page shows, filters included;
  * - `api/`: the client, the questions that pages ask, and what keeps the answers up to date;
  * - `shell/`: the frame around each page, with navigation, palette, keys and theme;
  * - `parts/`: what pages are made of;

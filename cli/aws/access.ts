@@ -38,7 +38,7 @@ export async function regionFor({ region, profile }: AccessOptions, what: string
   )
 }
 
-/** The region that the address of an API names; that of the local system for this machine. Undefined for a custom domain. */
+/** The region that the address of an API names. An address of this machine has the region of the local system. Undefined for a custom domain. */
 export function regionNamedBy(url: string): string | undefined {
   try {
     return regionOf(new URL(url).hostname, {})
@@ -81,7 +81,7 @@ function profileText(profile: string | undefined): string {
  * What is wrong with credentials that AWS refuses:
  *
  * - `expired`: a temporary credential has ended;
- * - `unknown-key`: AWS knows no such access key, or the session token is not that of the key;
+ * - `unknown-key`: AWS knows no such access key, or the session token belongs to another key;
  * - `wrong-secret`: the signature was made with another secret key;
  * - `clock`: the signature is too old, or of the future.
  */
@@ -125,7 +125,7 @@ export function credentialTexts(fault: CredentialFault, profile: string | undefi
       return {
         title: 'AWS refuses your signature',
         detail:
-          'the secret access key is not that of the access key: check the profile or the variable AWS_SECRET_ACCESS_KEY',
+          'the secret access key does not belong to the access key: check the profile or the variable AWS_SECRET_ACCESS_KEY',
       }
     case 'clock':
       return {

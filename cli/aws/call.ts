@@ -1,4 +1,4 @@
-/** One call of an AWS service by a client of the SDK, sent by the `fetch` of the command line, and the words for its failure. */
+/** One call of an AWS service by a client of the SDK, sent by the `fetch` of the command line, and the messages for its failure. */
 
 import { searchOf } from '../../shared/client/signed/request-parts.ts'
 import { BatonError, messageOf } from '../../shared/core/values/values.ts'
@@ -22,15 +22,15 @@ export function profileOf({ profile, io }: Access): string | undefined {
 /** A call by its permission, such as `sqs:GetQueueAttributes`. */
 type CallName = `${'cloudformation' | 'cloudwatch' | 'lambda' | 'sqs' | 'ssm' | 'sts'}:${string}`
 
-/** The names that errors have for a call. */
+/** The names of a call in error messages. */
 function namesOf(call: CallName) {
   const [prefix = '', action = ''] = call.split(':')
   return { service: prefix === 'cloudwatch' ? 'monitoring' : prefix, action }
 }
 
 /**
- * Why a service refused a call: its code, such as `AccessDenied`, and its sentence. A page of a proxy has the code `status 403`, and its own
- * beginning as the sentence.
+ * Why a service refused a call: its code, such as `AccessDenied`, and its message. For a page of a proxy the code is `status 403`, and the
+ * message is the beginning of the page.
  */
 export type Refusal = { readonly status: number; readonly code: string; readonly message: string }
 
@@ -44,7 +44,7 @@ const TOO_MANY_REQUESTS = 429
 /** What a client of the SDK is made with. */
 export type Settings = ReturnType<typeof settingsFor>
 
-/** What the last try of a call was refused with, if that is not an error document of the service. */
+/** The answer that refused the last try of a call, if it is not an error document of the service. */
 type LastTry = { page?: Refusal | undefined }
 
 /**
@@ -79,7 +79,7 @@ type ServiceError = Error & {
 function unreadable(named: CallName, cause: unknown): BatonError {
   const { service, action } = namesOf(named)
   const [why] = messageOf(cause).split('\n  Deserialization error:')
-  return new BatonError('unavailable', `${action} got no answer of ${service} that can be read: ${why}`, {
+  return new BatonError('unavailable', `${action} got an unreadable answer from ${service}: ${why}`, {
     cause,
   })
 }
@@ -91,7 +91,7 @@ function settingsFor(named: CallName, { region, credentials, io, profile }: Acce
     credentials,
     maxAttempts: TRIES,
     requestHandler: { handle: (request: SdkRequest) => sendOne(request, named, io, last) },
-    // The profile may name endpoints, or ask for those that keep to FIPS.
+    // The profile may name endpoints, or require FIPS endpoints.
     ...(profile !== undefined && { profile }),
     ...(endpoint && { endpoint }),
   }
@@ -137,14 +137,14 @@ function isOfService(text: string, action: string): boolean {
 
 const PAGE_CHARACTERS_MAX = 200
 
-/** The refusal by a page that is no error document of a service: a page of a proxy, an empty page, or a page that was cut. */
+/** The refusal by a page that is not an error document of a service: a page of a proxy, an empty page, or a page that was cut. */
 function pageIn({ ok, status, headers }: Response, text: string): Refusal | undefined {
   if (ok || isErrorDocument(text, headers)) return undefined
   const beginning = text.trim().replace(/\s+/g, ' ').slice(0, PAGE_CHARACTERS_MAX)
   return { status, code: `status ${status}`, message: beginning || 'an empty page' }
 }
 
-/** Services name their errors: in an XML document that is whole, in a JSON document, or in a header beside one. */
+/** Services name their errors: in an XML document that is whole, in a JSON document, or in a header next to one. */
 function isErrorDocument(text: string, headers: Headers): boolean {
   if (/<Code>[^<]+<\/Code>.*<\/ErrorResponse>\s*$/s.test(text)) return true
   try {
@@ -155,13 +155,13 @@ function isErrorDocument(text: string, headers: Headers): boolean {
   }
 }
 
-/** The error for an answer that is not of the service, such as the page of a proxy. */
+/** The error for an answer that does not come from the service, such as the page of a proxy. */
 function notOfService(named: CallName, text: string): BatonError {
   const { service, action } = namesOf(named)
   const beginning = text.trim().slice(0, 60)
   return new BatonError(
     'unavailable',
-    `${action} got an answer that is not of ${service}, but perhaps of a proxy: ${beginning}`,
+    `${action} got an answer that does not come from ${service}, but perhaps from a proxy: ${beginning}`,
   )
 }
 
@@ -170,10 +170,10 @@ export function isBusy({ status, code }: Refusal): boolean {
   return status >= 500 || status === TOO_MANY_REQUESTS || /Thrott|TooManyRequests|RequestLimit/.test(code)
 }
 
-/** The codes with which services refuse a caller for want of a permission. */
+/** The codes with which services refuse a caller that lacks a permission. */
 const NO_PERMISSION = /^(AccessDenied|AccessDeniedException|UnauthorizedOperation)$/
 
-/** The cause of an error by `refused`: what the user can do about it. Undefined when only the words of the service say it. */
+/** The cause of an error by `refused`: what the user can do about it. Undefined when nothing but the service's message is known. */
 export type RefusedRead = { readonly next?: string }
 
 /** Fits no code. */
@@ -197,8 +197,8 @@ export async function read<Document>(
   const { refusal } = answer
   if (missing.test(refusal.code)) return undefined
   const { because, ...cause } = adviceOn(refusal, named, access)
-  const told = `${what} cannot be read${because} (${refusal.code}: ${refusal.message})`
-  throw new BatonError(isBusy(refusal) ? 'unavailable' : 'refused', told, { cause })
+  const message = `${what} cannot be read${because} (${refusal.code}: ${refusal.message})`
+  throw new BatonError(isBusy(refusal) ? 'unavailable' : 'refused', message, { cause })
 }
 
 function adviceOn(

@@ -1,7 +1,7 @@
 /**
  * Why a signed call of an API was refused. API Gateway answers 403 and `{"message":"Forbidden"}` to every caller that IAM refuses,
- * whatever the reason is; some gateways tell it in a header and a sentence. An address that names another region than the signature is
- * the reason. When nothing is told, the Security Token Service is asked for the caller's name. That needs no permission, so the answer
+ * whatever the reason is; some gateways say it in a header and a sentence. An address that names another region than the signature is
+ * the reason. When the gateway says nothing, the Security Token Service is asked for the caller's name. That needs no permission, so the answer
  * says whether the credentials are valid. If they are, a permission is missing, or an address that names no region is in another one.
  */
 
@@ -24,7 +24,7 @@ export function explainingRefusals(send: Send, access: Explaining): Send {
   let asking: Promise<Cause> | undefined
   // A page asks several things at once, and all are refused for the same reason.
   const askOnce = () => {
-    asking ??= askedCause(access).finally(() => {
+    asking ??= causeFromSts(access).finally(() => {
       asking = undefined
     })
     return asking
@@ -33,8 +33,8 @@ export function explainingRefusals(send: Send, access: Explaining): Send {
     const response = await send(request)
     const { status, headers } = response
     if (!isUnexplainedRefusal(status, headers.get('content-type'))) return response
-    const told = toldCause(headers, await response.text())
-    const cause = otherRegion(request.url, access) ?? told ?? (await askOnce())
+    const stated = causeFromGateway(headers, await response.text())
+    const cause = otherRegion(request.url, access) ?? stated ?? (await askOnce())
     const { title, detail } = textsOf(cause, request, access)
     return responseOf(explainedRefusal(status, title, detail))
   }
@@ -56,15 +56,15 @@ function otherRegion(url: string, { region: signed }: Access): Cause | undefined
   return region === undefined || region === signed ? undefined : { kind: 'other-region', region }
 }
 
-/** What a gateway tells: `x-amzn-errortype`, and a sentence. Source: AWS re:Post, troubleshooting 403 of API Gateway. */
-function toldCause(headers: Headers, body: string): Cause | undefined {
-  const told = `${headers.get('x-amzn-errortype') ?? ''} ${body}`
-  const fault = credentialFaultIn(told)
+/** Reads the cause from the answer of a gateway: `x-amzn-errortype`, and a sentence. Source: AWS re:Post, troubleshooting 403 of API Gateway. */
+function causeFromGateway(headers: Headers, body: string): Cause | undefined {
+  const text = `${headers.get('x-amzn-errortype') ?? ''} ${body}`
+  const fault = credentialFaultIn(text)
   if (fault) return { kind: 'credentials', fault }
-  return /not authorized to perform/i.test(told) ? { kind: 'no-permission' } : undefined
+  return /not authorized to perform/i.test(text) ? { kind: 'no-permission' } : undefined
 }
 
-async function askedCause(access: Explaining): Promise<Cause> {
+async function causeFromSts(access: Explaining): Promise<Cause> {
   if (!access.asksAws) return { kind: 'unclear', why: 'the local system prints why in its terminal' }
   try {
     const named = 'sts:GetCallerIdentity'

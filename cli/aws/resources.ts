@@ -201,7 +201,7 @@ export type TriggerState = {
   /** `Missing` when the stack names a trigger that does not exist. */
   readonly state: 'Enabled' | 'Disabled' | 'Missing' | (string & {})
   readonly stateReason?: string
-  /** Only Lambda's readers of streams tell it, such as `OK` or `PROBLEM: Function call failed`. */
+  /** Only Lambda's readers of streams report it, such as `OK` or `PROBLEM: Function call failed`. */
   readonly lastResult?: string
 }
 
@@ -247,8 +247,8 @@ function functionStateOf(
 }
 
 /**
- * Reads the states of the triggers of a stack. Lambda lists those of the whole account, 100 on a page, so the reading ends with the last one
- * of the stack.
+ * Reads the states of the triggers of a stack. Lambda lists the triggers of the whole account, 100 on a page, so the reading ends with the
+ * last one of the stack.
  *
  * @throws BatonError `refused` when the credentials may not list them, `unavailable` when Lambda does not answer
  */

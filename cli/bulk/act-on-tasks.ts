@@ -1,6 +1,6 @@
 /**
  * What `retry`, `cancel` and `remove` share: one call for each task, which the user names by ids or by a filter. With a filter the
- * command first selects and counts the tasks, and asks. Then it writes a report (`report.ts`), with which it can go on after an
+ * command first selects and counts the tasks, and asks. Then it writes a report (`report.ts`), with which it can continue after an
  * interruption.
  */
 
@@ -30,7 +30,7 @@ type TaskAction = {
   readonly defaultStatus?: NonNullable<FilterOptions['status']>
   /** Statuses of refusals that say that there is nothing left to do. @default none */
   readonly doneStatuses?: readonly number[]
-  /** Options of the command that must be the same when it goes on with a report. @default none */
+  /** Options of the command that must be the same when it continues a report. @default none */
   readonly settings?: ReportSettings
   /** The words of the command that give these settings again. @default none */
   readonly words?: readonly string[]
@@ -59,7 +59,7 @@ export function actOnTasks<Options extends object>(
   addFilterOptions(command, invocation.now())
   const own = [
     new Option('--yes', 'does not ask'),
-    new Option('--dry-run', 'only shows which tasks are meant'),
+    new Option('--dry-run', 'only shows which tasks it would select'),
   ]
   addReportOptions(command, own, { what: 'calls', usual: 10, max: 100 })
   withSystem(command, invocation, (context, options: Options & BulkOptions, ids: readonly string[]) => {
@@ -85,7 +85,7 @@ async function actOnIds({ context, action, options }: Acting, ids: readonly stri
   return failed > 0 ? FAILED_EXIT_CODE : 0
 }
 
-/** Refuses a filter beside ids: it would not be clear which tasks are meant. */
+/** Refuses a filter together with ids: it would not be clear which tasks to select. */
 function refuseFilter(options: BulkOptions): void {
   const own = [options.resume !== undefined && '--resume', options.dryRun && '--dry-run'].filter(
     one => typeof one === 'string',
@@ -94,7 +94,7 @@ function refuseFilter(options: BulkOptions): void {
   if (given.length > 0) throw new BatonError('invalid', `give either ids or ${given.join(', ')}, not both`)
 }
 
-/** Selects the tasks of a filter, asks, and acts on each of them. With `--resume` it goes on with the tasks of a report. */
+/** Selects the tasks of a filter, asks, and acts on each of them. With `--resume` it continues with the tasks of a report. */
 async function actOnSelected(acting: Acting): Promise<number> {
   const { context, action, options } = acting
   const resumed = reopened(acting)
@@ -150,7 +150,7 @@ async function select({ context: { client, io }, action, options }: Acting): Pro
 
 function showIds({ printer }: Context, tasks: readonly Selected[]): number {
   for (const { id } of tasks) printer.isJson ? printer.record({ id }) : printer.line(oneLine(id))
-  printer.note(`${countText(tasks)} ${tasks.length === 1 ? 'is' : 'are'} meant; nothing was done`)
+  printer.note(`${countText(tasks)} would be selected; nothing was done`)
   return 0
 }
 
@@ -180,10 +180,10 @@ async function actOnEach(acting: Acting, tasks: readonly Selected[], report: Rep
   return interrupted ?? showSummary(acting, tally, report)
 }
 
-/** How to go on with a report: it takes only the settings with which it began. */
+/** How to continue a report: it takes only the settings with which it began. */
 function resumption({ context, action, options }: Acting, { path }: Report): string {
   const settings = [...(action.words ?? []), ...(options.yes ? ['--yes'] : [])]
-  return `go on with ${context.followUp(action.name, '--resume', path, ...settings)}`
+  return `continue with ${context.followUp(action.name, '--resume', path, ...settings)}`
 }
 
 function showSummary(acting: Acting, { ok, failed }: Tally, report?: Report): number {

@@ -10,7 +10,7 @@ export type InputLine = { readonly number: number; readonly input?: Json; readon
  * Yields the inputs in a file: a JSON value on each line, or a CSV record below a line of names. `-` reads the standard input, as
  * NDJSON unless the format says otherwise. A wrong line has a problem and does not end the file.
  *
- * @throws BatonError `invalid` when there is no such file, or its name does not tell the format.
+ * @throws BatonError `invalid` when there is no such file, or its name does not say the format.
  */
 export async function* inputLines(
   from: string,
@@ -53,7 +53,7 @@ async function* ndjsonInputs(pieces: AsyncIterable<string>): AsyncGenerator<Inpu
   yield* jsonLine(rest, ++number)
 }
 
-/** An empty line is no task. */
+/** An empty line is not a task. */
 function* jsonLine(line: string, number: number): Generator<InputLine> {
   if (line.trim() === '') return
   try {

@@ -4,7 +4,7 @@ import { STATUSES } from '../../shared/core/states.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
 import { repeated, someOf, timeBefore } from '../terminal/command.ts'
 
-/** The options that say which tasks are meant. */
+/** The options that select tasks. */
 export type FilterOptions = {
   readonly type?: readonly string[]
   readonly status?: ReadonlyArray<(typeof STATUSES)[number]>
@@ -22,7 +22,7 @@ const ORDERS = ['due', '-due', 'created', '-created', 'ended', '-ended']
 /** Adds the options. A duration counts back from `now`. */
 export function addFilterOptions(command: Command, now: number): void {
   const statuses = STATUSES.join(', ')
-  const order = 'the time by which tasks are sorted, and which --since and --until mean'
+  const order = 'the time by which tasks are sorted, and to which --since and --until apply'
   const options = [
     new Option('--type <type>', 'tasks of this type; may be repeated').argParser(repeated),
     new Option('--status <status>', `tasks with this status: ${statuses}; may be repeated`).argParser(

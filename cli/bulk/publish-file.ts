@@ -51,7 +51,7 @@ const REASONS_SHOWN = 10
 const PAUSES_MS = [1_000, 5_000, 15_000]
 
 /**
- * Publishes a task for each line. Each task has a key that its line decides, so a command that goes on publishes none twice. The
+ * Publishes a task for each line. Each task has a key that its line decides, so a command that continues publishes none twice. The
  * report says how each line ended; when every line has its task, it is removed, unless the user has named it.
  */
 export async function publishFile(context: Context, body: Common, options: Given): Promise<number> {
@@ -224,7 +224,7 @@ function note(report: Report, tally: Tally, line: InputLine, result: Ended): voi
   })
 }
 
-/** How to go on with a report: it takes only the settings with which it began. */
+/** How to continue a report: it takes only the settings with which it began. */
 function resumption({ followUp }: Context, options: Given, { path }: Report): string {
   const { words, from, format, keyField } = options
   const file = [
@@ -232,7 +232,7 @@ function resumption({ followUp }: Context, options: Given, { path }: Report): st
     ...(format === undefined ? [] : ['--format', format]),
     ...(keyField === undefined ? [] : ['--key-field', keyField]),
   ]
-  return `go on with ${followUp('publish', ...words, ...file, '--resume', path)}`
+  return `continue with ${followUp('publish', ...words, ...file, '--resume', path)}`
 }
 
 /** What else came of the lines than tasks that are stored. */

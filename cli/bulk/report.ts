@@ -5,8 +5,8 @@ import { wholeNumber } from '../terminal/command.ts'
 import { shellWord } from '../terminal/io.ts'
 
 /**
- * The report of a long command: a file of JSON lines, which the command appends to as it goes. A command that was interrupted goes
- * on with its report, and repeats only what has not succeeded. `readReport` says which reports can be trusted.
+ * The report of a long command: a file of JSON lines, which the command appends to as it works. A command that was interrupted
+ * continues with its report, and repeats only what has not succeeded. `readReport` says which reports can be trusted.
  */
 export type Report = {
   readonly path: string
@@ -37,9 +37,9 @@ type ReportHeader = {
   readonly at: string
   /** Names the run: generated keys of tasks begin with it. */
   readonly run: string
-  /** Whether the report says what is to be done. Otherwise the command reads it from elsewhere, such as a file of inputs. */
+  /** Whether the report says what to do. Otherwise the command reads it from elsewhere, such as a file of inputs. */
   readonly selects: boolean
-  /** Further settings, which must be the same when the command goes on. */
+  /** Further settings, which must be the same when the command continues. */
   readonly settings: ReportSettings
 }
 
@@ -67,14 +67,14 @@ const SELECTED_IN_A_LINE = 1_000
  * @throws BatonError `invalid` when the file exists or cannot be written.
  */
 export function createReport(path: string, header: ReportHeader): Report {
-  write(path, header, (file, text) => writeFileSync(file, text, { flag: 'wx' }))
+  writeLine(path, header, (file, text) => writeFileSync(file, text, { flag: 'wx' }))
   return reportAt(path, header, new Map(), [])
 }
 
 /**
- * Reads the report of a command that is to go on.
+ * Reads the report of a command that is to continue.
  *
- * @throws BatonError `invalid` when the file is no report of this action on this system with these settings, or is damaged.
+ * @throws BatonError `invalid` when the file is not a report of this action on this system with these settings, or is damaged.
  */
 export function reopenReport(
   path: string,
@@ -105,7 +105,7 @@ function reportAt(
   earlier: readonly Selected[],
 ): Report {
   const selected = [...earlier]
-  const append = (line: object) => write(path, line, appendFileSync)
+  const append = (line: object) => writeLine(path, line, appendFileSync)
   return {
     path,
     header,
@@ -122,14 +122,14 @@ function reportAt(
   }
 }
 
-function write(path: string, line: object, by: (path: string, text: string) => void): void {
+function writeLine(path: string, line: object, by: (path: string, text: string) => void): void {
   try {
     by(path, `${JSON.stringify(line)}\n`)
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST')
       throw new BatonError(
         'invalid',
-        `${path} exists: give another --report, or go on with it by --resume ${shellWord(path)}`,
+        `${path} exists: give another --report, or continue it with --resume ${shellWord(path)}`,
         { cause },
       )
     throw new BatonError('invalid', `the report ${path} cannot be written: ${messageOf(cause)}`, { cause })
@@ -159,11 +159,11 @@ type Line =
  * Reads a report. A process that was killed may have left its last line incomplete: the line is removed, and what it was about is done
  * again. Any other damage is refused, because the command could then act on something else than the user has confirmed.
  *
- * @throws BatonError `invalid` when the file is no report, has a line that is no JSON, or has only a part of the selection.
+ * @throws BatonError `invalid` when the file is not a report, has a line that is not JSON, or has only a part of the selection.
  */
 function readReport(path: string, action: string): ReportContents {
   const [header, ...lines] = completeLines(path).map((text, index) => lineOf(path, text, index + 1))
-  if (!isHeader(header)) throw new BatonError('invalid', `${path} is no report of baton ${action}`)
+  if (!isHeader(header)) throw new BatonError('invalid', `${path} is not a report of baton ${action}`)
   const entries = (lines as Line[]).filter(line => 'ref' in line)
   return { header, entries, selected: header.selects ? selectionIn(path, lines as Line[]) : [] }
 }
@@ -172,7 +172,7 @@ function isHeader(line: object | undefined): line is ReportHeader {
   return line !== undefined && 'action' in line && 'url' in line && 'settings' in line
 }
 
-/** The lines that end with a line end. The rest after the last of them is cut off the file, so that the next line begins anew. */
+/** The lines that end with a line end. The rest after the last of them is cut off the file, so that the next line begins at the start of a line. */
 function completeLines(path: string): string[] {
   try {
     const text = readFileSync(path, 'utf8')
@@ -184,11 +184,11 @@ function completeLines(path: string): string[] {
   }
 }
 
-/** A first line that is no JSON makes the file no report. Any other one makes it a damaged report. */
+/** If the first line is not JSON, the file is not a report. If a later line is not JSON, the report is damaged. */
 function lineOf(path: string, text: string, number: number): object | undefined {
   const line = parsed(text)
   if (line || number === 1) return line
-  throw new BatonError('invalid', `line ${number} of ${path} is no line of a report: the file is damaged`)
+  throw new BatonError('invalid', `line ${number} of ${path} is not a line of a report: the file is damaged`)
 }
 
 function parsed(text: string): object | undefined {
@@ -224,7 +224,7 @@ export function addReportOptions(
   const options = [
     ...own,
     new Option('--report <file>', 'where the report is written (default: a file in this folder)'),
-    new Option('--resume <file>', 'goes on with the report of an interrupted command').conflicts('report'),
+    new Option('--resume <file>', 'continues with the report of an interrupted command').conflicts('report'),
     new Option('--concurrency <n>', `${what} at the same time`).default(usual).argParser(wholeNumber(1, max)),
   ]
   for (const option of options) command.addOption(option.helpGroup('Many tasks:'))

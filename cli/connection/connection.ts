@@ -52,7 +52,7 @@ export function systemOptions(): Option[] {
 /**
  * Finds the system and makes its client. Calls are signed for `--stack`, and for a URL when the user names a profile or a region.
  *
- * @throws BatonError `invalid` when the address is none, or there is no such stack; `misconfigured` when no AWS credentials or no region
+ * @throws BatonError `invalid` when the address is not valid, or there is no such stack; `misconfigured` when no AWS credentials or no region
  * are found; `refused` and `unavailable` when CloudFormation refuses the credentials or does not answer.
  */
 export async function connect(options: SystemOptions, io: Io): Promise<System> {
@@ -100,5 +100,5 @@ function checkedUrl(text: string): string {
   throw new BatonError('invalid', `${text} is not a URL; give one like ${USUAL_URL}`)
 }
 
-/** Where `baton dev` serves, unless it is told otherwise. */
+/** Where `baton dev` serves, unless it gets another port. */
 export const USUAL_URL = 'http://127.0.0.1:7070'

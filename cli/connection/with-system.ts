@@ -20,8 +20,8 @@ export type Context = System & {
 type CommonOptions = SystemOptions & { readonly json?: boolean; readonly color?: boolean }
 
 /**
- * Gives a command the options of every command that speaks to a system, and its action. The action may return an exit code; otherwise it is 0. It
- * leaves errors of the client to this function, which prints them.
+ * Gives a command the options of every command that speaks to a system, and its action. The action may return an exit code; otherwise it is
+ * 0. It leaves errors of the client to this function, which prints them.
  */
 export function withSystem<Options extends object, Args extends readonly unknown[]>(
   command: Command,
@@ -96,7 +96,7 @@ function reasonIn(detail: string): string {
 }
 
 function adviceFor(status: number, { url, isSigned }: System): string[] {
-  if (status === 401) return [`${url} wants a token: set BATON_TOKEN`]
+  if (status === 401) return [`${url} requires a token: set BATON_TOKEN`]
   if (status === 403 && !isSigned)
     return ['calls of a deployed API are signed: give --stack NAME, or --profile NAME with --url']
   return []

@@ -37,8 +37,8 @@ export const dashboard: DefineCommand = (command, invocation) => {
     // The first call shows whether the system answers and admits the user, before a browser does.
     await context.client.types({ limit: 1 })
     const folder = dashboardFolder()
-    const tell = context.printer.warn
-    const server = await startDashboard({ folder, port, isReadOnly: readOnly, system: context, tell })
+    const report = context.printer.warn
+    const server = await startDashboard({ folder, port, isReadOnly: readOnly, system: context, report })
     show(context, server.url, readOnly)
     if (open && context.io.out.isTTY) openBrowser(server.url)
     const isInterrupted = await Promise.race([interrupted(context), server.usedTwice.then(() => false)])

@@ -25,19 +25,19 @@ const RETURNED_HEADERS = ['content-type', 'location', 'retry-after']
 export type Forwarding = {
   readonly isReadOnly: boolean
   readonly system: Pick<System, 'url' | 'fetch'>
-  /** Tells the operator why the system refuses calls. */
-  tell(reason: string): void
+  /** Reports to the operator why the system refuses calls. */
+  report(reason: string): void
 }
 
 type Forward = (request: IncomingMessage, response: ServerResponse) => Promise<void>
 
 /** Makes the function that sends a call of the API to the system and answers with its answer. It never throws. */
-export function createForward({ system, isReadOnly, tell }: Forwarding): Forward {
-  const tellRefusal = createRefusalTeller(tell)
+export function createForward({ system, isReadOnly, report }: Forwarding): Forward {
+  const reportRefusal = createRefusalReporter(report)
   return async (request, response) => {
     const path = pathOf(request)
-    const told = (answer: HttpAnswer) => {
-      tellRefusal({ method: request.method ?? 'GET', path }, answer)
+    const reported = (answer: HttpAnswer) => {
+      reportRefusal({ method: request.method ?? 'GET', path }, answer)
       return answer
     }
     const refusal = refusalOf(request, path, isReadOnly)
@@ -48,11 +48,11 @@ export function createForward({ system, isReadOnly, tell }: Forwarding): Forward
       if (body === undefined) return send(response, tooLarge)
       const answer = await system.fetch(requestFor(request, system.url + path, body, leaving.signal))
       if (!isEventStream(path, answer))
-        return send(response, told(withReason(await wholeAnswer(answer), system.url)))
+        return send(response, reported(withReason(await wholeAnswer(answer), system.url)))
       leaving.stopClock()
       await stream(answer, response)
     } catch (error) {
-      refuse(response, told(noAnswer(system.url, leaving.signal.reason ?? error)))
+      refuse(response, reported(noAnswer(system.url, leaving.signal.reason ?? error)))
     } finally {
       leaving.stopClock()
     }
@@ -77,7 +77,7 @@ function leavingWith(response: ServerResponse): { readonly signal: AbortSignal; 
   return { signal: controller.signal, stopClock: () => clearTimeout(timer) }
 }
 
-/** The path and the query, with all dot segments resolved; empty for what is no path. */
+/** The path and the query, with all dot segments resolved; empty for what is not a path. */
 function pathOf({ url = '/' }: IncomingMessage): string {
   if (!url.startsWith('/') || url.startsWith('//') || !URL.canParse(url, 'http://system')) return ''
   const { pathname, search } = new URL(url, 'http://system')
@@ -109,7 +109,7 @@ const readOnly = problemAnswer(
 
 const tooLarge = problemAnswer('too-large', 413, 'Too large', 'the request has more than 5 MB')
 
-/** Without credentials no call leaves this machine. The operator has to log in: asking again is no help. */
+/** Without credentials no call leaves this machine. The operator must log in; a repetition fails again. */
 function noAnswer(url: string, error: unknown): HttpAnswer {
   if (error instanceof BatonError && error.code === 'misconfigured')
     return problemAnswer('unauthorized', 401, 'The dashboard has no AWS credentials', error.message)
@@ -192,14 +192,16 @@ type PageCall = { readonly method: string; readonly path: string }
 const ERROR_STATUS_MIN = 400
 
 /**
- * Tells the operator in the terminal why calls are refused: once for each reason, because the page asks several paths again and again. A
- * reason is told anew after one of the calls that were refused for it has succeeded.
+ * Reports in the terminal why calls are refused: once for each reason, because the page asks several paths again and again. A
+ * reason is reported again after one of the calls that were refused for it has succeeded.
  */
-function createRefusalTeller(tell: (reason: string) => void): (call: PageCall, answer: HttpAnswer) => void {
+function createRefusalReporter(
+  report: (reason: string) => void,
+): (call: PageCall, answer: HttpAnswer) => void {
   /** The calls that were refused for each reason. */
-  const told = new Map<string, Set<string>>()
+  const reported = new Map<string, Set<string>>()
   const forget = (call: string) => {
-    for (const [reason, calls] of told) if (calls.has(call)) told.delete(reason)
+    for (const [reason, calls] of reported) if (calls.has(call)) reported.delete(reason)
   }
   return ({ method, path }, answer) => {
     const [pathname = ''] = path.split('?')
@@ -209,9 +211,9 @@ function createRefusalTeller(tell: (reason: string) => void): (call: PageCall, a
     const text = textOf(answer)
     // The reason of a missing permission names the call.
     const reason = text.replaceAll(pathname, '')
-    const calls = told.get(reason)
-    if (!calls) tell(text)
-    told.set(reason, new Set(calls).add(call))
+    const calls = reported.get(reason)
+    if (!calls) report(text)
+    reported.set(reason, new Set(calls).add(call))
   }
 }
 

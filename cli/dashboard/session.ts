@@ -4,18 +4,18 @@ import { type HttpAnswer, problemAnswer } from '../../loopback/loopback.ts'
 import { API_PATH } from '../../loopback/pages.ts'
 
 /**
- * The session of a dashboard is that of the browser that has opened its printed address. The address holds a secret of this start. The first request
- * with it gets a cookie, and a small page that stores a token and goes on to the address without the secret. From then on the secret is worth
- * nothing, so an address that stays in a history or in a log opens nothing. When the secret comes a second time, another one has it, and may
- * have been the first: the session ends.
+ * A dashboard has one session. It belongs to the first browser that opens the printed address, which holds a secret of this start. The first
+ * request with the secret gets a cookie, and a small page that stores a token and continues to the address without the secret. Then the
+ * secret is used up, so an address in a history or in a log opens nothing. A second request with the secret means that another program has
+ * it, and may have been the first: the session ends.
  *
- * The cookie admits to the files of the dashboard. A call of the API also needs the token in a header: a browser sends cookies to every port of
+ * The cookie opens the files of the dashboard. A call of the API also needs the token in a header: a browser sends cookies to every port of
  * this machine, but gives what a page has stored only to that page.
  */
 export type Session = {
   /** The path that the printed address has. */
   readonly entry: string
-  /** The answer to a request that is not of the browser that has the cookie; undefined if it is. */
+  /** The refusal of a request from any other browser; undefined for a request with the session's cookie. */
   check(request: IncomingMessage): HttpAnswer | undefined
   /** Whether the secret has come a second time. Then every request is refused. */
   isOver(): boolean
@@ -26,7 +26,7 @@ export const PAGE_TOKEN = 'baton-dashboard-page'
 
 const SECRET_BYTES = 32
 const PARAMETER = 'secret'
-/** The description of the API says nothing of the system. The reference links to it, and a link sends no header. */
+/** The description of the API says nothing about the system. The reference links to it, and a link sends no header. */
 const OPEN_PATH = '/v1/openapi.json'
 
 type State = 'new' | 'entered' | 'over'
@@ -36,7 +36,7 @@ export function createSession(port: string): Session {
   const [secret, key, token] = [newSecret(), newSecret(), newSecret()]
   const cookie = `baton-dashboard-${port}`
   let state: State = 'new'
-  /** Takes the secret. Only the first request with it is let in. */
+  /** Takes the secret. Only the first request with it is accepted. */
   const enter = (request: IncomingMessage, given: string): HttpAnswer => {
     if (!isSame(given, secret)) return refusal(request, OTHER_ADDRESS)
     const isFirst = state === 'new'
@@ -57,7 +57,7 @@ export function createSession(port: string): Session {
 }
 
 const OTHER_BROWSER = 'This page is for the browser that has opened its address.'
-const OTHER_ADDRESS = 'The address is not that of this dashboard.'
+const OTHER_ADDRESS = 'The address is not the address of this dashboard.'
 
 function newSecret(): string {
   return randomBytes(SECRET_BYTES).toString('base64url')
@@ -98,7 +98,7 @@ const withoutSecret: HttpAnswer = {
   body: Buffer.alloc(0),
 }
 
-/** A page that stores the token and goes on to the address without the secret. Its policy lets only its own script run. */
+/** A page that stores the token and continues to the address without the secret. Its policy lets only its own script run. */
 function entering(cookie: string, token: string): HttpAnswer {
   const nonce = newSecret()
   const script = `localStorage.setItem('${PAGE_TOKEN}', '${token}'); location.replace('/')`

@@ -75,7 +75,7 @@ async function startLocked(options: DevOptions, project: Project, terminal: Term
     const systems = systemsIn(assembly, options)
     refuseUnknownInspection(systems, options.inspect)
     for (const line of lookUpLines(assembly)) terminal.say(line)
-    const bundles = createBundles(project, saves.alsoBeside)
+    const bundles = createBundles(project, saves.alsoFoldersOf)
     const running = createRunningSystems({ options, bundles, terminal })
     await startAll(running, systems)
     tellStart(begun, { options, project, running, terminal })
@@ -127,11 +127,11 @@ function systemsIn(assembly: string, { data }: DevOptions): System[] {
 function follow(session: Session): Pick<DevSession, 'idle' | 'stop'> {
   const { bundles, running, terminal, saves } = session
   const stopping = new AbortController()
-  const told = { problem: '' }
+  const lastReported = { problem: '' }
   const reloader = createReloader({
-    rebuild: files => rebuild(session, files, told),
-    resynthesise: () => resynthesise(session, stopping.signal, told),
-    onProblem: error => tellProblem(terminal, told, messageOf(error)),
+    rebuild: files => rebuild(session, files, lastReported),
+    resynthesise: () => resynthesise(session, stopping.signal, lastReported),
+    onProblem: error => reportProblem(terminal, lastReported, messageOf(error)),
   })
   saves.giveTo(reloader.changed)
   return {
@@ -145,19 +145,19 @@ function follow(session: Session): Pick<DevSession, 'idle' | 'stop'> {
   }
 }
 
-/** What was last told as broken. The same fault often breaks a bundle and the synthesis; it is told once. */
-type Told = { problem: string }
+/** The problem that was last reported. The same fault often breaks a bundle and the synthesis, and is reported once. */
+type LastReported = { problem: string }
 
 async function rebuild(
   { bundles, running, terminal }: Session,
   files: ReadonlySet<string>,
-  told: Told,
+  lastReported: LastReported,
 ): Promise<void> {
   const begun = performance.now()
-  told.problem = ''
+  lastReported.problem = ''
   for (const rebuilt of await bundles.rebuild(files)) {
     const problem = takeOver(rebuilt)
-    if (problem !== undefined) tellProblem(terminal, told, problem)
+    if (problem !== undefined) reportProblem(terminal, lastReported, problem)
   }
 
   /** Returns why a handler does not get its new code. The other handlers get theirs. */
@@ -175,26 +175,30 @@ async function rebuild(
   }
 }
 
-function tellProblem(terminal: Terminal, told: Told, problem: string): void {
+function reportProblem(terminal: Terminal, lastReported: LastReported, problem: string): void {
   const place = /[^\s:]+:\d+:\d+/.exec(problem)?.[0] ?? problem
-  if (told.problem === place) return
-  told.problem = place
-  terminal.say(`✗ ${problem}\n  What ran before runs on.`)
+  if (lastReported.problem === place) return
+  lastReported.problem = place
+  terminal.say(`✗ ${problem}\n  The earlier code keeps running.`)
 }
 
 /** The new code of a handler has its first run within this time, also when a synthesis begins with the same save. */
-const GIVE_WAY_MS = 5_000
+const LOW_PRIORITY_MS = 5_000
 
-async function resynthesise(session: Session, signal: AbortSignal, told: Told): Promise<void> {
+async function resynthesise(
+  session: Session,
+  signal: AbortSignal,
+  lastReported: LastReported,
+): Promise<void> {
   const { terminal } = session
   const begun = performance.now()
   if (signal.aborted) return
   try {
     const project = readProject(session.project.folder)
-    const assembly = await synthesise(project, { signal, giveWayMs: GIVE_WAY_MS })
+    const assembly = await synthesise(project, { signal, lowPriorityMs: LOW_PRIORITY_MS })
     if (!signal.aborted) await deployChanges(session, systemsIn(assembly, session.options), begun)
   } catch (error) {
-    if (!signal.aborted) tellProblem(terminal, told, messageOf(error))
+    if (!signal.aborted) reportProblem(terminal, lastReported, messageOf(error))
   }
 }
 
@@ -214,7 +218,7 @@ async function deployChanges(
     } else if (old.system.text !== next.text) {
       const changes = changesBetween(old.system, next)
       await running.redeploy(old, next)
-      terminal.say(`↻ ${next.label} is deployed anew after ${seconds(begun)}: ${changes}`)
+      terminal.say(`↻ ${next.label} is deployed again after ${seconds(begun)}: ${changes}`)
     }
   }
   for (const gone of before.values()) {

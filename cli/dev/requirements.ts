@@ -14,7 +14,7 @@ const JAVA_VERSION_MIN = 17
 
 /**
  * Refuses a start that could not succeed, in a tenth of a second: the synthesis, which comes before the boot, takes seconds. Only the
- * synthesis knows the stacks, each of which has a folder in that of `--data`.
+ * synthesis knows the stacks, each of which has a folder within `--data`.
  *
  * @throws BatonError `misconfigured` when Java, the port or the data folder is missing.
  */
@@ -34,7 +34,7 @@ async function refuseOldJava(): Promise<void> {
 }
 
 function javaInstruction(platform: NodeJS.Platform): string {
-  if (platform === 'darwin') return 'brew install openjdk, and follow what it says about the PATH'
+  if (platform === 'darwin') return 'brew install openjdk, and follow its advice about the PATH'
   return 'install a runtime, such as apt-get install default-jre-headless or dnf install java-latest-openjdk-headless'
 }
 
@@ -167,7 +167,7 @@ function olderLayout(data: string, folder: string): BatonError {
     .join(' ')
   return new BatonError(
     'misconfigured',
-    `--data ${data} holds the data of an earlier version, which kept those of the first stack in the folder itself; move them once: mkdir -p ${folder} && mv ${paths} ${folder}/`,
+    `--data ${data} holds the data of an earlier version, which kept the data of the first stack in the folder itself; move them once: mkdir -p ${folder} && mv ${paths} ${folder}/`,
   )
 }
 

@@ -16,7 +16,7 @@ export type Terminal = {
 
 export function createTerminal({ verbose }: Pick<DevOptions, 'verbose'>, first: Shown = 'runs'): Terminal {
   let shown = verbose ? 'everything' : first
-  // A progress bar may stand in the present line.
+  // The present line may show a progress bar.
   const say = (text: string) => console.log(process.stdout.isTTY ? `\r\x1b[K${text}` : text)
   return {
     say,
@@ -90,7 +90,7 @@ function loggedLine(source: string, logged: LoggedFields, reading: Reading): str
   return isSaid(source, reading) || logged.level === 'ERROR' ? plainLine(source, logged) : undefined
 }
 
-/** A line that is no JSON: a function, or Node itself, has printed it. */
+/** A line that is not JSON: a function, or Node itself, has printed it. */
 function printedLine({ source, line }: LogLine, reading: Reading): string | undefined {
   return isSaid(source, reading) ? `${nowText()} ${source} ${line}` : undefined
 }

@@ -81,12 +81,12 @@ const USUAL_QUALIFIER = 'hnb659fds'
 /** The parameter is `/cdk-bootstrap/QUALIFIER/version`. */
 function bootstrapCommand(parameter: string, environment: string, profile: string | undefined): string {
   const [, qualifier = USUAL_QUALIFIER] = /^\/cdk-bootstrap\/([^/]+)\/version$/.exec(parameter) ?? []
-  const words = [
+  const command = [
     ...['npx', 'cdk', 'bootstrap', environment],
     ...(qualifier === USUAL_QUALIFIER ? [] : ['--qualifier', qualifier]),
     ...(profile === undefined ? [] : ['--profile', profile]),
   ]
-  return words.map(shellWord).join(' ')
+  return command.map(shellWord).join(' ')
 }
 
 /** Whether the functions of the stack can run, and whether the triggers that call them read their queues and streams. */
@@ -116,13 +116,13 @@ function runtimesOf(states: readonly FunctionState[]): string {
   return runtimes.size === 0 ? '' : ` (${[...runtimes].sort().join(', ')})`
 }
 
-type Told = Omit<Finding, 'check' | 'text'> & { readonly is: string }
+type BadState = Omit<Finding, 'check' | 'text'> & { readonly is: string }
 
 /** The states in which a function needs attention. */
-const STATES: Readonly<Record<string, Told>> = {
+const STATES: Readonly<Record<string, BadState>> = {
   Failed: {
     ...{ level: 'wrong', is: 'has failed and cannot run' },
-    next: 'repair the cause, and deploy the stack again; a function that failed at its creation must be removed before',
+    next: 'repair the cause, and deploy the stack again; first remove a function that failed at its creation',
   },
   Missing: {
     ...{ level: 'wrong', is: 'does not exist any more' },
@@ -139,7 +139,7 @@ const STATES: Readonly<Record<string, Told>> = {
 }
 
 /** The results of the last update in which a function needs attention. */
-const UPDATES: Readonly<Record<string, Told>> = {
+const UPDATES: Readonly<Record<string, BadState>> = {
   Failed: {
     ...{ level: 'wrong', is: 'still runs its earlier code, because its last update has failed' },
     next: 'repair the cause, and deploy the stack again',
@@ -155,16 +155,17 @@ function findingsAboutFunction({
   updateReason,
 }: FunctionState): Finding[] {
   const about = `the function ${name}`
-  return [...told(STATES[state], about, stateReason), ...told(UPDATES[update], about, updateReason)].map(
-    one => ({
-      ...one,
-      check: 'functions',
-    }),
-  )
+  return [
+    ...findingsOf(STATES[state], about, stateReason),
+    ...findingsOf(UPDATES[update], about, updateReason),
+  ].map(one => ({
+    ...one,
+    check: 'functions',
+  }))
 }
 
-function told(
-  one: Told | undefined,
+function findingsOf(
+  one: BadState | undefined,
   about: string,
   reason: string | undefined,
 ): Array<Omit<Finding, 'check'>> {
@@ -206,7 +207,7 @@ const QUEUES = 'queues'
 
 /**
  * Whether the queues of the stack exist, and whether messages that were given up wait to be collected. `checkTypes` says whether tasks
- * wait for long: a long queue is no fault of its own.
+ * wait for long: a long queue alone is not a fault.
  */
 export async function checkQueues({ deployed }: Context): Promise<Finding[]> {
   if (!deployed) return []

@@ -17,12 +17,12 @@ export async function checkVersion({ client }: Context): Promise<Finding[]> {
   return [compared(ownVersion(), theirs)]
 }
 
-/** Compares the version of this command with the one that the API tells. An API of an early version tells none. */
+/** Compares the version of this command with the version that the API reports. The API of an early version reports none. */
 export function compared(own: string, theirs: string | undefined): Finding {
   const [ownLine, theirLine] = [lineOf(own), lineOf(theirs ?? '')]
   if (theirs === undefined || theirLine === undefined) {
-    const text = `the API does not tell its version; this command has version ${own}`
-    return { level: 'notice', check: CHECK, text, next: 'deploy the system again with a present version' }
+    const text = `the API does not report its version; this command has version ${own}`
+    return { level: 'notice', check: CHECK, text, next: 'deploy the system again with a current version' }
   }
   if (ownLine === theirLine) {
     const both = own === theirs ? `version ${own}` : `versions ${own} and ${theirs}, which fit`
@@ -36,7 +36,7 @@ export function compared(own: string, theirs: string | undefined): Finding {
   }
 }
 
-/** The versions that understand each other: `1` for `1.4.2`, `0.3` for `0.3.1`. Undefined for a text that is no version. */
+/** The versions that understand each other: `1` for `1.4.2`, `0.3` for `0.3.1`. Undefined for a text that is not a version. */
 function lineOf(version: string): string | undefined {
   const [, major, minor] = /^(\d+)\.(\d+)\.\d+[\w.+-]*$/.exec(version) ?? []
   return major === '0' ? `0.${minor}` : major
@@ -72,7 +72,7 @@ function skewFindings(date: string | null, now: number): Finding[] {
     {
       level: size < WRONG_SKEW_MS ? 'notice' : 'wrong',
       check,
-      text: `the clock of this machine is ${durationText(size)} ${side} that of the API`,
+      text: `the clock of this machine is ${durationText(size)} ${side} the clock of the API`,
       next: 'set the clock: signatures and shown times depend on it',
     },
   ]
@@ -151,7 +151,7 @@ async function checkType(
 
 const READ_MAX = 100
 
-/** Whether messages were given up. Those that can be sent again wait for an operator. The others only tell what has happened. */
+/** Whether messages were given up. Those that can be sent again wait for an operator. The others only say what has happened. */
 export async function checkDeadLetters({ client, io, followUp }: Context): Promise<Finding[]> {
   const { items, nextCursor } = await client.deadLettersPage({ limit: READ_MAX })
   const check = 'dead letters'

@@ -106,7 +106,7 @@ export function adviceWithCommands(advice: string, followUp: FollowUp): string {
   )
 }
 
-/** An id stands in a path percent-encoded, or as `~` and base64url. */
+/** A path has an id percent-encoded, or as `~` and base64url. */
 function idInPath(segment: string): string {
   if (segment.startsWith('~')) return Buffer.from(segment.slice(1), 'base64url').toString('utf8')
   try {

@@ -77,7 +77,7 @@ type EventsOptions = {
   readonly after?: string
 }
 
-/** `baton events`: until Ctrl-C. After a broken connection it goes on with the next event. */
+/** `baton events`: until Ctrl-C. After a broken connection it continues with the next event. */
 export const events: DefineCommand = (command, invocation) => {
   command
     .option('--type <type>', `events of these types: ${EVENT_TYPES.join(', ')}`, someOf(EVENT_TYPES))

@@ -23,8 +23,8 @@ export const deadLetters: DefineCommand = (command, invocation) => {
   const list = command
     .command('list', { isDefault: true })
     .description('lists the messages that were given up, by queue, the newest first')
-    .option('--queue <queue>', `only those of this queue: ${QUEUE_HELP}`)
-    .option('--limit <n>', 'shows at most so many', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
+    .option('--queue <queue>', `only dead letters of this queue: ${QUEUE_HELP}`)
+    .option('--limit <n>', 'shows at most this many', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
     .option('--all', 'shows all of them')
   refuseUnknownWord(command, list)
   withSystem(list, invocation, listLetters)
@@ -144,7 +144,7 @@ export const failures: DefineCommand = (command, invocation) => {
       'failures from the hour of this time on, such as 6h; at most 7 days ago (default: 24h)',
       timeBefore(invocation.now()),
     )
-    .option('--limit <n>', 'shows at most so many groups', wholeNumber(1, GROUPS_MAX), DEFAULT_LIMIT)
+    .option('--limit <n>', 'shows at most this many groups', wholeNumber(1, GROUPS_MAX), DEFAULT_LIMIT)
     .option('--all', 'shows all groups')
   withSystem(command, invocation, (context, { type, since, limit, all }: FailureOptions) => {
     const query = { ...(type && { type: [...type] }), ...(since !== undefined && { since }) }

@@ -99,13 +99,13 @@ export const purge: DefineCommand = (command, invocation) => {
     if (!(await isSureToPurge(context, options, type))) return FAILED_EXIT_CODE
     const { status, before } = options
     const answer = await context.client.purge(type, { status, ...(before !== undefined && { before }) })
-    const line = `the purge of ${oneLine(type)} goes on in the background: ${status.join(', ')} before ${answer.before}`
+    const line = `the purge of ${oneLine(type)} runs in the background: ${status.join(', ')} before ${answer.before}`
     context.printer.answer(answer, line)
     return 0
   })
 }
 
-/** Asks with the number of tasks. Some of them may be newer than the purge's time. */
+/** Asks the user, with the number of tasks. With `--before` fewer tasks may be removed. */
 async function isSureToPurge(
   { client, io, printer }: Context,
   options: PurgeOptions,

@@ -34,7 +34,7 @@ function endOnInterrupt(): void {
   process.on('SIGTERM', end(TERMINATED_EXIT_CODE))
 }
 
-/** A reader such as `head` closes the pipe when it has enough. That is no failure. */
+/** A reader such as `head` closes the pipe when it has enough. That is not a failure. */
 function endWithTheReader(): void {
   for (const stream of [process.stdout, process.stderr]) {
     stream.on('error', (error: NodeJS.ErrnoException) => {

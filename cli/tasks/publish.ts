@@ -39,7 +39,7 @@ export const publish: DefineCommand = (command, invocation) => {
     const body = bodyOf(type, options)
     if (options.from === undefined) {
       if (type === undefined) throw new BatonError('invalid', 'name a type, or give whole tasks by --from')
-      await publishOne(context, await withInput(context, { ...body, type }, json), options)
+      await publishOneTask(context, await withInput(context, { ...body, type }, json), options)
       return 0
     }
     if (json !== undefined) throw new BatonError('invalid', 'give either an input or --from, not both')
@@ -50,7 +50,7 @@ export const publish: DefineCommand = (command, invocation) => {
 }
 
 function addBodyOptions(command: Command): void {
-  const ways = ['keep', 'update', 'reject', 'restart']
+  const ifExistsValues = ['keep', 'update', 'reject', 'restart']
   command
     .option('--key <key>', 'the idempotency key: a second publish of it creates nothing')
     .option('--user-id <id>', 'the user whose task it is')
@@ -58,7 +58,9 @@ function addBodyOptions(command: Command): void {
     .option('--delay <duration>', 'how long until the task is due, such as 30s or 2h', duration)
     .addOption(new Option('--due-at <time>', 'when the task is due, in ISO 8601').conflicts('delay'))
     .option('--priority <n>', 'higher comes first', wholeNumber(-PRIORITY_MAX, PRIORITY_MAX))
-    .addOption(new Option('--if-exists <way>', 'what happens to a task that has the key').choices(ways))
+    .addOption(
+      new Option('--if-exists <way>', 'what happens to a task that has the key').choices(ifExistsValues),
+    )
     .option('--options <json>', 'further fields of the task, such as {"timeoutMs": 60000}', jsonObject)
 }
 
@@ -109,7 +111,7 @@ async function withInput({ io }: Context, body: PublishBody, json: string | unde
   return { ...body, input }
 }
 
-async function publishOne(
+async function publishOneTask(
   { client, printer, io }: Context,
   body: PublishBody,
   { wait, timeout = UNLIMITED_MS }: Options,

@@ -21,7 +21,7 @@ export const list: DefineCommand = (command, invocation) => {
   command.argument('[type]', 'tasks of this type')
   addFilterOptions(command, invocation.now())
   command
-    .option('--limit <n>', 'shows at most so many tasks', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
+    .option('--limit <n>', 'shows at most this many tasks', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
     .option('--all', 'shows all tasks')
   withSystem(command, invocation, async (context, options: ListOptions, named?: string) => {
     const type = [...(named === undefined ? [] : [named]), ...(options.type ?? [])]

@@ -154,7 +154,7 @@ export async function follow<State>(context: Context, watched: Watched<State>): 
   }
 }
 
-/** Reads the next state after a pause. While the system does not answer, the last state stands. */
+/** Reads the next state after a pause. While the system does not answer, the last state stays. */
 async function nextState<State>(
   { io, printer }: Context,
   watched: Watched<State>,
@@ -197,7 +197,7 @@ const FOLLOW_INTERVAL_MS = 2_000
 export const logs: DefineCommand = (command, invocation) => {
   command
     .argument('<id>', 'the id of a task, such as resize:img-1')
-    .option('--follow', 'goes on until the task has ended')
+    .option('--follow', 'continues until the task has ended')
     .addOption(durationOption('--interval <duration>', 'how often --follow looks', FOLLOW_INTERVAL_MS))
     .addHelpText(
       'after',

@@ -9,7 +9,7 @@ import { BatonError, messageOf } from '../../shared/core/values/values.ts'
  * - `printer.ts`: what commands print, as text and tables for people or as JSON for programs, and what a terminal shows again and again;
  * - `style.ts`: colours, times, and texts of tasks made harmless for a terminal.
  *
- * The exit codes, and words that several commands say, stand below.
+ * The exit codes, and texts that several commands print, are below.
  */
 
 /** The terminal, the environment, the clock and the network of a command. */
@@ -26,7 +26,7 @@ export type Io = {
   sleep(ms: number): Promise<void>
   /** Aborts when the user interrupts the command with Ctrl-C. */
   readonly signal: AbortSignal
-  /** Lets an interrupted process go on until this work has ended. A second Ctrl-C ends it at once. */
+  /** Lets an interrupted process continue until this work has ended. A second Ctrl-C ends it at once. */
   endAfter(work: Promise<unknown>): void
   fetch(request: Request): Promise<Response>
 }
@@ -44,10 +44,10 @@ type InputStream = AsyncIterable<Uint8Array | string> & { readonly isTTY: boolea
 /**
  * Asks a question that must be answered with `y` or `yes`. Any other answer, and the end of the input, mean no.
  *
- * @throws BatonError `invalid` when the input is no terminal, so that there is no answer.
+ * @throws BatonError `invalid` when the input is not a terminal, so that there is no answer.
  */
 export async function confirm({ input, err }: Io, question: string): Promise<boolean> {
-  if (!input.isTTY) throw new BatonError('invalid', `${question} Give --yes to go on without being asked.`)
+  if (!input.isTTY) throw new BatonError('invalid', `${question} Give --yes to continue without being asked.`)
   err.write(`${question} [y/N] `)
   return /^(y|yes)$/i.test((await firstLine(input)).trim())
 }
@@ -90,7 +90,7 @@ export function isWrongUse(error: unknown): error is BatonError {
   return error instanceof BatonError && ['invalid', 'misconfigured'].includes(error.code)
 }
 
-/** The version of this package. It is that of the whole repository. */
+/** The version of this package, which is the version of the whole repository. */
 export function ownVersion(): string {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as { readonly version: string }).version

@@ -19,9 +19,9 @@ export type Printer = {
   document(value: unknown): void
   /** Prints a value as a line of JSON: one of many. */
   record(value: unknown): void
-  /** Prints a line beside the output, on standard error. With JSON it is left out. */
+  /** Prints a line on standard error, outside of the output. With JSON it is left out. */
   note(text: string): void
-  /** Prints a warning on standard error, also beside JSON. */
+  /** Prints a warning on standard error, also when the output is JSON. */
   warn(text: string): void
 }
 
@@ -64,7 +64,7 @@ export type Column<Row> = {
   value(row: Row): string | number | undefined
   /** Colours the safe text. */
   paint?(text: string, row: Row): string
-  /** Numbers stand at the right. @default false */
+  /** Numbers are aligned to the right. @default false */
   readonly isNumber?: boolean
   /** Whether the cells may be cut to fit a terminal. Ids are never cut. @default false */
   readonly mayShrink?: boolean
@@ -74,7 +74,7 @@ type TableOptions = {
   readonly style: Style
   /** Columns of the terminal. Without it nothing is cut. */
   readonly columns?: number | undefined
-  /** Continues a table: this table leaves the titles out, and its columns are at least as wide as those of the table before. */
+  /** Continues a table: this table leaves the titles out, and its columns are at least as wide as in the table before. */
   readonly layout?: Layout
 }
 

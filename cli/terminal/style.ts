@@ -52,7 +52,7 @@ export function wantsColours(
 }
 
 /**
- * Anything may stand in keys, inputs, errors and logs. A terminal obeys control characters, and marks of direction make text look
+ * Keys, inputs, errors and logs may contain anything. A terminal obeys control characters, and marks of direction make text look
  * like another text. So these characters are shown as escapes.
  */
 
@@ -72,7 +72,7 @@ export function safeLines(text: string): string[] {
   return lines.map(oneLine)
 }
 
-/** Returns JSON text in which a terminal obeys no character. It stands for the same value. */
+/** Returns JSON text in which a terminal obeys no character. It has the same value. */
 export function safeJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent) ?? 'null'
   return text.replace(UNSAFE, char => (char === '\n' ? char : jsonEscapeOf(char)))
@@ -93,7 +93,7 @@ function hex(code: number, digits: number): string {
   return code.toString(16).padStart(digits, '0')
 }
 
-/** Returns the time in relation to now: `3 min ago`, `in 2 h`. A dash stands for no time. */
+/** Returns the time in relation to now: `3 min ago`, `in 2 h`. No time is shown as a dash. */
 export function relativeTime(at: string | undefined, now: number): string {
   const ms = Date.parse(at ?? '') - now
   if (Number.isNaN(ms)) return '-'

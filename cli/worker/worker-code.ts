@@ -1,10 +1,10 @@
 /**
- * The code of `baton worker FILE`. Node loads a JavaScript file as it stands. Any other file is bundled first, as a handler is: Node
+ * The code of `baton worker FILE`. Node loads a JavaScript file as it is. Any other file is bundled first, as a handler is: Node
  * alone refuses TypeScript (Node 20), enums, JSX, path aliases and imports without an extension. Two things differ from a handler:
  *
  * - Installed packages stay outside of the bundle, and Node loads them from where they are. A worker has them at hand, native ones too,
  *   and shares them with the rest of its process.
- * - `import.meta` and `__dirname` name the file of the project that uses them, so code finds what lies beside it.
+ * - `import.meta` and `__dirname` name the file of the project that uses them, so code finds the files next to it.
  */
 
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync } from 'node:fs'
@@ -19,7 +19,7 @@ import { BatonError } from '../../shared/core/values/values.ts'
 const JAVASCRIPT: ReadonlySet<string> = new Set(['.js', '.mjs', '.cjs'])
 
 /**
- * Returns the path of a file that Node can load in place of `file`, which is relative to the working directory. A bundle stands in a
+ * Returns the path of a file that Node can load in place of `file`, which is relative to the working directory. A bundle is in a
  * folder for temporary files until this process ends. Stack traces of this process name the files of the project from now on.
  *
  * @throws BatonError `invalid` when esbuild refuses the code; `misconfigured` when the file needs esbuild and the project has none.
@@ -45,7 +45,7 @@ export async function loadableFile(file: string): Promise<string> {
   return outfile
 }
 
-/** What stands at the head of each file of the project in the bundle, on its first line, so that all lines keep their numbers. */
+/** The text at the head of each file of the project in the bundle, on its first line, so that all lines keep their numbers. */
 const PLACE_NAMES = { url: 'batonFileUrl', file: 'batonFile', folder: 'batonFolder' } as const
 
 const OPTIONS: BuildOptions = {
@@ -113,7 +113,7 @@ function withPlaces(path: string): string {
   const places = { url: pathToFileURL(path).href, file: path, folder: dirname(path) }
   const names = Object.entries(PLACE_NAMES) as Array<[keyof typeof PLACE_NAMES, string]>
   const head = names.map(([key, name]) => `var ${name}=${JSON.stringify(places[key])};`).join('')
-  // A first line for the shell is no JavaScript after a statement.
+  // A first line for the shell is not JavaScript after a statement.
   return head + text.replace(/^#!.*/, '')
 }
 

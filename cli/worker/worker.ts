@@ -36,9 +36,9 @@ export const worker: DefineCommand = (command, invocation) => {
     .option('--profile <name>', 'the AWS profile (default: as the AWS CLI)')
     .option('--region <region>', 'the AWS region of the stack (default: as the AWS CLI)')
     .option('--concurrency <n>', 'runs at the same time, of all types together', Number)
-    .option('--worker-id <id>', 'a stable name, to which tasks can be directed')
+    .option('--worker-id <id>', 'a stable name, by which tasks can list this worker')
     .option('--worker-version <v>', 'the version under which it claims tasks')
-    .option('--drain-ms <ms>', 'how long its runs may go on after the first signal', wholeMs)
+    .option('--drain-ms <ms>', 'how long its runs may continue after the first signal', wholeMs)
     .option('--isolate', 'runs each handler in a process of its own')
     .addHelpText(
       'after',

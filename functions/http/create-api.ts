@@ -9,7 +9,7 @@ import type { Answer, Operation } from '../../shared/service/operation.ts'
 import { createService } from '../../shared/service/service.ts'
 import { readBody } from './read-body.ts'
 
-/** `requestContext` comes from API Gateway. Its request id also stands in the access log. */
+/** `requestContext` comes from API Gateway. The access log has its request id, too. */
 type Environment = {
   Bindings: {
     requestContext?: RequestContext
@@ -94,7 +94,7 @@ let description: Promise<unknown> | undefined
 
 /**
  * Returns the OpenAPI document. `npm run openapi` makes it from the operations and the rules (`openapi`), and each bundle of the
- * API has it as a file beside itself. A process reads it once, when a caller first asks for it.
+ * API has it as a file next to itself. A process reads it once, when a caller first asks for it.
  */
 function readDescription(): Promise<unknown> {
   description ??= readFile(new URL('openapi.json', import.meta.url), 'utf8').then(JSON.parse)

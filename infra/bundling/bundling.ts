@@ -3,7 +3,7 @@
  * synthesis, from a generated entry that joins their definitions with the executor or the worker (`places.ts`). `esbuild.ts` runs
  * esbuild. `infra/types/definition.ts` loads the file of a definition through the same options, so that what bundles also loads.
  *
- * Packages in `bundling.nodeModules` lie beside the bundle: `node-modules.ts` plans what is copied from the project, `native.ts` knows
+ * Packages in `bundling.nodeModules` are next to the bundle: `node-modules.ts` plans what is copied from the project, `native.ts` knows
  * machine code, and `places.ts` finds installed packages and fetches builds for other platforms. This file turns a bundle with its
  * modules into an asset of CDK.
  */
@@ -39,13 +39,13 @@ export function handlerCode(scope: Construct, code: UserCode): Code {
   return isDevelopment(scope) ? placeholderCode() : codeOf(scope, () => contentsOf(code, entry))
 }
 
-/** Returns what makes the main file `index.mjs` of a container that serves the definitions, and the modules beside it. */
+/** Returns what makes the main file `index.mjs` of a container that serves the definitions, and the modules next to it. */
 export function workerContents(code: UserCode): () => Contents {
   const entry = writeWorkerEntry(code.name, code.definitions)
   return () => contentsOf(code, entry)
 }
 
-/** The contents without the modules that stay outside of the bundle: those of the project, as it has installed them, are found. */
+/** The contents without the modules that stay outside of the bundle. The modules that the project has installed are found. */
 export function withoutModules({ files }: Contents): Contents {
   return { files }
 }
@@ -150,7 +150,7 @@ function filesBeside(name: SystemFunction) {
   return files.map(file => ({ path: basename(file), contents: readFileSync(sourceFile(file)) }))
 }
 
-/** A bundle, and the modules that lie beside it. */
+/** A bundle, and the modules next to it. */
 type Contents = Pick<Bundle, 'files'> & {
   readonly modules?: readonly PlannedModule[]
   /** The processor of the modules. @default 'arm64' */
@@ -185,7 +185,7 @@ export function writeContents(folder: string, { files, modules = [], cpu = 'arm6
   for (const module of modules) copyModule(folder, module, cpu)
 }
 
-/** CDK calls `tryBundle` with a folder in its own output, hashes what stands there, and moves it to its final place. */
+/** CDK calls `tryBundle` with a folder in its own output, hashes what is in it, and moves it to its final place. */
 function stagedCode(contents: Contents): Code {
   const tryBundle = (folder: string): true => {
     writeContents(folder, contents)

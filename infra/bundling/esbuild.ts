@@ -9,7 +9,7 @@ import type { BuildOptions, Loader, Message, Metafile } from 'esbuild'
 import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { sourceFile } from './places.ts'
 
-/** How a handler's code is bundled. The names are those of CDK's `NodejsFunction`. */
+/** How a handler's code is bundled. The names are the same as in CDK's `NodejsFunction`. */
 export type BundlingProps = {
   /**
    * Packages that are not bundled but copied into the asset with all that they need, such as `sharp`. A native package is
@@ -79,7 +79,7 @@ export const SYSTEM_OPTIONS: BuildOptions = {
   },
 }
 
-/** Files in `functions/` that lie beside the bundle of a function of the system, which reads them while it runs. */
+/** Files in `functions/` that are next to the bundle of a function of the system, which reads them while it runs. */
 export const FILES_BESIDE: Readonly<Record<string, readonly string[]>> = { api: ['http/openapi.json'] }
 
 /** The condition of `exports` under which a handler's bundle gets definitions that are not checked again. */
@@ -126,7 +126,7 @@ export type Bundle = {
 }
 
 /**
- * Bundles in memory with the project's esbuild, or else the one that is installed beside this package. `title` names the code in
+ * Bundles in memory with the project's esbuild, or else the one that is installed next to this package. `title` names the code in
  * errors.
  *
  * @throws BatonError `invalid` when there is no esbuild, or when it refuses the code. The message has file, line and column.
@@ -174,7 +174,7 @@ function esbuild(): typeof import('esbuild') {
   )
 }
 
-/** The times and sizes of files, by their paths. They tell whether a result that was made from the files is still true. */
+/** The times and sizes of files, by their paths. They show whether a result that was made from the files is still right. */
 type Stamps = ReadonlyMap<string, string>
 
 function stampsOf(paths: readonly string[]): Stamps {
@@ -211,7 +211,7 @@ export type BundleSpec = {
   readonly root: string
 }
 
-/** Returns the esbuild of the project in `folder`, or else the one beside the module `besides`; undefined when there is none. */
+/** Returns the esbuild of the project in `folder`, or else the one next to the module `besides`; undefined when there is none. */
 export function findEsbuild(folder: string, besides: string): typeof import('esbuild') | undefined {
   return loadFrom(join(folder, 'package.json')) ?? loadFrom(besides)
 }
@@ -233,7 +233,7 @@ export function inputFiles({ inputs }: Metafile, folder: string): string[] {
     .map(path => resolve(folder, path))
 }
 
-/** What esbuild refuses, with file, line and column. Undefined when `cause` is no refusal of esbuild. */
+/** What esbuild refuses, with file, line and column. Undefined when `cause` is not a refusal of esbuild. */
 export function refusalText(cause: unknown, folder: string): string | undefined {
   const { errors } = cause as { readonly errors?: readonly Message[] }
   return errors?.map(error => sentenceOf(error, folder)).join('; ')

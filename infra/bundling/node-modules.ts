@@ -176,7 +176,7 @@ function refuseWithoutBuild({ title, cpu }: ModulesSpec, { package: one }: Plann
   throw new BatonError(
     'invalid',
     `${title}: the native package '${one.name}' has no build for linux-${cpu}, the function's platform: ${reason}. ` +
-      "Set 'architecture' to that of the build, synthesise on a machine of that platform, " +
+      "Set 'architecture' to the architecture of the build, synthesise on a machine of that platform, " +
       'or serve the task with addWorkerService and a dockerfile that installs the package',
   )
 }

@@ -75,7 +75,7 @@ type Manifest = {
   readonly gypfile?: boolean
 }
 
-/** A package in a folder. The folder is its real one: pnpm links packages, and their dependencies lie beside the real folder. */
+/** A package in a folder. The folder is its real one: pnpm links packages, and their dependencies are next to the real folder. */
 export type InstalledPackage = {
   readonly name: string
   readonly folder: string
@@ -180,7 +180,7 @@ function refuseInexact({ title, by, name, version }: FetchSpec): void {
   )
 }
 
-/** The last step is a rename, so that of two syntheses at a time both find whole folders. */
+/** The last step is a rename, so two syntheses at a time both find whole folders. */
 function fetchTo(folder: string, spec: FetchSpec): void {
   fs.mkdirSync(dirname(folder), { recursive: true })
   const draft = fs.mkdtempSync(`${folder}.`)

@@ -178,7 +178,7 @@ export class TaskApi extends Construct {
   }
 }
 
-/** The version of this package: the repository's, or that of the installed package. */
+/** The version of this package: the version of the repository, or of the installed package. */
 function packageVersion(): string {
   const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8')
   return (JSON.parse(manifest) as { readonly version: string }).version

@@ -1,7 +1,7 @@
 /**
  * The Lambda functions of the system itself. `machinery.ts` has one construct for each of planner, waker, jobs and
- * sweeper: a function, its trigger and its permissions. `api.ts` has the HTTP API. This file creates a function with its role and its log group. The room `bundling`
- * makes its code.
+ * sweeper: a function, its trigger and its permissions. `api.ts` has the HTTP API. This file creates a function with its role and its log
+ * group. The room `bundling` makes its code.
  */
 
 import type { Duration, Size } from 'aws-cdk-lib'
@@ -29,7 +29,7 @@ type FunctionSpec = {
   /** Megabytes. @default 512 */
   readonly memorySize?: number | undefined
   readonly reservedConcurrency?: number | undefined
-  /** @default that of the system's own functions */
+  /** @default the same as of the system's own functions */
   readonly logLevel?: LogLevel
   readonly environment?: Readonly<Record<string, string>>
   /** Whether Lambda lets the function extend a chain of SQS messages beyond 16 hops. @default false */

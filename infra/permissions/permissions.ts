@@ -243,7 +243,7 @@ const PSEUDO: Readonly<Record<string, string>> = {
   'AWS::Region': 'ap-southeast-1',
   'AWS::AccountId': '000000000000',
 }
-/** What stands before a name in an ARN: `arn:aws-us-gov:dynamodb:ap-southeast-1:000000000000:table/`. */
+/** The beginning of an ARN, up to the name: `arn:aws-us-gov:dynamodb:ap-southeast-1:000000000000:table/`. */
 const ARN_CHARACTERS = 60
 /** What a name that CloudFormation gives has besides the names of stack and resource. */
 const HASH_CHARACTERS = 15

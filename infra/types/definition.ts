@@ -149,7 +149,7 @@ function load(file: string, entry: string, bundling?: BundlingProps): Record<str
     return loadExports(file, entry, bundling)
   } catch (cause) {
     if (isRefusal(cause)) {
-      // What this package itself refuses names the entry already.
+      // A refusal by this package names the entry already.
       if (cause.message.startsWith(entry)) throw cause
       throw new BatonError('invalid', `${entry}: ${cause.message}`, { cause, problems: cause.problems })
     }
@@ -201,7 +201,7 @@ function refuseUnserialisable(config: TypeConfiguration, place: string): void {
   })
 }
 
-/** A Standard Schema. Libraries such as zod, from 4.2 on, say by `jsonSchema` what their schemas are as JSON Schema. */
+/** A Standard Schema. Libraries such as zod, from 4.2 on, give the JSON Schema of a schema by `jsonSchema`. */
 type InputSchema = {
   readonly '~standard'?: {
     readonly jsonSchema?: { input(options: { readonly target: string }): unknown }
@@ -209,7 +209,10 @@ type InputSchema = {
 }
 
 const TARGET = 'draft-2020-12'
-/** The schemas stand in the template, which may have 1 MB, beside up to a hundred others. Each publish reads them with the type. */
+/**
+ * The template, which may have 1 MB, holds these schemas and the schemas of up to a hundred other types. Each publish reads them with the
+ * type.
+ */
 const REGISTERED_BYTES_MAX = 4_096
 
 /**
@@ -261,7 +264,7 @@ function loadExports(file: string, title: string, props: BundlingProps = {}): Re
   return exports
 }
 
-/** The generated file stands in the file's own package while Node loads it, since Node finds `external` packages from there. */
+/** The generated file is in the file's own package while Node loads it, since Node finds `external` packages from there. */
 function evaluate(file: string, { files: [code] }: Bundle): Record<string, unknown> {
   const generated = join(packageFolderOf(file), '.baton', 'loading', `${randomUUID()}.mjs`)
   writeGenerated(generated, Buffer.from(code?.contents ?? []).toString())

@@ -97,7 +97,7 @@ export function architectureProblems(architecture: unknown): FieldProblem[] {
   return unless(ARCHITECTURES.includes(name ?? ''), expected, name ?? architecture, 'architecture')
 }
 
-/** CDK checks a layer's runtimes only. A layer that the app imports does not tell its processors. */
+/** CDK checks a layer's runtimes only. A layer that the app imports does not say for which processors it is. */
 function layerProblems(layer: ILayerVersion, { name }: Architecture, index: number): FieldProblem[] {
   const { defaultChild } = layer.node
   const compatible =
@@ -134,7 +134,7 @@ export type FunctionProps = FunctionPlacement &
     readonly timeout?: Duration
     readonly reservedConcurrency?: number
     /**
-     * The tasks a second that each of its types has at its peak. It sets the type's `shards`, and with those of all handlers the warm
+     * The tasks a second that each of its types has at its peak. It sets the type's `shards`, and with the tasks of all handlers the warm
      * throughput of the table. A number may grow; a smaller one changes nothing that is deployed.
      * @default 4 shards, which serve some 500 tasks a second
      */

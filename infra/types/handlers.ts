@@ -142,7 +142,7 @@ type Group = {
 }
 
 /**
- * Reads the definitions of a group, whose number decides where its function stands.
+ * Reads the definitions of a group, whose number decides in which stack its function is.
  *
  * @throws BatonError `invalid` for options that are not legal, and for files that define no task, too many, or one twice.
  */

@@ -14,7 +14,7 @@ import { generatedFile, writeGenerated } from '../bundling/places.ts'
 /** The main file of a worker in its image. */
 const MAIN = 'index.mjs'
 
-/** The image installs nothing: what the bundle needs lies beside it. Because there is no RUN command, any machine can build it. */
+/** The image installs nothing: what the bundle needs is next to it. Because there is no RUN command, any machine can build it. */
 const DOCKERFILE = `FROM public.ecr.aws/docker/library/node:24-slim
 WORKDIR /worker
 COPY . ./
@@ -72,7 +72,7 @@ const HEALTH_CHECK_S = 30
 /** The longest time in which a starting container may fail its check. Source: ECS, HealthCheck. */
 const HEALTH_CHECK_START_S = 300
 
-/** A worker whose event loop hangs touches its file no more. ECS then starts another container and stops this one. */
+/** A worker whose event loop hangs no longer touches its file. ECS then starts another container and stops this one. */
 export const HEALTH_CHECK: HealthCheck = {
   command: ['CMD-SHELL', `[ $(($(date +%s) - $(stat -c %Y ${LIFE_FILE}))) -lt ${SIGN_OF_LIFE_AGE_S_MAX} ]`],
   interval: Duration.seconds(HEALTH_CHECK_S),

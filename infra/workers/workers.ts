@@ -42,7 +42,7 @@ const STOP_TIMEOUT_S_MAX = 120
 const WORKER_STOP_MARGIN_S = 10
 const WORKER_DRAIN_S = STOP_TIMEOUT_S_MAX - WORKER_STOP_MARGIN_S
 
-/** The options of the code, which are those of a handler. */
+/** The options of the code, which are the same as for a handler. */
 type CodeProps = Pick<
   FunctionProps,
   'bundling' | 'environment' | 'events' | 'expectedTasksPerSecond' | 'logLevel' | 'otherTypes' | 'version'

@@ -3,9 +3,9 @@
  *
  * 1. It reads the template, and creates what the stores lack. Data of removed tables and queues stays.
  * 2. Custom resources run, already with the next version of their functions. Those that the stack has lost are deleted.
- * 3. All other parts of the template are read. Until here the old deployment goes on, and a failure returns the stores and the
+ * 3. All other parts of the template are read. Until here the old deployment keeps running, and a failure returns the stores and the
  *    custom resources to what they were.
- * 4. The parts are replaced in one turn of the event loop. Nothing in it can fail. What has not changed goes on untouched, and what
+ * 4. The parts are replaced in one turn of the event loop. Nothing in it can fail. What has not changed stays untouched, and what
  *    is replaced or gone ends after the work that it has under way.
  */
 
@@ -89,7 +89,7 @@ type Next = {
   readonly present: Deployment | undefined
 }
 
-/** Deploys what keeps state: tables, queues and custom resources. Meanwhile a call needs the leave of one of the two stacks. */
+/** Deploys what keeps state: tables, queues and custom resources. Meanwhile a call is allowed if one of the two stacks allows it. */
 async function provision(
   platform: Platform,
   { stack, permissions, functions, present }: Next,
@@ -163,7 +163,7 @@ function commit(
 
 type Undo = { add(step: () => Promise<void>): void; run(): Promise<void> }
 
-/** What returns a failed deployment to the present one, in the reverse order. A step that fails is logged. */
+/** The steps that return a failed deployment to the present one. They run in reverse order, and a step that fails is logged. */
 function createUndo(log: (line: string) => void): Undo {
   const steps: Array<() => Promise<void>> = []
   return {
@@ -188,7 +188,7 @@ function reportKeptData(before: Stack, after: Stack, { log, dataDir }: Platform)
   }
 }
 
-/** The resources that do nothing here, or not all that they do on AWS. */
+/** The resources that do nothing here, or less than on AWS. */
 type UnsupportedReport = {
   /** Adds a resource that does not run here, with the reason. */
   add(logicalId: string, reason: string): void

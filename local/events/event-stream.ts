@@ -229,7 +229,7 @@ export function createEventLog(kept: number): EventLog {
     read: (from, limit) => {
       const start = Math.max(from, oldest())
       const count = Math.max(0, Math.min(limit, end - start))
-      return Array.from({ length: count }, (_, at) => slots[(start + at) % kept]).filter(isThere)
+      return Array.from({ length: count }, (_, at) => slots[(start + at) % kept]).filter(isLogged)
     },
     arrival: (number, signal) => {
       if (end > number || signal.aborted) return Promise.resolve()
@@ -246,6 +246,6 @@ export function createEventLog(kept: number): EventLog {
   }
 }
 
-function isThere(event: LoggedEvent | undefined): event is LoggedEvent {
+function isLogged(event: LoggedEvent | undefined): event is LoggedEvent {
   return event !== undefined
 }

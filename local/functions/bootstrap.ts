@@ -82,7 +82,7 @@ function contextOf({ requestId, timeoutMs, functionArn }: InvocationRequest) {
 
 /**
  * Inline code, and a bundle that leaves the SDK out, may import the SDK because Lambda's runtime has it. Here the project's takes its
- * place, or else one that is installed beside the local system. There is none of its own: the whole SDK would take hundreds of MB.
+ * place, or else one that is installed next to the local system. There is none of its own: the whole SDK would take hundreds of MB.
  */
 function offerRuntimeSdk() {
   registerHooks({

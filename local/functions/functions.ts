@@ -133,8 +133,8 @@ function versionOf(deploying: Deploying, logicalId: string): DeployedFunction {
   const definition = definitionOf(deploying, logicalId)
   const present = functions.get(logicalId)
   if (present && isSameFunction(present.definition, definition)) return present
-  const { inspect: _port, ...beside } = setting
-  const made = called.get(logicalId) ?? createLocalFunction(definition, present ? beside : setting)
+  const { inspect: _port, ...withoutInspector } = setting
+  const made = called.get(logicalId) ?? createLocalFunction(definition, present ? withoutInspector : setting)
   called.set(logicalId, made)
   return made
 }

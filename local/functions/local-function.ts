@@ -14,7 +14,7 @@ export type LocalFunction = {
   readonly logicalId: string
   readonly name: string
   readonly arn: string
-  /** Whether this is the function's logical id, its name, or its ARN, also that of an alias or version. */
+  /** Whether this is the function's logical id, its name, or its ARN, with an alias or a version or without. */
   hasName(wanted: string): boolean
   readonly timeoutMs: number
   /** How many processes the function may have. */

@@ -124,7 +124,7 @@ function counted({ processes, setting }: PoolState): number {
 async function startProcess(pool: PoolState): Promise<void> {
   pool.starting += 1
   const started = await pool.processes.start()
-  // The count begins anew with each generation, and the waiting invocations get processes of the new one.
+  // The count begins again with each generation, and the waiting invocations get processes of the new one.
   if (started === 'outdated') return
   pool.starting -= 1
   if (started !== 'ready') fail(pool, started)

@@ -4,7 +4,7 @@ import { startSandbox } from './sandbox.ts'
 /** Gives the settings and the code of the next process. It rejects when there is no code that could run. */
 export type Source = () => Promise<FunctionSpec>
 
-/** The processes of one function: those of the present generation, and retired ones that end their last invocation. */
+/** The processes of one function: the present generation, and retired processes that end their last invocation. */
 export type Processes = {
   /** Starts a process. `outdated`: the generation has changed meanwhile. An error says why there is no process. */
   start(): Promise<'ready' | 'outdated' | InvocationError>
@@ -120,7 +120,7 @@ function missingCode(cause: unknown): InvocationError {
 
 /** An idle process is kept this long, as Lambda keeps sandboxes for minutes. Then the process ends and frees its memory. */
 const IDLE_KEPT_MS = 5 * 60_000
-/** A process beside others of its function is kept this long only: each has 20 to 50 MB of its own. */
+/** Of several processes of a function, all but one are kept this long only: each has 20 to 50 MB of its own. */
 const SPARE_KEPT_MS = 10_000
 
 /** A list of idle items. `take` returns the item that was used last. An item that is idle for too long is retired. */
@@ -131,7 +131,7 @@ type IdleList<T> = {
   remove(entry: T): void
 }
 
-/** `isSpare` tells whether an idle item may end early: another item exists, or the function is idle most of the time. */
+/** `isSpare` says whether an idle item may end early: another item exists, or the function is idle most of the time. */
 export function createIdleList<T>(retire: (entry: T) => void, isSpare: () => boolean): IdleList<T> {
   const timers = new Map<T, NodeJS.Timeout>()
 

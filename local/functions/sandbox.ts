@@ -59,7 +59,7 @@ const SMALL_MALLOC = { MALLOC_ARENA_MAX: '1', MALLOC_TRIM_THRESHOLD_: '65536' }
 
 /** An invocation on replaced code may last this long. Then its process gets SIGTERM, if the function answers that. */
 const RETIRED_RUN_MS = 30_000
-/** The time from SIGTERM to SIGKILL: a handler may ignore its signal, and its runs are released all the same within seconds. */
+/** The time from SIGTERM to SIGKILL: a handler may ignore its signal, and its runs are still released within seconds. */
 const STOP_GRACE_MS = 20_000
 /** The timeout of an invocation that a debugger may stop at any line. */
 const DEBUGGED_TIMEOUT_MS = 24 * 60 * 60_000

@@ -14,7 +14,7 @@ const DEFAULT_MEMORY_MB = 128
 /** Lambda retries an asynchronous invocation after one minute, then after two more. */
 const ASYNC_RETRY_DELAYS_MS = [60_000, 120_000]
 
-/** The folder of the compile cache. Its entries are named by paths of bundles, so it stands beside the assembly. */
+/** The folder of the compile cache. Its entries are named by paths of bundles, so it is next to the assembly. */
 const COMPILE_CACHE = '.node-compile-cache'
 const INLINE_CODE = '.inline-code'
 
@@ -78,7 +78,7 @@ export function readServiceTokens(stack: Stack): ReadonlySet<unknown> {
   return new Set(stack.ids(isCustomResource).map(id => stack.read(id, 'ServiceToken')))
 }
 
-/** Whether processes of one definition may go on to serve the other. The same code may stand in another assembly. */
+/** Whether processes of one definition may continue to serve the other. The same code may be in another assembly. */
 export function isSameFunction(one: Definition, other: Definition): boolean {
   return isDeepStrictEqual(comparable(one), comparable(other))
 }
@@ -120,7 +120,7 @@ function codeDirOf(assembly: Assembly, resource: TemplateResource): string {
   return typeof ZipFile === 'string' ? inlineCodeDir(assembly, ZipFile) : assembly.codeDirOf(resource)
 }
 
-/** Writes inline code to the file of which Lambda makes it. */
+/** Writes inline code to the file that Lambda would make of it. */
 function inlineCodeDir({ directory }: Assembly, code: string): string {
   const folder = join(directory, INLINE_CODE, createHash('sha256').update(code).digest('hex').slice(0, 16))
   mkdirSync(folder, { recursive: true })

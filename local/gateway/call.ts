@@ -72,7 +72,7 @@ export function textFields(body: Buffer, name: string): string[] {
   return textsAfter(body, `"${name}":"`)
 }
 
-/** All text values of an attribute of DynamoDB in the body. They are found like those of a field. */
+/** All text values of an attribute of DynamoDB in the body. They are found like the values of a field. */
 export function textAttributes(body: Buffer, name: string): string[] {
   return textsAfter(body, `"${name}":{"S":"`)
 }

@@ -118,7 +118,7 @@ async function served(state: State, call: Call): Promise<Answer> {
   const backend = backends.get(call.service)
   if (!backend) return notServed(state, call)
   const answer = await backend(call)
-  // The answer stands, even when the meter does not understand the call.
+  // The call is answered even when the meter does not understand it.
   try {
     meterCall(meter, call, answer)
   } catch (cause) {

@@ -105,7 +105,7 @@ type Ledger = {
   charge(owners: readonly string[], usage: Partial<Usage>): void
   /** The usage of one task; undefined when it has used nothing, or when `TASKS_KEPT` others have used something since. */
   ofTask(id: string): Usage | undefined
-  /** The usage of each type: that of its tasks, and what was done for the type as a whole. */
+  /** The usage of each type: by its tasks, and by what was done for the type as a whole. */
   types(): ReadonlyMap<string, Usage>
   hasType(name: string): boolean
 }
@@ -140,7 +140,7 @@ function typeOf(owner: string): string {
 
 /** Adds to the sum of a name, which becomes the last one to be forgotten. */
 function addTo(sums: Map<string, Usage>, name: string, share: Partial<Usage>, kept: number): void {
-  const sum = addedUp(sums.get(name), share)
+  const sum = sumOfUsage(sums.get(name), share)
   sums.delete(name)
   sums.set(name, sum)
   const [oldest] = sums.keys()
@@ -154,7 +154,7 @@ function shareOf(usage: Partial<Usage>, parts: number): Partial<Usage> {
 
 /**
  * List prices in USD, us-east-1, November 2026, without free tiers, each with its page. Events ($1 per million) are left
- * out. A local system publishes the events of all types, a deployed one only those of types that ask for them.
+ * out. A local system publishes the events of all types, a deployed one only the events of types that ask for them.
  * Failed conditional writes cost write units like successful ones.
  */
 export const prices = {
@@ -190,7 +190,7 @@ type Cost = {
 
 /** What the metered usage would cost on AWS, in USD. */
 export function costOf(lines: readonly Line[]): Cost {
-  return costOfUsage(lines.map(usageIn).reduce<Usage>(addedUp, addedUp()))
+  return costOfUsage(lines.map(usageIn).reduce<Usage>(sumOfUsage, sumOfUsage()))
 }
 
 /** What a usage would cost on AWS, in USD. */
@@ -266,6 +266,6 @@ function usageIn({ service, operation, requests = 0, ...line }: Line): Partial<U
 
 const USAGE_NAMES = Object.keys(NONE) as ReadonlyArray<keyof Usage>
 
-function addedUp(one: Usage = NONE, other: Partial<Usage> = {}): Usage {
+function sumOfUsage(one: Usage = NONE, other: Partial<Usage> = {}): Usage {
   return { ...one, ...Object.fromEntries(USAGE_NAMES.map(name => [name, one[name] + (other[name] ?? 0)])) }
 }

@@ -21,7 +21,7 @@ export type Owners = {
   deploy(taskTables: ReadonlySet<string>): void
   /** The owners of a call. They are noted for the request of the API that made it. */
   ofCall(call: Call, answer: Answer): readonly string[]
-  /** The owners of an invocation. That of a request of the API has to be asked before its `Followed` has ended. */
+  /** The owners of an invocation. The owner of an API request must be asked for before its `Followed` has ended. */
   ofInvocation(event: unknown, trace: string): readonly string[]
   /** The owner of a line that a function has logged. */
   ofLine(line: string): readonly string[]
@@ -40,10 +40,10 @@ type Chain = { readonly isUncharged: boolean; readonly owners: Set<string> }
 const PARTITION_KEY = 'pk'
 /** What has the id of a task, but is none: canvases and schedules. A test compares these names with the core's. */
 const RESERVED_TYPES = ['canvas', 'schedule']
-/** So many receipts are kept, those of the last received messages. */
+/** This many receipts are kept: the receipts of the last received messages. */
 const RECEIPTS_KEPT = 5_000
 
-/** `hasType` tells whether tasks of this type were charged before. */
+/** `hasType` says whether tasks of this type were charged before. */
 export function createOwners(hasType: (name: string) => boolean): Owners {
   const chains = new Map<string, Chain>()
   const receipts = createReceipts()
@@ -54,10 +54,10 @@ export function createOwners(hasType: (name: string) => boolean): Owners {
 
   function ownersOf(call: Call, answer: Answer): readonly string[] {
     if (call.service === 'sqs') return receipts.ownersOf(call, answer)
-    const asked = call.service === 'dynamodb' ? requestsOn(taskTables, call) : []
-    if (asked.length === 0) return []
+    const requests = call.service === 'dynamodb' ? requestsOn(taskTables, call) : []
+    if (requests.length === 0) return []
     return firstKnown(
-      () => asked.flatMap(inPartitions),
+      () => requests.flatMap(inPartitions),
       () => inPartitions(answer.body),
     )
   }
@@ -148,7 +148,7 @@ function isChargedType(name: string): boolean {
   return !RESERVED_TYPES.includes(name)
 }
 
-/** A task's id has a colon before any `#`. In other partitions a known type may stand between two of them. */
+/** A task's id has a colon before any `#`. In other partitions a known type may be between two of them. */
 function ownerOfPartition(partition: string, hasType: (name: string) => boolean): string[] {
   const [first = '', ...rest] = partition.split('#')
   if (first.indexOf(':') > 0) return [partition].filter(isChargedTask)
@@ -192,7 +192,7 @@ function ownerOfMessage(text: string): string[] {
 type Message = { readonly MessageBody?: string; readonly Body?: string; readonly ReceiptHandle?: string }
 type Messages = Message & { readonly Entries?: readonly Message[]; readonly Messages?: readonly Message[] }
 
-/** Keeps which receipts are for messages of which tasks. */
+/** Keeps for each receipt the task of its message. */
 function createReceipts() {
   const owners = new Map<string, readonly string[]>()
 

@@ -167,7 +167,7 @@ function problemOf(
 
 function problemOfTime(time: string, scope: string, service: string, now: number): string | undefined {
   const at = Date.parse(time.replace(/^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/, '$1-$2-$3T$4:$5:$6Z'))
-  if (Number.isNaN(at)) return 'x-amz-date is missing, or is no time such as 20261123T095000Z'
+  if (Number.isNaN(at)) return 'x-amz-date is missing, or is not a time such as 20261123T095000Z'
   const wanted = [time.slice(0, 8), REGION, service, TERMINATOR].join('/')
   if (scope !== wanted) return `the scope is ${scope}; it must be ${wanted}`
   if (Math.abs(now - at) > SKEW_MS_MAX) return `x-amz-date differs by more than five minutes: ${time}`

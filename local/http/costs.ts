@@ -1,7 +1,7 @@
 import type { HttpAnswer, RequestHandler } from '../../loopback/loopback.ts'
 import { costOf, costOfUsage, type Meter } from '../gateway/meter.ts'
 
-/** Where the dashboard reads what the system would cost on AWS. It is no path of the API: a deployed system does not have it. */
+/** Where the dashboard reads what the system would cost on AWS. It is not a path of the API: a deployed system does not have it. */
 export const COSTS_PATH = '/local/cost'
 
 const MINUTE_MS = 60_000
@@ -11,7 +11,7 @@ const MINUTES_KEPT = 60
 type Spent = { readonly at: number; readonly usd: number; readonly types: ReadonlyMap<string, number> }
 
 export type Costs = {
-  /** Answers requests for the costs: those of the system, or with `?task=ID` those of one task. */
+  /** Answers requests for the costs: the costs of the system, or with `?task=ID` of one task. */
   readonly serve: RequestHandler
   stop(): Promise<void>
 }

@@ -126,7 +126,7 @@ type RequestSocket = Duplex & { readonly _httpMessage?: ServerResponse | null }
 
 /**
  * Answers what cannot be read as a request, in the form of API Gateway. Node would answer without a body. When a response has begun,
- * such as a stream of events, an answer would stand inside its body. So the connection ends, as Node ends it.
+ * such as a stream of events, a second answer would be inside its body. So the connection ends, as Node ends it.
  */
 function answerUnreadable({ code = '' }: NodeJS.ErrnoException, socket: RequestSocket): void {
   const hasBegun = socket._httpMessage?.headersSent === true

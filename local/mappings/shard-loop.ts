@@ -99,7 +99,7 @@ export type Checkpoints = {
 
 type ShardReader = {
   readonly shardId: string
-  /** Reads up to `limit` records after those of the last read. `closed` means that the shard will never have more. */
+  /** Reads up to `limit` records after the last read. `closed` means that the shard will never have more. */
   read(limit: number): Promise<{ records: readonly StreamRecord[]; closed: boolean }>
 }
 

@@ -133,8 +133,8 @@ async function listShards(gateway: Gateway, { logicalId, streamArn }: StreamMapp
   const shards: Shard[] = []
   let after: string | undefined
   do {
-    const asked = { StreamArn: streamArn, ...(after ? { ExclusiveStartShardId: after } : {}) }
-    const { StreamDescription } = (await gateway.call(logicalId, 'dynamodb', 'DescribeStream', asked)) as {
+    const request = { StreamArn: streamArn, ...(after ? { ExclusiveStartShardId: after } : {}) }
+    const { StreamDescription } = (await gateway.call(logicalId, 'dynamodb', 'DescribeStream', request)) as {
       StreamDescription: { Shards?: Shard[]; LastEvaluatedShardId?: string }
     }
     shards.push(...(StreamDescription.Shards ?? []))

@@ -141,7 +141,7 @@ const TRANSACTED: Readonly<Record<string, string>> = {
 const STREAM_OPERATIONS = new Set(['DescribeStream', 'GetShardIterator', 'GetRecords'])
 
 /**
- * Finds the actions that a call of DynamoDB needs. `dynamodb:LeadingKeys` has the partition keys of the items, or those of a queried
+ * Finds the actions that a call of DynamoDB needs. `dynamodb:LeadingKeys` has the partition keys of the items, or the key of a queried
  * index. `dynamodb:Attributes` has all attributes that the request names. A call that names no table, such as ListTables, needs its
  * action for all resources.
  */

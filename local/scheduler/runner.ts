@@ -14,7 +14,7 @@ const EVENT_AGE_S_MAX = 86_400
 
 const retryDelayMs = (attempt: number) => Math.min(1000 * 2 ** (attempt - 1), 60_000)
 
-/** An event that Scheduler gives up, as it tells the dead-letter queue. */
+/** An event that Scheduler gives up, as the dead-letter queue gets it. */
 export type Undelivered = {
   readonly input: string
   /** Why the last attempt failed. */

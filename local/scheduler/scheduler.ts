@@ -107,7 +107,7 @@ function findSchedule(all: readonly Schedule[], name: string): Schedule {
   throw new Error(`There is no schedule ${name}; there are ${all.map(({ Name }) => Name).join(', ')}`)
 }
 
-/** What Scheduler writes beside an event that it gives up. Source: EventBridge Scheduler, dead-letter queues. */
+/** What Scheduler adds to an event that it gives up. Source: EventBridge Scheduler, dead-letter queues. */
 function attributesOf({ error, attempts, exhausted }: Undelivered, { Arn, Target }: Schedule) {
   const texts = {
     ERROR_CODE: 'AWS.Scheduler.InternalServerError',
@@ -167,8 +167,8 @@ async function invokeTarget(
   }
   parts.meter.add(usageKey, { calls: 1, requests: 1 })
   if (target.Arn.startsWith('arn:aws:lambda:')) {
-    const asked = { action: 'lambda:InvokeFunction', resource: target.Arn }
-    if (parts.permissions?.allows(target.RoleArn, asked) === false)
+    const request = { action: 'lambda:InvokeFunction', resource: target.Arn }
+    if (parts.permissions?.allows(target.RoleArn, request) === false)
       throw new Error(`${target.RoleArn} may not invoke ${target.Arn}`)
     return parts.functions.find(target.Arn).invokeLater(JSON.parse(input))
   }

@@ -139,7 +139,7 @@ const listTables: Call = {
   body: Buffer.from('{}'),
 }
 
-/** The gateway tells callers apart by their access keys. The store gets the same key for all of them. */
+/** The gateway distinguishes callers by their access keys. The store gets the same key for all of them. */
 function forwardCall(call: Call, { port, accessKey }: Database, agent: Agent): Promise<Answer> {
   const body = isMeteredDynamoCall(call) ? askForCapacity(call.body) : call.body
   const headers = {

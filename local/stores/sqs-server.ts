@@ -133,7 +133,7 @@ async function openStores(gatewayUrl: string, dataDir: string | undefined): Prom
 }
 
 /**
- * Notes which queue has moved a message to its dead-letter queue. fauxqs does not tell receivers, and SQS does. The notes do not outlive
+ * Notes which queue has moved a message to its dead-letter queue. SQS reports it to receivers, and fauxqs does not. The notes do not outlive
  * this process.
  */
 function noteSources(store: SqsStore): ReadonlyMap<string, string> {
@@ -159,8 +159,8 @@ function withSources(sources: ReadonlyMap<string, string>, call: Call, answer: A
   const { MessageSystemAttributeNames: names = [] } = bodyOf(call) as {
     MessageSystemAttributeNames?: string[]
   }
-  const isAsked = ['All', SOURCE_ATTRIBUTE].some(name => names.includes(name))
-  if (answer.status !== 200 || !isAsked) return answer
+  const isSourceWanted = ['All', SOURCE_ATTRIBUTE].some(name => names.includes(name))
+  if (answer.status !== 200 || !isSourceWanted) return answer
   const body = bodyOf(answer) as { Messages?: readonly Received[] }
   if (!body.Messages?.some(({ MessageId }) => sources.has(MessageId))) return answer
   const Messages = body.Messages.map(message => withSource(message, sources.get(message.MessageId)))

@@ -30,7 +30,7 @@ export const isTable = (type: string) =>
 
 /**
  * Creates the missing tables of a stack and updates the others as far as DynamoDB allows. Adds the ARNs of their streams to the
- * stack. `created` gets the names of new tables. Throws before it changes anything when a table cannot become what the stack wants.
+ * stack. `created` gets the names of new tables. Throws before it changes anything when a table cannot become what the stack defines.
  */
 export async function deployTables(stack: Stack, gateway: Gateway, created: string[]): Promise<void> {
   const ids = stack.ids(isTable)
@@ -65,8 +65,8 @@ async function listTables(gateway: Gateway): Promise<string[]> {
   const names: string[] = []
   let last: string | undefined
   do {
-    const asked = last === undefined ? {} : { ExclusiveStartTableName: last }
-    const page = (await gateway.call('deploy', 'dynamodb', 'ListTables', asked)) as {
+    const request = last === undefined ? {} : { ExclusiveStartTableName: last }
+    const page = (await gateway.call('deploy', 'dynamodb', 'ListTables', request)) as {
       TableNames: string[]
       LastEvaluatedTableName?: string
     }
@@ -156,7 +156,7 @@ function localIndexesText({ LocalSecondaryIndexes = [] }: Partial<TablePropertie
     .join('\n')
 }
 
-/** Adds and removes indexes, one at a time as DynamoDB wants it. Adds a stream. A stream that is not wanted any more stays. */
+/** Adds and removes indexes, one at a time, as DynamoDB requires. Adds a stream. A stream that is not in the stack any more stays. */
 async function updateTable(
   gateway: Gateway,
   name: string,

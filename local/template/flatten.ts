@@ -237,7 +237,7 @@ const rules: Record<string, (argument: unknown, references: References) => unkno
   'Fn::Sub': substitution,
 }
 
-/** Keeps the text of an `Fn::Sub`. Each placeholder that is no variable of its own becomes one, with the new expression. */
+/** Keeps the text of an `Fn::Sub`. Each placeholder that is not a variable already becomes one, with the new expression. */
 function substitution(argument: unknown, references: References): unknown {
   const [text, own] = (Array.isArray(argument) ? argument : [argument, {}]) as [
     string,

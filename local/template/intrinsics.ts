@@ -106,7 +106,7 @@ const looksIntrinsic = (key: string) => key === 'Ref' || key === 'Condition' || 
 export function soleEntry(value: Record<string, unknown>): [string, unknown] | [undefined] {
   const keys = Object.keys(value)
   const key = keys[0]
-  // A policy statement has a `Condition` beside other keys; only `{ "Condition": "Name" }` alone is the intrinsic.
+  // A policy statement has a `Condition` and other keys; only `{ "Condition": "Name" }` alone is the intrinsic.
   if (keys.length !== 1 || key === undefined) return [undefined]
   if (key === 'Condition' && typeof value[key] !== 'string') return [undefined]
   return [key, value[key]]

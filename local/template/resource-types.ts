@@ -37,7 +37,7 @@ export function emulationOf(type: string): Emulation {
 }
 
 const NAME_CHARACTERS_MAX = 64
-/** CDK's logical ids end with a hash of so many characters, which tells long ids apart. */
+/** CDK's logical ids end with a hash of this many characters, which distinguishes long ids. */
 const HASH_CHARACTERS = 8
 
 function generated({ logicalId, stackName }: Resource): string {
@@ -97,7 +97,7 @@ const queue: Emulation = {
   },
 }
 
-/** A version or an alias of a function: its ARN is that of the function with a qualifier, and both run the same code here. */
+/** A version or an alias of a function: its ARN is the function's ARN with a qualifier, and both run the same code here. */
 function qualified(qualifierOf: (resource: Resource) => string): Emulation {
   return {
     kind: 'passive',

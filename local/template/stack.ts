@@ -111,7 +111,7 @@ function scopeOf(
     attribute: (logicalId, attribute) => {
       const found = describe(logicalId).attributes[attribute]
       if (found !== undefined) return found
-      // The resource is reported as not supported. A function that only names it can run all the same.
+      // The resource is reported as not supported. A function that only names it can still run.
       const isUnsupported = emulationOf(template.Resources[logicalId]?.Type ?? '').kind === 'unsupported'
       if (isUnsupported && template.Resources[logicalId]) return `unsupported-${logicalId}-${attribute}`
       throw new Error(

@@ -1,4 +1,4 @@
-import { type Body, prepares, type Step, type Told } from './exchange.ts'
+import { type AnswerOf, type Body, prepares, type Step } from './exchange.ts'
 
 const picture = (number: number) => ({
   type: 'montage',
@@ -16,14 +16,14 @@ const ALBUM = {
 
 const CLAIMS = { body: { type: 'montage', workerId: 'worker-1', limit: 2 } }
 
-function succeeds(claim: string, nth: number, result: object): (told: Told) => Body {
-  return told => {
-    const { task, run } = told('claim', claim).claims[nth]
+function succeeds(claim: string, nth: number, result: object): (answerOf: AnswerOf) => Body {
+  return answerOf => {
+    const { task, run } = answerOf('claim', claim).claims[nth]
     return { path: { id: task.id, runId: run.id }, body: { fence: run.fence, result } }
   }
 }
 
-const lastOf = (told: Told) => ({ path: { id: told('getCanvas', 'handed-on').items[2].taskId } })
+const lastOf = (answerOf: AnswerOf) => ({ path: { id: answerOf('getCanvas', 'handed-on').items[2].taskId } })
 
 /** A chord runs to its end, and a chain is cancelled. */
 export const canvasSteps: readonly Step[] = [
@@ -78,7 +78,7 @@ export const canvasSteps: readonly Step[] = [
     name: 'page',
     title: 'The results of the group, for the last task of the chord',
     status: 200,
-    asks: told => ({ ...lastOf(told), query: { limit: 10 } }),
+    asks: answerOf => ({ ...lastOf(answerOf), query: { limit: 10 } }),
   },
   {
     operation: 'previous',

@@ -1,7 +1,7 @@
 import type { Json } from '../../shared/core/values/values.ts'
 
 /** A request of an example. */
-export type Asked = {
+export type ExampleRequest = {
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | number | readonly string[]>>
   readonly body?: Json
@@ -10,8 +10,8 @@ export type Asked = {
 // biome-ignore lint/suspicious/noExplicitAny: a later request reads what it needs of an answer, as callers do
 export type Body = any
 
-/** Returns the body that answered an earlier exchange: `told('claim', 'tasks')`. */
-export type Told = (operation: string, name: string) => Body
+/** Returns the body that answered an earlier exchange: `answerOf('claim', 'tasks')`. */
+export type AnswerOf = (operation: string, name: string) => Body
 
 /**
  * One request of the conversation, and the status of its answer. The document shows the request and its answer under the same name in the
@@ -23,8 +23,8 @@ export type Exchange = {
   /** What the example shows, in one line without a full stop. */
   readonly title: string
   readonly status: number
-  /** The request. It may use what earlier answers have told. */
-  readonly asks: Asked | ((told: Told) => Asked)
+  /** The request. It may use earlier answers. */
+  readonly asks: ExampleRequest | ((answerOf: AnswerOf) => ExampleRequest)
   /** Why the document does not show it: it only prepares a later one, or only its answer is worth showing. */
   readonly hides?: 'exchange' | 'request'
   /** The content type of the body. @default application/json */
@@ -37,7 +37,7 @@ export type Exchange = {
 
 /** What happens between two exchanges. */
 export type Happening =
-  /** Time goes on until the answer to a `GET` of this path shows this. */
+  /** Time passes until the answer to a `GET` of this path shows this. */
   | { readonly path: string; readonly until: (body: Body) => boolean }
   /** The waker's message about this task is given up, and the sweeper finds it. */
   | { readonly lost: string }

@@ -25,8 +25,9 @@ export function createExamples(exchanged: readonly Exchanged[]): Examples {
   const of = (operation: string) => visible.filter(one => one.operation === operation)
   const requestsOf = (operation: string) => of(operation).filter(({ hides }) => hides !== 'request')
   return {
-    ofParameter: (operation, where, name) => named(requestsOf(operation), ({ asked }) => asked[where][name]),
-    ofRequest: operation => named(requestsOf(operation), ({ asked }) => asked.body),
+    ofParameter: (operation, where, name) =>
+      named(requestsOf(operation), ({ request }) => request[where][name]),
+    ofRequest: operation => named(requestsOf(operation), ({ request }) => request.body),
     ofAnswer: (operation, status) =>
       named(
         of(operation).filter(({ answer }) => answer.status === status),

@@ -28,7 +28,7 @@ const CALLER = 'arn:aws:sts::123456789012:assumed-role/ops/alice'
 
 const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** The version that the document shows. It does not follow that of the package, so that a release does not change the document. */
+/** The version that the document shows. It does not follow the version of the package, so that a release does not change the document. */
 const VERSION = '1.4.2'
 
 /**
@@ -90,7 +90,7 @@ export function createMemoryStage(operations: readonly Operation[], reach: Reach
   return { ask, happen }
 }
 
-/** How requests reach the service of the API: by the HTTP API, or by calls within the process, as those of the testing kit. */
+/** How requests reach the service of the API: by the HTTP API, or by calls within the process, as in the testing kit. */
 type Reach = 'http' | 'in-process'
 
 type Request = {

@@ -38,8 +38,8 @@ export const observingSteps: readonly Step[] = [
     name: 'sent',
     title: 'One message is sent again, and another one is not known',
     status: 200,
-    asks: told => ({
-      body: { ids: [told('listDeadLetters', 'page').items[0].id, 'wake~01795942800000~none'] },
+    asks: answerOf => ({
+      body: { ids: [answerOf('listDeadLetters', 'page').items[0].id, 'wake~01795942800000~none'] },
     }),
   },
   {

@@ -1,6 +1,6 @@
 import { defined, type Json } from '../../shared/core/values/values.ts'
 import type { Operation } from '../../shared/service/operation.ts'
-import type { Asked, Body, Exchange, Happening, Step, Told } from './exchange.ts'
+import type { AnswerOf, Body, ExampleRequest, Exchange, Happening, Step } from './exchange.ts'
 
 /** The ids in the paths of the exchanges that name no others, by the first segment of the path. */
 const EXAMPLE_PATH: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -34,7 +34,7 @@ export type Stage = {
 
 /** An exchange as it was: the whole request, and its answer. */
 export type Exchanged = Exchange & {
-  readonly asked: Required<Pick<Asked, 'path' | 'query'>> & Pick<Asked, 'body'>
+  readonly request: Required<Pick<ExampleRequest, 'path' | 'query'>> & Pick<ExampleRequest, 'body'>
   readonly method: string
   readonly target: string
   readonly answer: Answered
@@ -47,14 +47,14 @@ export async function play(
   stage: Stage,
 ): Promise<Exchanged[]> {
   const exchanged: Exchanged[] = []
-  const told: Told = (operation, name) => {
+  const answerOf: AnswerOf = (operation, name) => {
     const found = exchanged.find(one => one.operation === operation && one.name === name)
     if (!found) throw new Error(`no exchange ${name} of ${operation} comes before the one that needs it`)
     return found.answer.body as Body
   }
   for (const step of steps) {
     if (!('operation' in step)) await stage.happen(step)
-    else exchanged.push(await exchange(step, operations, told, stage))
+    else exchanged.push(await exchange(step, operations, answerOf, stage))
   }
   return exchanged
 }
@@ -62,13 +62,13 @@ export async function play(
 async function exchange(
   step: Exchange,
   operations: readonly Operation[],
-  told: Told,
+  answerOf: AnswerOf,
   stage: Stage,
 ): Promise<Exchanged> {
   const { operation, name, status, asks, contentType, isCrowded, isStream } = step
   const served = operations.find(one => one.name === operation)
   if (!served) throw new Error(`the examples name the operation ${operation}, which does not exist`)
-  const { path = {}, query = {}, body } = typeof asks === 'function' ? asks(told) : asks
+  const { path = {}, query = {}, body } = typeof asks === 'function' ? asks(answerOf) : asks
   const method = served.method.toUpperCase()
   const named = namesIn(served.path, path)
   const target = targetOf(served.path, named, query)
@@ -85,10 +85,10 @@ async function exchange(
       `the example ${name} of ${operation} expects ${status}, but ${method} ${target} was answered with ${was}`,
     )
   }
-  return { ...step, asked: { path: named, query, ...sent }, method, target, answer }
+  return { ...step, request: { path: named, query, ...sent }, method, target, answer }
 }
 
-/** The names in the path: those of the request, else the usual ones. */
+/** The names in the path: from the request, else the usual ones. */
 function namesIn(path: string, given: Readonly<Record<string, string>>): Record<string, string> {
   const usual = EXAMPLE_PATH[path.split('/')[2] ?? ''] ?? {}
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name)
@@ -98,7 +98,7 @@ function namesIn(path: string, given: Readonly<Record<string, string>>): Record<
 function targetOf(
   path: string,
   named: Readonly<Record<string, string>>,
-  query: Required<Asked>['query'],
+  query: Required<ExampleRequest>['query'],
 ): string {
   const filled = Object.entries(named).reduce(
     (text, [name, value]) => text.replace(`{${name}}`, encodeURIComponent(value)),

@@ -1,4 +1,4 @@
-import { type Body, prepares, type Step, type Told } from './exchange.ts'
+import { type AnswerOf, type Body, prepares, type Step } from './exchange.ts'
 
 const image = (number: number) => ({
   type: 'resize',
@@ -7,14 +7,14 @@ const image = (number: number) => ({
 })
 
 /** The run of a claimed task: its names in a path, and its fence. */
-function runIn(told: Told, claim: string, nth = 0) {
-  const { task, run }: Body = told('claim', claim).claims[nth]
+function runIn(answerOf: AnswerOf, claim: string, nth = 0) {
+  const { task, run }: Body = answerOf('claim', claim).claims[nth]
   return { path: { id: task.id, runId: run.id }, fence: run.fence as number }
 }
 
 /** The run of a claimed task, as batches name it. */
-function memberIn(told: Told, claim: string, nth = 0) {
-  const { path, fence } = runIn(told, claim, nth)
+function memberIn(answerOf: AnswerOf, claim: string, nth = 0) {
+  const { path, fence } = runIn(answerOf, claim, nth)
   return { taskId: path.id, runId: path.runId, fence }
 }
 
@@ -71,20 +71,20 @@ export const workSteps: readonly Step[] = [
   {
     operation: 'heartbeat',
     name: 'renewed',
-    title: 'The run goes on, and tells its progress',
+    title: 'The run continues, and reports its progress',
     status: 200,
-    asks: told => {
-      const { path, fence } = runIn(told, 'tasks')
+    asks: answerOf => {
+      const { path, fence } = runIn(answerOf, 'tasks')
       return { path, body: { fence, progress: { percent: 40 } } }
     },
   },
   {
     operation: 'heartbeatMany',
     name: 'renewed',
-    title: 'One run goes on, and another one is not known',
+    title: 'One run continues, and another one is not known',
     status: 200,
-    asks: told => {
-      const first = memberIn(told, 'tasks')
+    asks: answerOf => {
+      const first = memberIn(answerOf, 'tasks')
       return { body: { runs: [first, { ...first, taskId: 'resize:img-9' }] } }
     },
   },
@@ -97,8 +97,8 @@ export const reportSteps: readonly Step[] = [
     name: 'succeeded',
     title: 'The task has succeeded',
     status: 200,
-    asks: told => {
-      const { path, fence } = runIn(told, 'tasks')
+    asks: answerOf => {
+      const { path, fence } = runIn(answerOf, 'tasks')
       return { path, body: { fence, result: { bytes: 1_234 } } }
     },
   },
@@ -107,8 +107,8 @@ export const reportSteps: readonly Step[] = [
     name: 'ended',
     title: 'Another result for a run that has succeeded',
     status: 409,
-    asks: told => {
-      const { path, fence } = runIn(told, 'tasks')
+    asks: answerOf => {
+      const { path, fence } = runIn(answerOf, 'tasks')
       return { path, body: { fence, result: { bytes: 4_321 } } }
     },
   },
@@ -117,8 +117,8 @@ export const reportSteps: readonly Step[] = [
     name: 'retried',
     title: 'The run has failed, and the task waits for a retry',
     status: 200,
-    asks: told => {
-      const { path, fence } = runIn(told, 'tasks', 1)
+    asks: answerOf => {
+      const { path, fence } = runIn(answerOf, 'tasks', 1)
       return { path, body: { fence, error: TIMEOUT, retryInMs: 60_000 } }
     },
   },
@@ -127,8 +127,8 @@ export const reportSteps: readonly Step[] = [
     name: 'ended',
     title: 'A failure of a run that has succeeded',
     status: 409,
-    asks: told => {
-      const { path, fence } = runIn(told, 'tasks')
+    asks: answerOf => {
+      const { path, fence } = runIn(answerOf, 'tasks')
       return { path, body: { fence, error: TIMEOUT } }
     },
   },
@@ -146,8 +146,8 @@ export const reportSteps: readonly Step[] = [
     name: 'released',
     title: 'A worker that stops gives its task back',
     status: 200,
-    asks: told => {
-      const { path, fence } = runIn(told, 'img-4')
+    asks: answerOf => {
+      const { path, fence } = runIn(answerOf, 'img-4')
       return { path, body: { fence, delayMs: 60_000 } }
     },
   },
@@ -156,8 +156,8 @@ export const reportSteps: readonly Step[] = [
     name: 'ended',
     title: 'The run was released, with another delay',
     status: 409,
-    asks: told => {
-      const { path, fence } = runIn(told, 'img-4')
+    asks: answerOf => {
+      const { path, fence } = runIn(answerOf, 'img-4')
       return { path, body: { fence, delayMs: 0 } }
     },
   },
@@ -170,11 +170,11 @@ export const reportSteps: readonly Step[] = [
     name: 'finished',
     title: 'One run has succeeded, and the report about another one is refused',
     status: 200,
-    asks: told => ({
+    asks: answerOf => ({
       body: {
         runs: [
-          { ...memberIn(told, 'img-5'), outcome: 'succeed', result: { bytes: 987 } },
-          { ...memberIn(told, 'img-4'), outcome: 'fail', error: TIMEOUT },
+          { ...memberIn(answerOf, 'img-5'), outcome: 'succeed', result: { bytes: 987 } },
+          { ...memberIn(answerOf, 'img-4'), outcome: 'fail', error: TIMEOUT },
         ],
       },
     }),
@@ -185,8 +185,8 @@ export const reportSteps: readonly Step[] = [
     name: 'cancelled',
     title: 'An operator has cancelled the task, so the worker stops its work',
     status: 409,
-    asks: told => {
-      const { path, fence } = runIn(told, 'img-6')
+    asks: answerOf => {
+      const { path, fence } = runIn(answerOf, 'img-6')
       return { path, body: { fence } }
     },
   },

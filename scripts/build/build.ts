@@ -30,7 +30,7 @@ for (const one of PACKAGES) await build(one)
 if (tarballs !== undefined) packInto(resolve(tarballs))
 
 async function build(one: Package): Promise<void> {
-  // Beside the packages stands the dashboard of the checkout, which a running system may serve.
+  // The dashboard of the checkout is next to the packages. A running system may serve it.
   rmSync(folderOf(one), { recursive: true, force: true })
   compile(one)
   const { inputs, outputs } = await buildBundles(one)
@@ -79,7 +79,7 @@ function packageFolderOf(input: string): string[] {
   return /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input)?.slice(0, 1) ?? []
 }
 
-/** Some packages only name their licence. Then the name stands in place of the text. */
+/** Some packages only name their licence. Then the name replaces the text. */
 function licenceOf(folder: string): string {
   const file = readdirSync(join(ROOT, folder)).find(name => /^licen[cs]e/i.test(name))
   if (file !== undefined)
@@ -96,7 +96,7 @@ function titleOf(folder: string): string {
   return `${name} ${version}`
 }
 
-/** Writes the package.json of a package. Version, licence and the versions of dependencies are those of the repository. */
+/** Writes the package.json of a package. Version, licence and the versions of dependencies come from the repository. */
 export function writeManifest(one: Package): void {
   writeFileSync(join(folderOf(one), 'package.json'), `${JSON.stringify(manifestOf(one), null, 2)}\n`)
 }

@@ -38,7 +38,7 @@ async function bundled({ source, path, runsIn }: Bundle, folder: string): Promis
   return { inputs, outputs: Object.keys(metafile.outputs).map(file => relative(folder, join(ROOT, file))) }
 }
 
-/** Writes a file, and its parts beside it. */
+/** Writes a file, and its parts next to it. */
 function inParts(file: string): BuildOptions {
   return { outdir: dirname(file), entryNames: basename(file, '.js') }
 }
@@ -86,7 +86,7 @@ export const IN_HANDLERS: BuildOptions = {
 
 /**
  * Leaves out what no function calls. The OpenAPI document is made beforehand, so nothing writes JSON Schema: the schema library's code for
- * it takes 18 KB. The SDK's own SHA-256 takes 3 KB, and stands in only where Node has none.
+ * it takes 18 KB. The SDK's own SHA-256 takes 3 KB, and is used only where Node has none.
  * Of the manifest of a client, which takes 2 KB, the SDK reads the version.
  */
 const withoutUnused: Plugin = {

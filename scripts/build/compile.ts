@@ -5,7 +5,7 @@ import { compiled, folderOf, type Package, ROOT, sourcesOf } from './packages.ts
 import { writeTypesOfApi } from './written-types.ts'
 
 /**
- * Compiles what users import, and all that it imports, into the package's folder. The layout is that of the repository.
+ * Compiles what users import, and all that it imports, into the package's folder. The layout is the same as in the repository.
  *
  * @throws Error with the compiler's messages
  */
@@ -42,8 +42,8 @@ function nameCompiledFiles(declaration: string): void {
 }
 
 /**
- * Removes the compiled files that no entry reaches, but none of `written`, the files of the bundles. A bundle's source is compiled for its types only, so its imports remain.
- * Refuses a package that imports what it does not declare: it would work here, but not at its users'.
+ * Removes the compiled files that no entry reaches, but none of `written`, the files of the bundles. A bundle's source is compiled for its
+ * types only, so its imports remain. Refuses a package that imports what it does not declare: it would work here, but not at its users'.
  *
  * @throws Error that names the file and the package
  */
@@ -104,7 +104,7 @@ type Reached = {
 
 /**
  * The files that `entries` (paths within the package) reach by imports. For types, imports lead to declarations. The search does
- * not go on from a bundle, because it contains what it imports.
+ * not continue from a bundle, because it contains what it imports.
  */
 function reachedFrom(
   entries: readonly string[],

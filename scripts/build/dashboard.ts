@@ -6,7 +6,7 @@ import { buildReference, REFERENCE_SOURCES } from './reference/reference.ts'
 
 /**
  * The build of the dashboard: one document, one style sheet, the code that each page needs, and the code of other pages in files of
- * their own. A browser loads these when a reader goes there. The reference of the HTTP API is a page beside it.
+ * their own. A browser loads these when a reader goes there. The reference of the HTTP API is a separate page.
  */
 
 /** Where a checkout of the repository keeps its built dashboard. */
@@ -57,7 +57,7 @@ function putInPlace(fresh: string): void {
   for (const folder of [old, fresh]) rmSync(folder, { recursive: true, force: true })
 }
 
-/** Moves a folder, unless it is not there or another one stands in the place. */
+/** Moves a folder, unless it does not exist, or its new path exists already. */
 function move(from: string, to: string): void {
   try {
     renameSync(from, to)

@@ -22,9 +22,9 @@ export type Package = {
   readonly inBrowsers: Readonly<Record<string, string>>
   /** The paths for which the bundles of handlers get another file, and that file. */
   readonly inHandlers: Readonly<Record<string, string>>
-  /** Other sources that run by their path, such as a file that a module starts beside itself. */
+  /** Other sources that run by their path, such as a file next to a module that starts it. */
   readonly byPath: readonly string[]
-  /** The sources of which each becomes one file with its libraries inside. */
+  /** The sources, each of which becomes one file with its libraries inside. */
   readonly bundles: readonly Bundle[]
   /** Files and folders that go with it as they are. */
   readonly copies: readonly string[]
@@ -59,7 +59,7 @@ const EMPTY = {
 
 const LEGAL = ['LICENSE', 'CHANGELOG.md']
 
-/** The Lambda functions of the system. Each is a folder that is a function's code as it stands. */
+/** The Lambda functions of the system. Each is a folder that is a function's code as it is. */
 const SYSTEM_FUNCTIONS = [
   'api',
   'claims',
@@ -96,7 +96,7 @@ const MAIN_PACKAGE: Package = {
     // The command line loads it for a deployed system.
     { source: 'cli/aws/aws.ts', path: 'cli/aws/aws.js', runsIn: 'library' },
     { source: 'shared/worker/create-worker.ts', path: 'shared/worker/create-worker.js', runsIn: 'library' },
-    // The worker starts these two by their paths beside its own.
+    // The worker starts these two by their paths next to its own.
     inProcess('shared/worker/isolation/process.ts', 'shared/worker/process.js'),
     inProcess('shared/worker/isolation/watchdog.ts', 'shared/worker/watchdog.js'),
     { source: 'shared/testing/index.ts', path: 'shared/testing/index.js', runsIn: 'library' },

@@ -118,7 +118,7 @@ type Printer = {
   readonly checker: ts.TypeChecker
   /** The exported types, which are printed by their names. */
   readonly exported: readonly Exported[]
-  /** The members of the options of tasks. A member without a comment has that of the option of its name. */
+  /** The members of the options of tasks. A member without a comment has the comment of the option of its name. */
   readonly options: ReadonlyMap<string, ts.Symbol>
   readonly imports: Set<string>
 }
@@ -178,7 +178,7 @@ function writtenOut(type: ts.Type, printer: Printer, indent: string): string {
 function unionOf(type: ts.UnionType, printer: Printer, indent: string): string {
   const present = type.types.filter(one => !(one.flags & ts.TypeFlags.Undefined))
   const texts = new Set(present.map(one => textOf(one, printer, indent)))
-  // The compiler forgets the name of `Json` when the member is optional. No other type of the contract has lists of it beside texts.
+  // The compiler forgets the name of `Json` when the member is optional. No other type of the contract has lists of it as well as texts.
   if (texts.has('ReadonlyArray<Json>') && texts.has('string')) return jsonIn(printer)
   if (texts.has('true') && texts.has('false')) {
     texts.delete('true')

@@ -65,7 +65,7 @@ function typesAt(receiverUrl: string): Types {
   }
 }
 
-/** The types of all tasks, including those of canvases and callbacks. */
+/** The types of all tasks, including tasks of canvases and callbacks. */
 function typesOf(demoTasks: readonly DemoTask[]): string[] {
   return [...new Set([...demoTasks.map(({ publication }) => publication.type), ...Object.keys(HTTP_TYPES)])]
 }

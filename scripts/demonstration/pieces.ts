@@ -56,7 +56,7 @@ export function paragraphs(texts: ReadonlyMap<string, string>): string[] {
 
 /**
  * Cuts a text into blocks. A block ends at its first empty line after `characters` characters. Joined by line breaks, the blocks are
- * the text again, so their lines and words add up to those of the text.
+ * the text again, so their lines and words add up to the lines and words of the text.
  */
 export function blocks(text: string, characters: number): string[] {
   const found: string[] = []

@@ -21,7 +21,7 @@ const {
 /** A task of a canvas. It has no `key`, because the canvas makes it. */
 export const leafBody = strict(leafFields, 'CanvasTask')
 
-/** The fields of a canvas beside its chain, group or chord. */
+/** The fields of a canvas besides its chain, group or chord. */
 export const canvasFields = strict({
   /** Idempotency key of the canvas. A second publish of it creates nothing. @default a new one */
   key: optional(pathName(KEY_CHARACTERS_MAX)),

@@ -16,12 +16,12 @@ export const patchBody = strict(
     delayMs: optional(duration()),
     /** The input of the task, as JSON of at most 350 KB. @default the present input */
     input: optional(json),
-    /** The stage in which the task goes on. @default the present stage */
+    /** The stage in which the task continues. @default the present stage */
     stage: optional(stage),
     /** Names and values by which people find the task; `null` removes them. @default the present tags */
     tags: optional(orNull(tagsRule)),
     ...optionals(patchedOptionRules),
-    /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
+    /** The revision that the change was made from. If the present revision is another one, the request is refused with 409. @default any */
     ifRevision: optional(ifRevision),
   },
   'Patch',
@@ -41,7 +41,7 @@ export const retryBody = strict(
     action: optional(oneOf('restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue', 'retry-callbacks')),
     /** For `restart`: the ended runs that the task forgets. Kept successes still count. @default all of them */
     clean: optional(clean),
-    /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
+    /** The revision that the change was made from. If the present revision is another one, the request is refused with 409. @default any */
     ifRevision: optional(ifRevision),
   },
   'Retry',

@@ -1,7 +1,7 @@
 /**
  * Ids in the paths of the HTTP API.
  *
- * API Gateway decodes a path before the function sees it, so a function cannot tell an encoded `/` from a plain one, and
+ * API Gateway decodes a path before the function sees it, so a function cannot distinguish an encoded `/` from a plain one, and
  * never sees what follows an encoded `?`. Therefore only a safe id may be percent-encoded in a path. An unsafe id is written as `~`
  * and the base64url of its UTF-8. A safe id may be written in that form, too.
  */

@@ -18,7 +18,7 @@ const publishFields = {
   key: optional(key),
   /** The input of the task, as JSON of at most 350 KB. @default none */
   input: optional(json),
-  /** The user whose task it is, by which tasks are listed. @default that of the parent, or none */
+  /** The user whose task it is, by which tasks are listed. @default the user of the parent, or none */
   userId: optional(userId),
   /** Names and values by which people find the task: at most 50. @default none */
   tags: optional(tagsRule),
@@ -26,7 +26,7 @@ const publishFields = {
   dueAt: optional(time),
   /** How long until the task is due, in milliseconds. @default 0 */
   delayMs: optional(duration()),
-  /** Higher comes first. @default that of the type, else 0 */
+  /** Higher comes first. @default the priority of the type, else 0 */
   priority: optional(priority),
   ...givenOptions,
   /** The W3C trace context that the task continues. @default a new trace */

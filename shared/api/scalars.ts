@@ -36,13 +36,16 @@ export const operations = listOf(operation)
 /** How often people have changed it; 0 when there was no change. Work of the machinery does not count. */
 export const revision = integer(0)
 
-/** The revision that the change is meant for. Another present one refuses the request with 409; any one fits when left out. */
+/**
+ * The revision that the change was made from. If the present revision is another one, the request is refused with 409. Left out, any
+ * revision fits.
+ */
 export const ifRevision = revisionRule
 
 /** The body, or the query, of requests that take only the expected revision. */
 export const expectedRevision = strict({
   /**
-   * The revision that the change is meant for. Another present one refuses the request with 409. @default any
+   * The revision that the change was made from. If the present revision is another one, the request is refused with 409. @default any
    */
   ifRevision: optional(ifRevision),
 })

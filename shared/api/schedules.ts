@@ -41,7 +41,10 @@ const missed = anyOf(`"skip" or {catchUp: n} with n from 1 to ${CATCH_UP_TICKS_M
 const timing = {
   /** A cron expression of 5 fields, or of 6 with seconds first. Give exactly one of cron, everyMs and at. @default none */
   cron: optional(shortText(CRON_CHARACTERS_MAX)),
-  /** The interval of the ticks in milliseconds, counted from the creation of the schedule. Give exactly one of cron, everyMs and at. @default none */
+  /**
+   * The interval of the ticks in milliseconds, counted from the creation of the schedule. Give exactly one of cron, everyMs and at.
+   * @default none
+   */
   everyMs: optional(duration(EVERY_MS_MIN)),
   /** The time of the only tick. Give exactly one of cron, everyMs and at. @default none */
   at: optional(time),
@@ -63,7 +66,7 @@ export const scheduleBody = strict(
     graceMs: optional(graceMs),
     /** The task that each tick publishes. */
     task: scheduledTask,
-    /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
+    /** The revision that the change was made from. If the present revision is another one, the request is refused with 409. @default any */
     ifRevision: optional(ifRevision),
   },
   'ScheduleBody',

@@ -29,9 +29,9 @@ const tagFilter = text(
 export const listQuery = strict({
   /** The types of the tasks. The lists of several types are merged in their order. @default every type, of a user or a canvas */
   type: optional(listOf(typeNameRule, { max: LIST_TYPES_MAX })),
-  /** The canvas whose tasks are listed. @default those of types or of a user */
+  /** The canvas whose tasks are listed. @default the tasks of types or of a user */
   canvasId: optional(name(KEY_CHARACTERS_MAX + 20)),
-  /** The user whose tasks are listed. @default those of every user */
+  /** The user whose tasks are listed. @default the tasks of every user */
   userId: optional(userId),
   /** The statuses of the tasks. @default every status */
   status: optional(listOf(oneOf(...STATUSES))),
@@ -60,7 +60,7 @@ type OneOrMore<Value> = Value | readonly Value[]
 
 /** Which tasks to list. `type`, `status` and `tag` take one value or several. */
 export type ListFilter = Omit<ListQuery, 'type' | 'status' | 'tag'> & {
-  /** The types of the tasks, at most 10. @default those of every type, which needs a user or a canvas */
+  /** The types of the tasks, at most 10. @default every type, which needs a user or a canvas */
   readonly type?: OneOrMore<string>
   /** The statuses of the tasks. @default every status */
   readonly status?: OneOrMore<NonNullable<ListQuery['status']>[number]>

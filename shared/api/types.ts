@@ -38,7 +38,10 @@ export const typeAnswer = open(
     kind: oneOf(...TYPE_KINDS),
     /** The options of its tasks, as they were given. */
     defaults: shownDefaults,
-    /** The order in which its tasks run: `arrival` by the due time, `priority` the highest first, `aged` by the due time minus `priority` seconds. */
+    /**
+     * The order in which its tasks run: `arrival` by the due time, `priority` the highest first, `aged` by the due time minus `priority`
+     * seconds.
+     */
     ordering: oneOf(...ORDERINGS),
     /** With `key` (an input field, `userId` or `fairnessKey`), each value of that field has this limit of its own. */
     limits: optional(

@@ -74,7 +74,7 @@ export type Operations = {
   type(type: string, call?: CallOptions): Promise<api.ApiType>
   /** Creates a task type or replaces its configuration. */
   putType(type: string, configuration: api.TypeBody, call?: CallOptions): Promise<api.ApiType>
-  /** Pauses a type. When it returns, no task of the type can start any more; running tasks go on. */
+  /** Pauses a type. When it returns, no task of the type can start any more; running tasks continue. */
   pause(type: string, change?: ChangeOptions): Promise<api.PausedType>
   /** Ends the pause of a type. */
   resume(type: string, change?: ChangeOptions): Promise<api.PausedType>

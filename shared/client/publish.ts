@@ -43,7 +43,7 @@ export type Published<What> = [What] extends [never]
     ? CanvasHandle<ResultOf<What>>
     : TaskHandle<OutputOf<What>>
 
-/** A task that was published or that had the key already. `created` tells which. */
+/** A task that was published or that had the key already. `created` says which. */
 export type TaskHandle<Result> = PublishAnswer & {
   /** Waits for the end of the task and returns its result: see `client.result`. */
   result(options?: ResultOptions): Promise<Result>
@@ -51,7 +51,7 @@ export type TaskHandle<Result> = PublishAnswer & {
   cancel(call?: CallOptions): Promise<ApiTask>
 }
 
-/** A canvas that was published or that had the key already. `created` tells which. */
+/** A canvas that was published or that had the key already. `created` says which. */
 export type CanvasHandle<Result> = CanvasAnswer & {
   /** Waits for the end of the canvas and returns its result: see `client.canvasResult`. */
   result(options?: ResultOptions): Promise<Result>

@@ -24,7 +24,7 @@ export function pauseAfter(error: unknown, nth: number, ask: Repetition): Pause 
   if (!(error instanceof ProblemError)) return undefined
   const { status, problem, code, cause } = error
   const isThrottled = status === 429
-  // `fetch` throws a TypeError when the network fails. Other errors are those of a signer or a token, which would fail again.
+  // `fetch` throws a TypeError when the network fails. Other errors come from a signer or a token, which would fail again.
   const isOutage = OUTAGES.includes(status) || (code === 'no-answer' && cause instanceof TypeError)
   const mayRepeat = isThrottled ? !ask.isPacedByCaller : isOutage && ask.isRepeatable
   if (!mayRepeat) return undefined
@@ -58,7 +58,7 @@ export type TimeLimit = {
   stopClock(): void
 }
 
-/** A longer time is no limit: a timer of more than 2^31 − 1 ms fires at once. */
+/** A longer time does not limit: a timer of more than 2^31 − 1 ms fires at once. */
 const TIMER_MS_MAX = 2_147_483_647
 
 export function startTimeLimit(timeoutMs: number, given: AbortSignal | undefined): TimeLimit {

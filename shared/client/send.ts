@@ -19,15 +19,15 @@ export type ClientSettings = {
   readonly tries?: number
 }
 
-/** Options of one call. They replace those of the client. */
+/** Options of one call. They replace the options of the client. */
 export type CallOptions = {
   /** Ends the call when it aborts: it throws `ProblemError` with the code `aborted`. @default only `timeoutMs` ends it */
   readonly signal?: AbortSignal
-  /** How long the call may take, with its repetitions, in milliseconds. @default that of the client */
+  /** How long the call may take, with its repetitions, in milliseconds. @default the client's time */
   readonly timeoutMs?: number
   /**
    * How often the request is sent at most. It is sent again, after a pause that grows, when the API refuses it for now (429), and when an
-   * outage hides what became of it and a second request does no harm. @default that of the client
+   * outage hides what became of it and a second request does no harm. @default the client's setting
    */
   readonly tries?: number
 }
@@ -41,7 +41,7 @@ export type Ask = Repetition & {
   readonly headers?: HeaderSource
   /** Whether a 404 means success if the request was sent before: the first one has removed it. */
   readonly isDoneIfGone?: boolean
-  /** Takes each answer. It may throw a `ProblemError`, which counts as that of the request. */
+  /** Takes each answer. It may throw a `ProblemError`, which counts as the answer's problem. */
   readonly take?: (answer: unknown) => unknown
   readonly call?: CallOptions | undefined
 }
@@ -220,6 +220,6 @@ function plainFailure({ status, statusText }: Response, call: string, isOwnFetch
 }
 
 const REFUSED_CALLER = {
-  plain: '; a deployed API wants a token, or fetch: signedFetch() of baton-tasks/aws',
+  plain: '; a deployed API requires a token, or fetch: signedFetch() of baton-tasks/aws',
   own: '; check the credentials, their permission, and the clock',
 }

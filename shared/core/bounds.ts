@@ -129,7 +129,7 @@ export const SHOWN_LIST_BYTES_MAX = 20 * KB
  * within its 16 digits.
  */
 export const PRIORITY_MAX = 1_000_000_000
-/** Bytes of a run's progress, which is stored in the head beside its run. */
+/** Bytes of a run's progress, which is stored in the head with its run. */
 export const PROGRESS_BYTES_MAX = KB
 
 /**
@@ -138,9 +138,9 @@ export const PROGRESS_BYTES_MAX = KB
  */
 export const INLINE_BODY_BYTES_MAX = 200
 
-/** Runs that did not succeed and that a head keeps, beside all succeeded ones. Older runs are read from their own items. */
+/** Runs that did not succeed and that a head keeps, besides all succeeded ones. Older runs are read from their own items. */
 export const RECENT_RUNS_MAX = 5
-/** Runs that the API shows, beside all live and succeeded ones. */
+/** Runs that the API shows, besides all live and succeeded ones. */
 export const SHOWN_RUNS_MAX = 20
 /** Characters of an ended run's error in the head. The full text is an item of its own. */
 export const SHORT_ERROR_CHARACTERS_MAX = 120

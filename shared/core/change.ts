@@ -1,7 +1,7 @@
 /**
  * A transition takes a head and returns a change: the head before and after, and what must still hold in the store. It writes
  * nothing itself. All other rooms build their transitions from `revise`, which increments the revision and computes the head's
- * index entries anew, or from `beginBirth`, which makes the first change of a birth.
+ * index entries, or from `beginBirth`, which makes the first change of a birth.
  *
  * A change belongs to one kind of head, so a change of a task cannot be written for a canvas or a schedule.
  *
@@ -23,7 +23,7 @@ import { withOwnRetriesJudged } from './worker.ts'
  * What must still hold in the store for a change to be written.
  *
  * - `absent`    no item exists under this id
- * - `revision`  the stored birth and revision are those that the change was decided on, and so are the leases of runs judged lost.
+ * - `revision`  the stored birth and revision have not changed since the decision, nor have the leases of runs that it judged lost.
  *               A heartbeat does not change the revision, so the guard names each run judged lost, with its lease
  * - `live`      the birth is the same, and the run is still stored as running. A heartbeat needs nothing else
  * - `counted`   like `live`, for a success among several. The change only moves its own run to the ended ones, and the store adds
@@ -41,7 +41,7 @@ export type Guard =
 
 export type Lease = { readonly fence: number; readonly leaseUntil: number }
 
-/** An item that is written beside the head: an input, a result, or the full record of an ended run. */
+/** An item that is written in addition to the head: an input, a result, or the full record of an ended run. */
 export type BodyWrite =
   | ValueWrite
   | { readonly ref: string; readonly run: EndedRun; readonly expiresAt: number }
@@ -140,8 +140,8 @@ function keptRuns(ended: Task['ended'], endedNow: Task['live']): Task['ended'] {
 
 /**
  * Callers see the number of a task's, type's or schedule's edits as its `revision`. An edit is a change that a person asked for,
- * such as a patch, a pause or a cancel. Claims, ends of runs, ticks and other work of the machinery are no edits. So a caller that
- * names the revision it has read is refused after another person's change, and never because the machinery went on.
+ * such as a patch, a pause or a cancel. Claims, ends of runs, ticks and other work of the machinery are not edits. So a caller that
+ * names the revision it has read is refused after another person's change, and never because the machinery has worked.
  */
 
 /** What has edits: a head or a type. Items of earlier versions store no number, which counts as 0. */
@@ -151,10 +151,10 @@ export type Edited = {
   readonly operations?: readonly OperationRecord[]
 }
 
-/** The revision that a caller expects. Any revision is expected when it is left out. */
+/** The revision that a caller expects. Left out, any revision fits. */
 export type Expected = { readonly ifRevision?: number }
 
-/** Recorded operations that are no edits: they start something, and change nothing that a caller can set. */
+/** Recorded operations that are not edits: they start something, and change nothing that a caller can set. */
 const NO_EDITS: ReadonlySet<string> = new Set(['trigger', 'purge'])
 
 function isEdit(what: string): boolean {
@@ -199,7 +199,7 @@ export function withOperation(change: Change, { by, what }: Operator, now: numbe
   }
 }
 
-/** The records with one more, and the number of edits after it. */
+/** Adds a record, and counts it as an edit if it is one. */
 export function withRecorded(
   earlier: {
     readonly edits?: number | undefined
@@ -279,7 +279,7 @@ function endedRun(task: Task, run: LiveRun, ending: Ending, now: number): EndedR
   const { startedAt, leaseUntil: _until, timeoutAt: _at, leaseMs: _ms, permits: _held, ...rest } = run
   const piece = pieceOf(task)
   // A run may end before its reserved start, and its start must not lie behind its end. Its end is the time of this change: by that, events
-  // and counts tell the runs that a change ends.
+  // and counts see the runs that a change ends.
   const times = { startedAt: Math.min(startedAt, now), endedAt: now }
   return { ...rest, ...times, ...ending, ...(piece !== undefined && { piece }) }
 }

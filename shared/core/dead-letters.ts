@@ -21,7 +21,7 @@ const TYPE_QUEUE_PREFIX = 'type:'
 
 /**
  * Where a message was given up: the queue of a type, the wake queue, the jobs queue, the planner's stream, or EventBridge Scheduler.
- * `unknown` when neither SQS nor the message tells.
+ * `unknown` when neither SQS nor the message names it.
  */
 export type LetterQueue = (typeof SYSTEM_QUEUES)[number] | `type:${string}`
 
@@ -36,7 +36,7 @@ export function typeOfQueue(queue: string): string | undefined {
 
 /** What the message was about. */
 export type LetterSubject =
-  /** Tells workers that a task can be claimed. Without `born` and `revision` when the code does not know its form. */
+  /** Announces to workers that a task can be claimed. Without `born` and `revision` when the code does not know its form. */
   | {
       readonly kind: 'dispatch'
       readonly taskId: string
@@ -112,7 +112,7 @@ export function letterExpiresAt({ arrivedAt }: Pick<DeadLetter, 'arrivedAt'>): n
 }
 
 /**
- * A note beside a task: the message that it waits for was given up. It is no part of the head, so it never meets the writes of the
+ * A note about a task: the message that it waits for was given up. It is not a part of the head, so it never meets the writes of the
  * machinery. It holds as long as the task has the same birth and revision. Any change of the task, such as a claim, makes it void.
  * Times in ms.
  */
@@ -127,7 +127,7 @@ export type LostMessage = {
   readonly expiresAt: number
 }
 
-/** The note that a dead letter leaves beside its task. Undefined when the message names no revision of a task. */
+/** The note that a dead letter leaves about its task. Undefined when the message names no revision of a task. */
 export function lostMessageOf(letter: DeadLetter): LostMessage | undefined {
   const { subject, id, arrivedAt, receives } = letter
   if (subject.kind !== 'dispatch' && subject.kind !== 'look') return undefined
@@ -139,7 +139,7 @@ export function lostMessageOf(letter: DeadLetter): LostMessage | undefined {
   }
 }
 
-/** Whether a note beside the task can be the reason why it does not go on: it is due, or its run is over. */
+/** Whether a note about the task can be the reason why it does not continue: it is due, or its run is over. */
 export function canMissMessage(task: Task, now: number): boolean {
   if (task.state !== 'open' || task.dueAt > now) return false
   return liveRuns(task).every(({ leaseUntil }) => leaseUntil <= now)

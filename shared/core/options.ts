@@ -50,7 +50,7 @@ export type Options = {
   readonly timeoutMs?: number
   /** Time limit of the whole task, in milliseconds from its due time, retries included. @default no limit */
   readonly deadlineMs?: number
-  /** How failed and lost runs are retried. @default those of its members */
+  /** How failed and lost runs are retried. @default the defaults of its members */
   readonly retry: Retry
   /** How long the task is kept after its end, in milliseconds. @default 604,800,000, which is 7 days */
   readonly retentionMs: number

@@ -88,7 +88,7 @@ export const NOTHING_RUN = {
   retryAtBy: {},
 } as const
 
-/** The draft with which a birth begins. Later births of a key go on counting revisions and fences (see `firstFence`). */
+/** The draft with which a birth begins. Later births of a key keep counting revisions and fences (see `firstFence`). */
 export function newborn(
   publication: Publication,
   start: Start,

@@ -41,7 +41,7 @@ export const WHY_REASONS = [
   'workers-spent',
   /** Its last run was lost: the process of its handler ended. */
   'crashing',
-  /** Other tasks stand before it, or messages wait in its queue. */
+  /** Other tasks are ahead of it, or messages wait in its queue. */
   'backlog',
   /** Nothing delays it: a worker is about to take it. */
   'dispatched',

@@ -185,14 +185,14 @@ export function readyReason(task: Task, now: number, facts: ReadyFacts): TaskRea
   const wait = { reason: undefined, isPaused: false, isBehindOthers: isBehindAny, since }
   const isQuietNow = isQuiet(task, now)
   if (isQuietNow && isStuck(task, wait, now)) return 'stuck'
-  const isBehindOthers = standsBehind(facts)
+  const isBehindOthers = hasOthersAhead(facts)
   const wasLost = lastRunOf(task)?.state === 'lost'
   if (wasLost && !(isQuietNow && isBehindOthers)) return 'crashing'
   return isBehindOthers ? 'backlog' : 'dispatched'
 }
 
 /** Whether others come before a task. One message may be its own. */
-export function standsBehind({ messages, before }: Pick<ReadyFacts, 'messages' | 'before'>): boolean {
+export function hasOthersAhead({ messages, before }: Pick<ReadyFacts, 'messages' | 'before'>): boolean {
   return messages > 1 || before > 0
 }
 
@@ -221,8 +221,8 @@ function whyNoWorker(task: Task, { liveWorkers }: Served): TaskReason {
   const isFitting = ({ version }: { readonly version?: string }) => versionSuffices(version, minWorkerVersion)
   if (isTargeted(task)) {
     const awaited = awaitedWorkers(task)
-    const there = liveWorkers.filter(({ workerId }) => awaited.includes(workerId))
-    return there.length > 0 && !there.some(isFitting) ? 'worker-version' : 'target-offline'
+    const listedLive = liveWorkers.filter(({ workerId }) => awaited.includes(workerId))
+    return listedLive.length > 0 && !listedLive.some(isFitting) ? 'worker-version' : 'target-offline'
   }
   if (liveWorkers.length === 0) return 'no-worker'
   return liveWorkers.some(isFitting) ? 'workers-spent' : 'worker-version'
@@ -234,7 +234,7 @@ function endedReason({ state, flow }: Task): TaskReason {
 }
 
 /**
- * What is known of a task, beside the reason why it waits, runs or has ended. The use case reads the optional parts only for reasons
+ * What is known of a task, besides the reason why it waits, runs or has ended. The use case reads the optional parts only for reasons
  * that need them.
  */
 export type WhyFacts = {

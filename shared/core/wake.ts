@@ -1,7 +1,7 @@
 /**
- * The plan of a head says which messages must be sent so that it goes on.
+ * The plan of a head says which messages must be sent so that it continues.
  *
- * The problem. No process polls the open heads every second. A task goes on only when it is announced: by a message under way, by
+ * The problem. No process polls the open heads every second. A task continues only when it is announced: by a message under way, by
  * its entry in a place that claims or the waker read, or by a marker. So each open task must be announced at any time. The
  * announcement must take effect when the task needs attention, which may be in ten milliseconds or in ten years.
  *
@@ -45,7 +45,7 @@ import { isTargeted, type LiveRun, liveRuns, type Task, workersWanted } from './
 import { awaitedWorkers, nextOwnRetryAt, waitsForOwnRetry } from './worker.ts'
 
 /**
- * The messages that must be sent so that a head goes on in time, and other work that it needs. The plan follows from the stored
+ * The messages that must be sent so that a head continues in time, and other work that it needs. The plan follows from the stored
  * head, so sending it again is harmless.
  */
 export type Plan = {
@@ -55,7 +55,7 @@ export type Plan = {
   readonly markFor?: readonly string[]
   /** Send a look that arrives at this time. If a queue cannot delay it so long, it arrives earlier, and another follows. */
   readonly lookAt?: number
-  /** Have the jobs function go on with the canvas at this time. */
+  /** Have the jobs function continue the canvas at this time. */
   readonly driveAt?: number
   /** Publish the callbacks that the task owes. */
   readonly publishesCallbacks?: true
@@ -167,7 +167,7 @@ function timeOut(task: Task, run: LiveRun, now: number, chance: number): Change<
 
 /**
  * A chain of messages looks at a run: each look sends the next one for the end of the lease. SQS may deliver a look twice, the
- * stream may show a change twice, and the sweeper may send a look beside one that is only late. Each of these begins a chain of its
+ * stream may show a change twice, and the sweeper may send a look in addition to one that is only late. Each of these begins a chain of its
  * own. Without a check all these chains would live as long as the run.
  *
  * So a chain records its progress in the head: at its first look that sends another one, and then at every eighth look. Among
@@ -190,7 +190,7 @@ export type LookRecord = {
 
 /** SQS usually delivers a look at most this long after its time. A later look counts as lost. */
 const LOOK_LATE_MS = 5_000
-/** Characters of a message's id that a record keeps. They suffice to tell messages apart, and heads must stay small. */
+/** Characters of a message's id that a record keeps. They suffice to distinguish messages, and heads must stay small. */
 const NAME_CHARACTERS = 8
 
 /** The record that a chain makes before it sends its look number `hops`; undefined when it sends that look without a record. */

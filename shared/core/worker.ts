@@ -19,7 +19,7 @@ import { failuresOf } from './task/piece.ts'
 import { liveRuns, successes, type Task, workersWanted } from './task/task.ts'
 import { membersWhere } from './values/values.ts'
 
-/** An item that tells a worker about a task that lists it. It names the task's revision at which the task could be claimed. */
+/** An item that announces a task to a worker that the task lists. It names the task's revision at which the task could be claimed. */
 export type Marker = {
   readonly workerId: string
   readonly taskId: string
@@ -46,7 +46,7 @@ export type Worker = {
   readonly lastSeen: number
 }
 
-/** A marker expires after this time. When its task waits longer, the sweeper writes the marker anew. */
+/** A marker expires after this time. When its task waits longer, the sweeper writes the marker again. */
 export const MARKER_LIFE_MS = 86_400_000
 /** A worker that has shown no sign of life for this long counts as gone. */
 export const WORKER_LIFE_MS = 30_000
@@ -116,7 +116,7 @@ function ownRetryAt({ retryAtBy }: Task, workerId: string): number {
   return Object.hasOwn(retryAtBy, workerId) ? (retryAtBy[workerId] ?? 0) : 0
 }
 
-/** The time of the next worker's own retry, which a look announces. Undefined while the task takes no worker, or stands in a line. */
+/** The time of the next worker's own retry, which a look announces. Undefined while the task takes no worker, or is in a line. */
 export function nextOwnRetryAt(task: Task): number | undefined {
   const times = Object.values(task.retryAtBy)
   if (times.length === 0 || task.wait || workersWanted(task) <= 0) return undefined

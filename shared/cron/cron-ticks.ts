@@ -45,7 +45,7 @@ type Span = { readonly count: number; readonly from: number; readonly before: nu
 
 /**
  * The last ticks in a span, earliest first, found backwards from the latest wall time that was shown before its
- * end. A wall time earlier than that of `from` was shown before `from`.
+ * end. A wall time earlier than the wall time of `from` was shown before `from`.
  */
 function lastTicks(pattern: Cron, clock: WallClock, { count, from, before }: Span): number[] {
   const found: number[] = []

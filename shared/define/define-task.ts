@@ -131,7 +131,7 @@ function handlerOf(type: string, run: AnyForm['run'], stages: AnyForm['stages'])
   )
 }
 
-/** The settings of a task type beside its handler: the defaults of its tasks' options, and what concerns all tasks of the type. */
+/** The settings of a task type besides its handler: the defaults of its tasks' options, and what concerns all tasks of the type. */
 interface TaskSettings<Schema, PreviousSchema, ParamsSchema> extends PartialOptions {
   /** Priority of tasks that are published without one; higher is more urgent. @default 0 */
   readonly priority?: number

@@ -6,7 +6,7 @@ import type { Log } from '../ports/machine.ts'
 import type { Next, NextOptions, Release } from '../signals.ts'
 import type { Arguments, Signature, WithArguments } from './signature.ts'
 
-/** The types of definitions, and of what handlers get: they name each other, so that they stand together. */
+/** The types of definitions, and of what handlers get: they name each other, so one file has them all. */
 
 /**
  * A task type with its defaults and its handler, as `defineTask` returns it. `Input` is the type of a published input,
@@ -20,7 +20,7 @@ export type TaskDefinition<
   Name extends string = string,
   Params = unknown,
 > = {
-  /** Distinguishes the definition of a task from that of a flow. */
+  /** Distinguishes the definition of a task from the definition of a flow. */
   readonly kind: 'baton-task'
   /** The name of the task type. */
   readonly type: Name
@@ -45,7 +45,7 @@ export type Returned<Output> = Promise<Output | Release | Next> | Output | Relea
 
 /** A task type whose tasks run as a list of steps, as `defineFlow` returns it. Each step is done by a task type. */
 export type Flow<Input = unknown, Output = unknown, Name extends string = string> = {
-  /** Distinguishes the definition of a flow from that of a task. */
+  /** Distinguishes the definition of a flow from the definition of a task. */
   readonly kind: 'baton-flow'
   /** The name of the flow's type. */
   readonly type: Name
@@ -156,7 +156,7 @@ export type TaskContext<
   readonly webhook?: WebhookSettings
 }
 
-/** What `ctx.publish` takes beside a definition and its input. */
+/** What `ctx.publish` takes besides a definition and its input. */
 type ChildOptions = Omit<DerivedBody, 'type' | 'input'>
 
 /**

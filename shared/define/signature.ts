@@ -66,7 +66,7 @@ export function signatureOf<Result>(
 declare const PROBLEM: unique symbol
 
 /**
- * A type that no value has. The compiler prints it when a value stands in its place, so `Problem` says what is wrong, and `Fields` which
+ * A type that no value has. The compiler prints it when a value is given for it, so `Problem` says what is wrong, and `Fields` which
  * fields are concerned.
  */
 export interface Wrong<Problem extends string, Fields extends string = never> {

@@ -7,7 +7,7 @@
 export type Clock = {
   /** Milliseconds since the epoch. The machine may set it back or forward at any time. */
   now(): number
-  /** Milliseconds since some moment of this process. It never goes back. It stands still while the process is frozen. */
+  /** Milliseconds since some moment of this process. It never goes back. It does not advance while the process is frozen. */
   monotonic(): number
   /** Resolves after `ms`, or at once when `signal` aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>

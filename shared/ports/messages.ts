@@ -13,7 +13,7 @@ import type { Json } from '../core/values/values.ts'
 import type { IndexEntry } from './stores.ts'
 
 /**
- * A message that tells a type's workers that a task can be claimed. It carries the head from which it was computed.
+ * A message that announces to a type's workers that a task can be claimed. It carries the head from which it was computed.
  * `delaySeconds` is a whole number from 0 to 900.
  */
 export type Dispatch = {

@@ -24,7 +24,7 @@ export type Applied =
   | { readonly applied: true; readonly head: Head }
   | { readonly applied: false; readonly current: Head | undefined }
 
-/** Stores tasks, canvases and schedules: their heads, the bodies beside them, and their indexes. */
+/** Stores tasks, canvases and schedules: their heads, the bodies next to them, and their indexes. */
 export type TaskStore = {
   /**
    * Reads the head under `id`, also a tombstone or an expired head. Strongly consistent.
@@ -49,7 +49,7 @@ export type TaskStore = {
    */
   apply(change: Change): Promise<Applied>
   /**
-   * Records in the head that a chain of looks at this revision goes on. False when the task has changed since. False also when
+   * Records in the head that a chain of looks at this revision continues. False when the task has changed since. False also when
    * another chain of this revision has come as far and its record holds at `now`. Repeating a record of the same name changes
    * nothing. Like a heartbeat, the record bumps no revision and the planner does not see it.
    */
@@ -203,11 +203,11 @@ export type FailureStore = {
 export type ActivityStore = {
   /** Adds to the counts of a minute. A repeated call counts again. */
   add(count: ActivityCount): Promise<void>
-  /** Reads the counts of a type from a minute on, oldest first: at most those of some two hours. Eventually consistent. */
+  /** Reads the counts of a type from a minute on, oldest first: at most the counts of some two hours. Eventually consistent. */
   since(type: string, minute: number): Promise<ActivityCount[]>
 }
 
-/** Stores dead letters with their bodies, and the notes that they leave beside tasks. Expired ones count as gone. */
+/** Stores dead letters with their bodies, and the notes that they leave about tasks. Expired ones count as gone. */
 export type DeadLetterStore = {
   /** Stores a letter with its whole body. A repeated call replaces what is stored. */
   put(letter: DeadLetter, body: string): Promise<void>
@@ -224,9 +224,9 @@ export type DeadLetterStore = {
   }): Promise<{ readonly letters: readonly DeadLetter[]; readonly next?: string }>
   /** Removes a letter with its body, and its note if a later letter has not replaced it. */
   remove(letter: DeadLetter): Promise<void>
-  /** Notes beside a task that its message was given up, in place of an earlier note. */
+  /** Notes about a task that its message was given up, in place of an earlier note. */
   note(lost: LostMessage): Promise<void>
-  /** Reads the note beside a task. Eventually consistent, for half a unit. */
+  /** Reads the note about a task. Eventually consistent, for half a unit. */
   noteOf(taskId: string): Promise<LostMessage | undefined>
 }
 

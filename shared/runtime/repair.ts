@@ -9,14 +9,14 @@ import type { System } from './kernel/system.ts'
 
 /**
  * What all repairs of the sweeper share. A repair mends one kind of loss, in rounds that come every minute; `sweep/sweep.ts`
- * lists the repairs and runs them. Each repair stands in the room of what it mends. That list imports those rooms, and they
- * import this one, so this file knows no feature.
+ * lists the repairs and runs them. The code of a repair belongs to the room of the repaired feature. That list imports those rooms, and
+ * they import this one, so this file knows no feature.
  *
  * A round of a repair
  * - reads a bounded number of items, however many there are: what changed recently, and the next items after a cursor
  *   (`readFromCursor`);
  * - repeats only work that may be done twice, because what seems lost may only be late;
- * - goes on with the other items when one fails (`sweepEach`);
+ * - continues with the other items when one fails (`sweepEach`);
  * - renews the bodies of heads that wait for long (`renewAgeingBodies`).
  */
 
@@ -106,18 +106,18 @@ export function lostMessageDetector(
 }
 
 /**
- * A round reads a part of an index range and records where it stopped; the next round goes on there. So each round costs
- * the same however much waits, and every entry is read in some round. At the end of the range the next round begins anew.
+ * A round reads a part of an index range and records where it stopped; the next round continues there. So each round costs
+ * the same however much waits, and every entry is read in some round. At the end of the range the next round begins again.
  */
 
 const PAGE_ENTRIES = 500
-/** A cursor that no round has moved for a week begins anew. */
+/** A cursor that no round has moved for a week begins again. */
 const CURSOR_TTL_MS = 7 * 86_400_000
 
 /** The part of a range that one round has read. */
 type RangePart = {
   readonly entries: readonly IndexEntry[]
-  /** The last entry, after which the next round goes on. Undefined: the range was read to its end. */
+  /** The last entry, after which the next round continues. Undefined: the range was read to its end. */
   readonly position: IndexEntry | undefined
 }
 
@@ -160,7 +160,7 @@ export async function readAfter(
   return { entries, position: after && { id: after.id, sort: after.sort } }
 }
 
-/** Records what the next round needs to go on. A range that is always read in one round never gets a record. */
+/** Records what the next round needs to continue. A range that is always read in one round never gets a record. */
 async function moveCursor(
   { records, clock }: Pick<System, 'records' | 'clock'>,
   recordName: string,

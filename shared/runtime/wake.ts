@@ -144,7 +144,7 @@ async function maySendNext(system: System, task: Head, hops: number, messageId?:
 
 /**
  * Wakes a far minute, because its EventBridge schedule has fired or because the sweeper replaces that schedule. It
- * sends one message for each partition of the minute's place. A record tells the sweeper that the minute was woken.
+ * sends one message for each partition of the minute's place. A record shows the sweeper that the minute was woken.
  */
 export async function wakeMinute({ messages, records, clock }: System, minute: number): Promise<void> {
   const shards = Array.from({ length: MINUTE_SHARDS }, (_, shard) => shard)

@@ -48,7 +48,7 @@ export async function fittedAnswer(
   return shown
 }
 
-/** Room for what an answer holds beside the task: the task's id, and whether it was created. */
+/** Room for what an answer holds besides the task: the task's id, and whether it was created. */
 const FRAME_BYTES = 4_096
 
 function isDeliverable(body: unknown): boolean {
@@ -93,7 +93,7 @@ function bytesOf(value: unknown): number {
 
 /**
  * Shortens a task to at most `room` bytes of escaped JSON. It drops, in this order and only as far as needed: the results of
- * runs, oldest first (the last success also stands in `result`); `params`, which repeats the results of a flow's steps; the
+ * runs, oldest first (the last success is also in `result`); `params`, which repeats the results of a flow's steps; the
  * results of these steps; and `previous`. Input, result and errors stay: together they always fit.
  */
 function fittedTask(task: ApiTask, room: number): ApiTask {

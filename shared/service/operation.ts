@@ -55,7 +55,7 @@ export const TAGS = {
 export type DescribedAnswer = {
   readonly description: string
   readonly schema?: Rule
-  /** The content type of an answer that is no JSON. */
+  /** The content type of an answer that is not JSON. */
   readonly contentType?: string
   /** What the header `Location` names. */
   readonly location?: string
@@ -180,7 +180,7 @@ export function pageByName<Item>(
   }
 }
 
-/** Refuses a cursor of which `pageByName` makes no page. */
+/** Refuses a cursor for which `pageByName` has no page. */
 export function refuseCursor(): Answer {
   return answerInvalid('cursor', 'is not a cursor: pass nextCursor unchanged')
 }

@@ -13,7 +13,7 @@
  *
  * - The transaction is cancelled, or never sent. The bodies of the task are entries of the transaction, so nothing of the task is
  *   stored. A tenant has lost a turn, and stored steps of a flow stay for the next flow.
- * - The transaction is sent later than its entries were made. Due time and place are those of the making. The planner plans by the
+ * - The transaction is sent later than its entries were made. Due time and place are from the time when the entries were made. The planner plans by the
  *   time at which it reads the head, so a task that has fallen due meanwhile is dispatched at once.
  * - The head is visible before its input, since DynamoDB shows the items of a transaction one by one. A run that misses the input is
  *   given back (`publishedBody` in `runtime/kernel/heads.ts`).
@@ -43,7 +43,7 @@ export type TableClientSettings = {
   readonly table?: string
   /** The region of the table. @default found by the AWS SDK, in `AWS_REGION` or the profile */
   readonly region?: string
-  /** Receives lines about what goes on without the caller, such as an unreadable task in a list. @default they are discarded */
+  /** Receives lines about what happens without the caller, such as an unreadable task in a list. @default they are discarded */
   readonly log?: Log
 }
 

@@ -102,7 +102,7 @@ function asSent(body: object, path: string): unknown {
   try {
     return JSON.parse(JSON.stringify(body))
   } catch (error) {
-    throw refusal(invalid([{ path, message: `is no JSON: ${(error as Error).message}` }]))
+    throw refusal(invalid([{ path, message: `is not JSON: ${(error as Error).message}` }]))
   }
 }
 
@@ -129,7 +129,7 @@ export type ExistingTask = {
 }
 
 /**
- * Tells whether a transaction was cancelled because a task that it publishes exists already, and which one. Undefined for every other
+ * Says whether a transaction was cancelled because a task that it publishes exists already, and which one. Undefined for every other
  * error. When several tasks exist, it names the first one.
  *
  * ```ts

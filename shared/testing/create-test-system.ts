@@ -2,7 +2,7 @@ import { createDeployedSystem, type DeployedSettings } from './system/deployed-s
 import { createMemorySystem } from './system/memory-system.ts'
 import type { DeployedTestSystem, MemorySettings, TestSystem } from './system/test-system.ts'
 
-/** Settings of which only the URL decides what they are for, such as `{ tasks, url }`. */
+/** Settings whose use only the URL decides, such as `{ tasks, url }`. */
 export type EitherSettings = Omit<MemorySettings, 'url'> &
   Omit<Partial<DeployedSettings>, 'url'> & { readonly url: string | undefined }
 

@@ -15,7 +15,7 @@ import { check } from '../service/operation.ts'
 export type TaskRun<Result = unknown> = {
   /**
    * - `succeeded`: the task has ended with `result`;
-   * - `next`: the task goes on in the stage `next`;
+   * - `next`: the task continues in the stage `next`;
    * - `retry`: the run has failed with `error`, and the task is tried again after `retryInMs`;
    * - `failed`: the run has failed with `error`, and the task with it: by `Fatal`, or because no retry is left;
    * - `released`: the handler gave the task back for `delayMs`;
@@ -49,7 +49,7 @@ export type TaskRun<Result = unknown> = {
  *
  * After `signal` or `timeoutMs` the call waits until the handler has ended, so a handler that ignores its signal shows.
  *
- * @throws BatonError `invalid` for what is no task, and for wrong options.
+ * @throws BatonError `invalid` for what is not a task, and for wrong options.
  */
 export async function runTask<D extends AnyTask>(
   definition: D,

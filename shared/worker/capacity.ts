@@ -1,5 +1,5 @@
 import type { Clock } from '../ports/machine.ts'
-import type { WaitRoom } from '../runtime/limits/start.ts'
+import type { WaitList } from '../runtime/limits/start.ts'
 
 /** How many runs a worker may have at a time. Its receivers wait for free units and get them in the order of their waiting. */
 export type Capacity = {
@@ -79,7 +79,7 @@ export function createCapacity(initialSize: number): Capacity {
  * Lets tasks wait in the worker for their slot under a rate limit. A waiting task keeps its unit of capacity, so that it
  * can start when its slot comes. At most half of the units are used for waiting. All waits end when the worker drains.
  */
-export function createWaitRoom(clock: Clock, capacity: Capacity, draining: AbortSignal): WaitRoom {
+export function createWaitList(clock: Clock, capacity: Capacity, draining: AbortSignal): WaitList {
   let waiting = 0
   return {
     enter: () => {

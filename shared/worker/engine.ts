@@ -191,7 +191,7 @@ export type EndedHookedRun<Run = HookedRun> = Run & Ran
 export type Failure<Run = HookedRun> = { readonly error: unknown } & Partial<Run>
 
 /**
- * Functions that the worker calls around runs. The worker logs a hook that throws, and goes on. When the worker ends, it
+ * Functions that the worker calls around runs. The worker logs a hook that throws, and continues. When the worker ends, it
  * does not wait for a hook that hangs.
  */
 type Hooks<Run = HookedRun> = {

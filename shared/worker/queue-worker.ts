@@ -10,7 +10,7 @@ import { type Serving, serveClaimed, serveDispatch } from '../runtime/dispatch/d
 import { WORKER } from '../runtime/dispatch/disposition.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { cachedTypeReader } from '../runtime/types/type-cache.ts'
-import { type Capacity, createWaitRoom } from './capacity.ts'
+import { type Capacity, createWaitList } from './capacity.ts'
 import type { Worker, WorkerSettings } from './engine.ts'
 import { begin, createEngine, definitionOf, safeHooks, workerOf } from './engine.ts'
 
@@ -34,7 +34,7 @@ export function runQueueWorker(
     ...{ draining: draining.signal, aborting: aborting.signal },
     typeOf: cachedTypeReader(system),
     claimByTicket: createTicketClaimer(system, claimer),
-    slotUse: { kind: 'wait-for-slot', room: createWaitRoom(system.clock, capacity, draining.signal) },
+    slotUse: { kind: 'wait-for-slot', waitList: createWaitList(system.clock, capacity, draining.signal) },
   }
   const servingOf = (type: string): Serving => ({ ...tools, definition: definitionOf(engine, type) })
   const receiving = {

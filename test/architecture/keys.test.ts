@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sources } from './sources.ts'
 
-/** Files that name what stands in the table: partitions and sort keys, places, records, and bodies. */
+/** Files that name what is in the table: partitions and sort keys, places, records, and bodies. */
 const NAMING = [
   'shared/aws/dynamo/keys.ts',
   'shared/core/canvas/canvas.ts',

@@ -20,7 +20,7 @@ export function crowdedFolders(
 }
 
 /**
- * The imports that close a circle of rooms within the folder. A room is a folder in it, or a file that stands directly in it;
+ * The imports that close a circle of rooms within the folder. A room is a folder in it, or a file that is directly in it;
  * imports of types count.
  */
 export function importsInCircles(folder: string, sources: Sources): string[] {

@@ -18,7 +18,7 @@ export type Import = {
   readonly isType: boolean
 }
 
-/** An import. Statements begin at the start of a line; dynamic imports may stand anywhere. */
+/** An import. Statements begin at the start of a line; dynamic imports may be anywhere. */
 const IMPORT =
   /^(?:import|export)\b([^'"`;]*?)\bfrom\s+'([^'$]+)'|^import\s+'([^'$]+)'|\bimport\('([^'$]+)'\)/gm
 

@@ -58,7 +58,7 @@ describe('wrong use ends with code 2 and says what is legal:', () => {
     expect(status).toBe(2)
   })
 
-  it('a concurrency that is no number', () => {
+  it('a concurrency that is not a number', () => {
     const { status, stderr } = baton(['worker', TASKS, '--concurrency', 'many'], SYSTEM)
 
     expect(stderr).toContain('concurrency is NaN')

@@ -148,20 +148,20 @@ describe('tasks of a filter', () => {
     const second = await baton('remove', '--resume', report, '--yes', '--json')
 
     expect(first).toMatchObject({ code: 130, out: '' })
-    expect(first.err).toContain(`interrupted after 2 of 4: go on with baton remove --resume ${report}`)
+    expect(first.err).toContain(`interrupted after 2 of 4: continue with baton remove --resume ${report}`)
     expect(JSON.parse(second.out)).toEqual({ removed: 2, failed: 0, report })
   })
 })
 
-describe('the printed command that goes on', () => {
-  it('has the options of the report and of the system, and runs as it stands', async () => {
+describe('the printed command that continues', () => {
+  it('has the options of the report and of the system, and runs as it is', async () => {
     for (const key of ['a', 'b', 'c']) await failedTask(key)
     const { app, signal } = interrupting(1, 'POST')
     const odd = join(folder, "it's a report.ndjson")
     const args = ['retry', '--type', 'jobs', '--yes', '--concurrency', '1', '--report', odd]
     const more = ['--clean', 'failed', '--url', 'http://127.0.0.1:1']
     const { err } = await runOn({ app }, [...args, ...more], { signal })
-    const [, command = ''] = /go on with (baton .*)/.exec(err) ?? []
+    const [, command = ''] = /continue with (baton .*)/.exec(err) ?? []
     const words = JSON.parse(
       execFileSync(
         'bash',
@@ -209,7 +209,7 @@ describe('a report', () => {
     }
   })
 
-  it('with a torn last line goes on, and its next line stands alone', async () => {
+  it('with a torn last line continues, and its next line stands alone', async () => {
     const text = await begin()
     const whole = text.slice(0, text.trimEnd().lastIndexOf('\n') + 1)
     writeFileSync(report, `${whole}{"ref":"jobs:`)
@@ -247,9 +247,9 @@ describe('a report', () => {
 
   it.each([
     ['that is not there', undefined, 'cannot be read'],
-    ['that is something else', '[1]\n', 'is no report of baton retry'],
-    ['that is empty', '', 'is no report of baton retry'],
-    ['that is no JSON', 'hello\n', 'is no report of baton retry'],
+    ['that is something else', '[1]\n', 'is not a report of baton retry'],
+    ['that is empty', '', 'is not a report of baton retry'],
+    ['that is not JSON', 'hello\n', 'is not a report of baton retry'],
   ])('%s is refused', async (_name, text, message) => {
     if (text !== undefined) writeFileSync(report, text)
 
@@ -354,13 +354,13 @@ describe('publish --from', () => {
 
     expect(first.code).toBe(130)
     expect(first.err).toContain(
-      `interrupted after 100 tasks: go on with baton publish jobs --from ${file} --resume ${report}\n`,
+      `interrupted after 100 tasks: continue with baton publish jobs --from ${file} --resume ${report}\n`,
     )
     expect(second).toMatchObject({ code: 0, out: '150 published\n' })
     expect((await api.call('GET', '/v1/types/jobs/counts')).body.ready).toBe(250)
   })
 
-  it('prints a command that goes on as it stands: for the same system, with the same tasks', async () => {
+  it('prints a command that continues as it is: for the same system, with the same tasks', async () => {
     const file = inputs('{"n":"a"}\n{"n":[]}\n', "it's.json")
     const tags = ['--tag', 'team=red', '--tag', 'cost centre=a=b']
     const task = ['--user-id', 'ada', '--delay', '2h', '--priority', '-5', '--if-exists', 'keep']
@@ -368,7 +368,7 @@ describe('publish --from', () => {
     const system = ['--url', 'http://baton.test/']
     const args = ['--from', file, ...further, ...tags, ...task, ...system]
     const first = await publish(...args, '--report', report)
-    const [, command = ''] = /go on with baton (.*)\n/.exec(first.err) ?? []
+    const [, command = ''] = /continue with baton (.*)\n/.exec(first.err) ?? []
     inputs('{"n":"a"}\n{"n":"b"}\n', "it's.json")
     const words = execFileSync('bash', ['-c', `printf '%s\\0' ${command}`], { encoding: 'utf8' })
     const second = await baton(...words.split('\0').slice(0, -1))
@@ -385,7 +385,7 @@ describe('publish --from', () => {
     [['--key-field', 'name'], 'about no keyField, not keyField name'],
     [['--format', 'csv'], 'about no format, not format csv'],
     [['--priority', '5'], 'not task {"priority":5,"type":"jobs"}'],
-  ])('refuses to go on with %s that the report does not know', async (options, message) => {
+  ])('refuses to continue with %s that the report does not know', async (options, message) => {
     const file = inputs('{"n":1}\n')
     await publish('--from', file, '--report', report)
     const { code, err } = await publish('--from', file, '--resume', report, ...options)
@@ -394,7 +394,7 @@ describe('publish --from', () => {
     expect(code).toBe(2)
   })
 
-  it('refuses to go on with a file whose published lines are others now', async () => {
+  it('refuses to continue with a file whose published lines are others now', async () => {
     const file = inputs('{"n":1}\n{"n":2}\n')
     await publish('--from', file, '--report', report)
     inputs('{"n":0}\n{"n":1}\n{"n":2}\n')

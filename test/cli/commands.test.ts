@@ -140,7 +140,7 @@ describe('a task', () => {
   })
 
   it.each([
-    ['an input that is no JSON', ['publish', 'jobs', '{'], 'the input is not JSON'],
+    ['an input that is not JSON', ['publish', 'jobs', '{'], 'the input is not JSON'],
     ['a list of nothing', ['list'], 'name a type'],
     ['a status that there is not', ['list', 'jobs', '--status', 'odd'], 'Give some of delayed'],
     ['ids and a filter', ['remove', 'jobs:a', '--type', 'jobs'], 'either ids or --type, not both'],
@@ -161,7 +161,7 @@ describe('a task', () => {
     ['no operation of the API', ['api', 'pach'], "'pach' is invalid"],
     ['too few ids of an operation', ['api', 'get'], 'get takes {id}, and 0 ids are given'],
     ['a query without a value', ['api', 'list', '--query', 'type'], 'not of the form name=value'],
-    ['a body that is no JSON', ['api', 'publish', '--body', '{'], '--body is not JSON'],
+    ['a body that is not JSON', ['api', 'publish', '--body', '{'], '--body is not JSON'],
     ['a key that is too long', ['publish', 'jobs', '--key', 'k'.repeat(300)], 'key'],
   ])('is not reached by %s: code 2', async (_name, args, message) => {
     const { code, err } = await baton(...args)
@@ -229,7 +229,7 @@ describe('the system', () => {
 
       expect(without).toMatchObject({
         code: 1,
-        err: expect.stringContaining('wants a token: set BATON_TOKEN'),
+        err: expect.stringContaining('requires a token: set BATON_TOKEN'),
       })
       expect(new Set(tokens)).toEqual(new Set(['Bearer t']))
     },

@@ -27,15 +27,15 @@ let calls: Request[]
 /** Answers in place of the API. */
 let instead: ((request: Request) => Promise<Response> | Response) | undefined
 let running: DashboardServer[]
-/** What the operator was told in the terminal. */
-let told: string[]
+/** What the operator was reported in the terminal. */
+let reported: string[]
 
 beforeEach(async () => {
   api = await anApi()
   calls = []
   instead = undefined
   running = []
-  told = []
+  reported = []
 })
 afterEach(async () => {
   for (const server of running) await server.stop()
@@ -47,7 +47,13 @@ async function start(isReadOnly = false): Promise<DashboardServer & { readonly b
     return (await instead?.(request)) ?? api.app.request(request)
   }
   const system = { url: SYSTEM_URL, fetch }
-  const server = await startDashboard({ folder, port: 0, isReadOnly, system, tell: one => told.push(one) })
+  const server = await startDashboard({
+    folder,
+    port: 0,
+    isReadOnly,
+    system,
+    report: one => reported.push(one),
+  })
   running.push(server)
   return { ...server, base: new URL(server.url).origin }
 }
@@ -59,7 +65,7 @@ type Asked = {
   readonly body?: string | Buffer
 }
 
-/** Sends a request as it stands: `fetch` would not let a test choose the host, and would clean the path. */
+/** Sends a request as it is: `fetch` would not let a test choose the host, and would clean the path. */
 function ask(
   base: string,
   path: string,
@@ -132,7 +138,7 @@ describe('the printed address', () => {
     const { pathname, search } = new URL(url)
 
     expect((await ask(base, pathname + search, { method: 'HEAD' })).status).toBe(401)
-    expect((await ask(base, '/?secret=guess')).body).toContain('is not that of this dashboard')
+    expect((await ask(base, '/?secret=guess')).body).toContain('is not the address of this dashboard')
     expect((await ask(base, `/tasks${search}`)).status).toBe(401)
     expect((await ask(base, pathname + search)).status).toBe(200)
   })
@@ -286,7 +292,7 @@ describe('calls of the API', () => {
   })
 
   it.each(['/local/cost', '/v1/../admin', '//evil.example/v1/types', '/v2/types', '/v1x'])(
-    'are only those of the API: %s is not passed on',
+    'are only paths of the API: %s is not passed on',
     async path => {
       const call = await entered()
 
@@ -305,13 +311,13 @@ describe('calls of the API', () => {
         ...json({}),
       })
 
-      expect({ status, told: headers['baton-read-only'] }).toEqual({ status: 403, told: 'true' })
+      expect({ status, reported: headers['baton-read-only'] }).toEqual({ status: 403, reported: 'true' })
       expect(JSON.parse(body)).toMatchObject({ title: 'This dashboard only reads', status: 403 })
       expect(calls).toEqual([])
     },
   )
 
-  it('that read are answered with --read-only, and the dashboard is told', async () => {
+  it('that read are answered with --read-only, and the dashboard is reported', async () => {
     const call = await entered(true)
     const answer = await call('/v1/types')
 
@@ -319,7 +325,7 @@ describe('calls of the API', () => {
     expect((await (await entered())('/v1/types')).headers['baton-read-only']).toBeUndefined()
   })
 
-  it('that are too long are refused, and those of a system that is gone or answers too much fail', async () => {
+  it('that are too long are refused, and requests to a system that is gone or answers too much fail', async () => {
     const call = await entered()
     const long = await call('/v1/tasks', { method: 'POST', body: Buffer.alloc(5 * 1024 * 1024 + 1) })
     instead = () =>
@@ -338,7 +344,7 @@ describe('calls of the API', () => {
     })
   })
 
-  it('without credentials are 401 and say how to log in, because asking again is no help', async () => {
+  it('without credentials are 401 and say how to log in, because a repetition fails again', async () => {
     const call = await entered()
     const detail = 'no AWS credentials of the profile live: expired; log in with aws sso login --profile live'
     instead = () => Promise.reject(new BatonError('misconfigured', detail))
@@ -347,11 +353,11 @@ describe('calls of the API', () => {
 
     expect(status).toBe(401)
     expect(JSON.parse(body)).toMatchObject({ title: 'The dashboard has no AWS credentials', detail })
-    expect(told).toEqual([`The dashboard has no AWS credentials: ${detail}`])
+    expect(reported).toEqual([`The dashboard has no AWS credentials: ${detail}`])
     expect((await call('/v1/types')).status).toBe(200)
   })
 
-  it('that the system refuses are told in the terminal once for each reason, and again after a success', async () => {
+  it('that the system refuses are reported in the terminal once for each reason, and again after a success', async () => {
     const call = await entered()
     const refusal = (detail: string) => () =>
       Response.json(
@@ -368,10 +374,10 @@ describe('calls of the API', () => {
     await call('/v1/types')
 
     expect(JSON.parse(first.body)).toMatchObject({ status: 403, detail: 'expired' })
-    expect(told).toEqual(['Refused: expired', 'Refused: no permission', 'Refused: no permission'])
+    expect(reported).toEqual(['Refused: expired', 'Refused: no permission', 'Refused: no permission'])
   })
 
-  it('that lack a permission are told once for all paths, until one of them succeeds', async () => {
+  it('that lack a permission are reported once for all paths, until one of them succeeds', async () => {
     const call = await entered()
     const sts = async () =>
       new Response(
@@ -395,7 +401,7 @@ describe('calls of the API', () => {
     await call('/v1/types')
     instead = refuses
     await rounds()
-    const toldBefore = [...told]
+    const toldBefore = [...reported]
     instead = undefined
     await call('/v1/workers')
     instead = refuses
@@ -404,7 +410,7 @@ describe('calls of the API', () => {
     const reason = (path: string) =>
       expect.stringMatching(`^You may not make this call: ada .* for GET ${path} of`)
     expect(toldBefore).toEqual([reason('/v1/types')])
-    expect(told).toEqual([reason('/v1/types'), reason('/v1/types')])
+    expect(reported).toEqual([reason('/v1/types'), reason('/v1/types')])
   })
 
   it.each([401, 403])('that a gateway refuses with %i and no reason say what to check', async status => {
@@ -414,7 +420,7 @@ describe('calls of the API', () => {
 
     expect(headers['content-type']).toBe('application/problem+json')
     expect(JSON.parse(body)).toMatchObject({ status, title: 'The system refuses your calls' })
-    expect(told).toEqual([
+    expect(reported).toEqual([
       expect.stringContaining('check BATON_TOKEN, or start baton dashboard again with --stack'),
     ])
   })
@@ -453,7 +459,7 @@ it('a port that is taken is named', async () => {
   const port = Number(new URL(base).port)
   const system = { url: SYSTEM_URL, fetch }
 
-  await expect(startDashboard({ folder, port, isReadOnly: false, system, tell: () => {} })).rejects.toThrow(
+  await expect(startDashboard({ folder, port, isReadOnly: false, system, report: () => {} })).rejects.toThrow(
     `port ${port} cannot be used (EADDRINUSE): give another --port`,
   )
 })

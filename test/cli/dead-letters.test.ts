@@ -124,7 +124,7 @@ describe('baton doctor', () => {
     expect(code).toBe(1)
   })
 
-  it('names a command for each queue, which runs as it stands', async () => {
+  it('names a command for each queue, which runs as it is', async () => {
     await put(
       LETTERS[0]!,
       aLetter({

@@ -256,7 +256,7 @@ describe('baton doctor of a deployed system', () => {
     ['ListEventSourceMappings', 'triggers', 'lambda:ListEventSourceMappings'],
     ['GetQueueAttributes', 'queues', 'sqs:GetQueueAttributes'],
     ['DescribeAlarms', 'alarms', 'cloudwatch:DescribeAlarms'],
-  ])('goes on when %s is refused, and names the permission', async (action, check, permission) => {
+  ])('continues when %s is refused, and names the permission', async (action, check, permission) => {
     aws.stacks.Shop!.resources!.push(['AWS::CloudWatch::Alarm', 'Shop-Late1A2B'])
     for (let nth = 0; nth < 3; nth++) aws.refusals.push([400, 'AccessDeniedException', action])
     const { code, out } = await doctor('--json')
@@ -273,7 +273,7 @@ describe('baton doctor of a deployed system', () => {
     expect(code).toBe(0)
   })
 
-  it('goes on when the resources of the stack are refused', async () => {
+  it('continues when the resources of the stack are refused', async () => {
     aws.refusals.push([403, 'AccessDenied', 'ListStackResources'])
     const { code, out } = await doctor('--json')
 
@@ -331,7 +331,7 @@ describe('baton doctor of a deployed system', () => {
     expect(code).toBe(0)
   })
 
-  it('tells a refusal for another reason as it stands', async () => {
+  it('reports a refusal for another reason as it is', async () => {
     aws.refusals.push([400, 'RegionDisabledException', 'GetParameter'])
     const { out } = await doctor('--json')
 
@@ -344,7 +344,7 @@ describe('baton doctor of a deployed system', () => {
     ['GetParameter', 'bootstrap'],
     ['GetFunctionConfiguration', 'functions'],
     ['DescribeAlarms', 'alarms'],
-  ])('goes on when the answer to %s breaks off', async (action, check) => {
+  ])('continues when the answer to %s breaks off', async (action, check) => {
     aws.stacks.Shop!.resources!.push(['AWS::CloudWatch::Alarm', 'Shop-Late1A2B'])
     aws.strange.push({ action, breaksOff: true })
     const { code, out } = await doctor('--json')
@@ -362,7 +362,7 @@ describe('baton doctor of a deployed system', () => {
     ['GetParameter', 'bootstrap', 'ssm'],
     ['ListEventSourceMappings', 'triggers', 'lambda'],
     ['DescribeAlarms', 'alarms', 'monitoring'],
-  ])('goes on when a proxy answers %s with a page of its own', async (action, check, service) => {
+  ])('continues when a proxy answers %s with a page of its own', async (action, check, service) => {
     aws.stacks.Shop!.resources!.push(['AWS::CloudWatch::Alarm', 'Shop-Late1A2B'])
     aws.strange.push({ action, page: '<html>log in first</html>' })
     const { code, out } = await doctor('--json')
@@ -371,7 +371,7 @@ describe('baton doctor of a deployed system', () => {
       {
         ...{ level: 'notice', check, next: 'check the connection, and repeat' },
         text: expect.stringContaining(
-          `${action} got an answer that is not of ${service}, but perhaps of a proxy: <html>`,
+          `${action} got an answer that does not come from ${service}, but perhaps from a proxy: <html>`,
         ),
       },
     ])
@@ -454,8 +454,8 @@ describe('the version', () => {
       'notice',
       'this command has version 2.0.0 and the system 1.9.9: calls and answers may differ',
     ],
-    ['1.4.2', undefined, 'notice', 'the API does not tell its version; this command has version 1.4.2'],
-    ['1.4.2', 'unknown', 'notice', 'the API does not tell its version; this command has version 1.4.2'],
+    ['1.4.2', undefined, 'notice', 'the API does not report its version; this command has version 1.4.2'],
+    ['1.4.2', 'unknown', 'notice', 'the API does not report its version; this command has version 1.4.2'],
   ])('%s of the command with %s of the system is %s', (own, theirs, level, text) => {
     expect(compared(own, theirs)).toMatchObject({ level, text })
   })
@@ -465,12 +465,12 @@ describe('the version', () => {
     theirs => {
       const { text, next } = compared('2.0.0', theirs)
 
-      expect(text).toBe('the API does not tell its version; this command has version 2.0.0')
+      expect(text).toBe('the API does not report its version; this command has version 2.0.0')
       expect(next).not.toContain('npx')
     },
   )
 
-  it('of another line is told with the command that fits, also for a system by its address', async () => {
+  it('of another line is reported with the command that fits, also for a system by its address', async () => {
     const { code, out } = await runOn(await anApi({}, '7.0.0'), ['doctor'])
 
     expect(out).toContain(

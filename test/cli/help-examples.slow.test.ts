@@ -13,13 +13,13 @@ import { examplesInProcesses } from '../support/cli/help-examples.ts'
 import { type DevProcess, startDevProcess } from '../support/dev/dev-process.ts'
 import { aShop, aTask, type Shop } from '../support/dev/shop.ts'
 
-/** The examples of the help that need a process: in a project, beside its `baton dev`, as a user calls them. */
+/** The examples of the help that need a process: in a project, next to its `baton dev`, as a user calls them. */
 
 let shop: Shop
 let dev: DevProcess
 let aws: FakeAws
 let environment: Readonly<Record<string, string | undefined>>
-/** The credentials that CloudFormation knows. Those of a worker of the local system have a session token. */
+/** The credentials that CloudFormation knows. The credentials of a worker of the local system have a session token. */
 let signer: { readonly secretAccessKey: string; readonly sessionToken?: string } = LOCAL_CREDENTIALS
 
 beforeAll(async () => {
@@ -114,7 +114,7 @@ describe('an example that never ends', () => {
   })
 })
 
-/** Publishes tasks that fail, so that events go on to happen. */
+/** Publishes tasks that fail, so that events keep happening. */
 function publishUntilStopped(): { stop(): Promise<void> } {
   let isOver = false
   const work = (async () => {

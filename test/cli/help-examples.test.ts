@@ -76,7 +76,7 @@ async function failWithLog(): Promise<void> {
   await api.call('POST', `${path}/fail`, { fence, fatal: true, error, log: 'resizing' })
 }
 
-/** Runs the example. What never ends is interrupted after its first output, and a pause needs a clock that goes on. */
+/** Runs the example. What never ends is interrupted after its first output, and a pause needs a clock that continues. */
 async function run(example: string): Promise<Ran> {
   const [name = '', ...rest] = wordsOf(example.replace('images.csv', join(folder, 'images.csv')))
   const interruption = new AbortController()

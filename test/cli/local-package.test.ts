@@ -39,7 +39,7 @@ test('the local system is the package of the project, run by the Node that it br
   expect(found).toEqual({ node: '/node-24', main: join(place, 'cli', 'dev', 'main.js') })
 })
 
-test('it may also be installed beside the command', async () => {
+test('it may also be installed next to the command', async () => {
   const elsewhere = aProject()
   const place = install(elsewhere)
 
@@ -57,7 +57,7 @@ test('without it one line says how to install it', async () => {
   })
 })
 
-test.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused beside another one', async version => {
+test.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused next to another one', async version => {
   const folder = aProject()
   install(folder, version)
 
@@ -69,7 +69,7 @@ test.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused beside anot
   })
 })
 
-test('in this repository it stands beside the module', async () => {
+test('in this repository it is next to the module', async () => {
   const found = await findLocalSystem(import.meta.resolve('../../cli/dev/command/dev-command.ts'), aProject())
 
   expect(found).toEqual({ node: process.execPath, main: join(process.cwd(), 'cli/dev/main.ts') })

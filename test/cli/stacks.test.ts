@@ -120,7 +120,7 @@ describe('--stack', () => {
     const unknown = await baton('types', '--stack', 'Shop', '--profile', 'unknown')
 
     expect(wrong.err).toContain(
-      'SignatureDoesNotMatch: The signature is wrong; the secret access key is not that',
+      'SignatureDoesNotMatch: The signature is wrong; the secret access key does not belong',
     )
     expect(none).toMatchObject({
       code: 2,
@@ -165,7 +165,7 @@ describe('--stack', () => {
     expect(silent.err).toContain('DescribeStacks got no answer from http://127.0.0.1:1/: ')
   })
 
-  it('is named by each command that why and doctor advise, which run as they stand', async () => {
+  it('is named by each command that why and doctor advise, which run as they are', async () => {
     const options = ['--stack', 'Shop', '--profile', 'live', '--region', 'us-east-1']
     await baton('publish', 'jobs', '--key', 'a', '--delay', '1h', ...options)
     await baton('cancel', 'jobs:a', ...options)
@@ -180,7 +180,7 @@ describe('--stack', () => {
     expect(system.out).toContain(`baton doctor jobs:a ${options.join(' ')}\n`)
   })
 
-  it('tells where the logs of a deployed system are', async () => {
+  it('reports where the logs of a deployed system are', async () => {
     await baton('publish', 'jobs', '--key', 'a', '--stack', 'Shop')
 
     expect((await baton('logs', 'jobs:a', '--stack', 'Shop')).err).toContain('CloudWatch Logs')
@@ -191,7 +191,7 @@ describe('a refusal by API Gateway', () => {
   const EXPIRED =
     'AWS refuses expired credentials: get new ones, for example with aws sso login --profile live'
   const UNKNOWN = 'the access key does not exist or is not active, or the session token is not its own'
-  const SECRET = 'the secret access key is not that of the access key'
+  const SECRET = 'the secret access key does not belong to the access key'
   const CLOCK = 'the clock of this machine differs by more than 5 minutes: set it'
   const types = (...args: string[]) => baton('types', '--stack', 'Shop', '--profile', 'live', ...args)
 
@@ -283,7 +283,7 @@ describe('a refusal by API Gateway', () => {
       '',
     ],
     [
-      'names no region may be that of another region',
+      'names no region may have another region',
       'https://tasks.example.com',
       'us-east-1',
       '; if the API is not in us-east-1, give its --region',

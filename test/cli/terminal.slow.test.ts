@@ -132,7 +132,7 @@ function expectJson(text: string): void {
   }
 }
 
-/** Publishes tasks, so that events go on to happen. */
+/** Publishes tasks, so that events keep happening. */
 function publishUntilStopped(): { stop(): Promise<void> } {
   let isOver = false
   const work = (async () => {
@@ -187,7 +187,7 @@ describe('Ctrl-C', () => {
     expect((await system.call('GET', '/v1/tasks/video%3Aremoved')).body.status).toBe('delayed')
   })
 
-  it('in the middle of a bulk action leaves a report that goes on', async () => {
+  it('in the middle of a bulk action leaves a report that continues', async () => {
     const file = join(folder, 'many.ndjson')
     const [published, cancelled] = [join(folder, 'published.ndjson'), join(folder, 'cancelled.ndjson')]
     writeFileSync(file, Array.from({ length: 400 }, (_, n) => `{"n":${n}}`).join('\n'))
@@ -205,7 +205,7 @@ describe('Ctrl-C', () => {
     const rest = await batonInPipes(['cancel', '--resume', cancelled, '--yes', '--json'], environment)
 
     expect(code).toBe(130)
-    expect(terminal.output()).toContain(`go on with baton cancel --resume ${cancelled}`)
+    expect(terminal.output()).toContain(`continue with baton cancel --resume ${cancelled}`)
     expect(Number(done)).toBeLessThan(400)
     expect(JSON.parse(rest.out)).toEqual({ cancelled: 400 - Number(done), failed: 0, report: cancelled })
     expect(readFileSync(cancelled, 'utf8').match(/"ok":true/g)).toHaveLength(400)

@@ -400,7 +400,7 @@ describe('many publishes', () => {
 })
 
 describe('the caller', () => {
-  test('is told of signedFetch when a gateway refuses unsigned calls, and of credentials when it has its own fetch', async () => {
+  test('names signedFetch when a gateway refuses unsigned calls, and of credentials when it has its own fetch', async () => {
     const forbidden = async () => answer({ message: 'Forbidden' }, 403)
     vi.stubGlobal('fetch', forbidden)
     try {
@@ -425,7 +425,7 @@ describe('the caller', () => {
     expect(tokens).toEqual(['Bearer t1', 'Bearer t2', 'Bearer abc'])
   })
 
-  test('needs no address: that of the environment counts, else the local system', async () => {
+  test('needs no address: the address of the environment counts, else the local system', async () => {
     const urls: string[] = []
     const settings = {
       fetch: async (request: Request) => {

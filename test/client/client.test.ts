@@ -81,7 +81,7 @@ describe('the client', () => {
     expect((await client.listPage({ type: 'jobs', limit: 2 })).items).toHaveLength(2)
   })
 
-  test('tells why a task waits, and which failures there are', async () => {
+  test('reports why a task waits, and which failures there are', async () => {
     const { id } = await client.publish(jobs, { width: 1 }, { key: 'a/b' })
     await finishOne('fail')
     const failed = await api.system.tasks.head(id)

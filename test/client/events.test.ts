@@ -115,7 +115,7 @@ describe('events', () => {
       'a proxy answers with a page',
       () => new Response('<html>', { headers: { 'content-type': 'text/html' } }),
     ],
-    ['an event is no JSON', streaming(['data: {no\n\n'], 'stays')],
+    ['an event is not JSON', streaming(['data: {no\n\n'], 'stays')],
   ])('end with a problem when %s on a later connection', async (_name, answer) => {
     const { client, requests } = aClient(streaming([told('a')]), answer)
 
@@ -125,7 +125,7 @@ describe('events', () => {
     expect(requests).toHaveLength(2)
   })
 
-  test('go on after an outage and a network that fails', async () => {
+  test('continue after an outage and a network that fails', async () => {
     const { client } = aClient(
       streaming([told('a')]),
       refusing(503),

@@ -73,7 +73,7 @@ export function deadLettersContract(makeStores: MakeStores): void {
     expect(await deadLetters.noteOf('resize:a')).toBeUndefined()
   })
 
-  it('keeps the last note beside a task, and removes it with its own letter only', async () => {
+  it('keeps the last note about a task, and removes it with its own letter only', async () => {
     const { deadLetters } = await makeStores()
     const [earlier, later] = [aLetter({ messageId: 'earlier' }), aLetter({ messageId: 'later' })]
     for (const letter of [earlier, later]) {

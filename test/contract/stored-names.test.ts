@@ -16,7 +16,7 @@ import {
 
 /**
  * Names that others depend on: data in tables and queues, deployed stacks, callers. They stay while code is renamed. After an
- * intended change, `BATON_WRITE_NAMES=1 vitest run --project unit test/contract/stored-names.test.ts` writes the file anew.
+ * intended change, `BATON_WRITE_NAMES=1 vitest run --project unit test/contract/stored-names.test.ts` writes the file again.
  */
 const SNAPSHOT = 'test/contract/stored-names.snap.txt'
 

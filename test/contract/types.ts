@@ -35,7 +35,7 @@ export function typesContract(makeStores: MakeStores): void {
     expect(await types.get('resize')).toEqual(aType({ version: 2, handlerSince: NOW }))
   })
 
-  it('records that a type has tenants beside its configuration, over the version that was read', async () => {
+  it('records that a type has tenants next to its configuration, over the version that was read', async () => {
     const { types } = await makeStores()
     await types.put(aType({ version: 4 }), 0)
     const fair = aType({ version: 5, isFair: true, unapplied: ['reorder'] })

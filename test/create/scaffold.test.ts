@@ -129,7 +129,7 @@ describe('the starter', () => {
 
   test.each([
     ['a project without a CDK app', { 'package.json': '{}' }, 'has a package.json but no cdk.json'],
-    ['a manifest that is no JSON', { 'package.json': '{', 'cdk.json': '{}' }, 'is not a JSON object'],
+    ['a manifest that is not JSON', { 'package.json': '{', 'cdk.json': '{}' }, 'is not a JSON object'],
     ['a manifest that is a list', { 'package.json': '[]', 'cdk.json': '{}' }, 'is not a JSON object'],
   ])('refuses %s and writes nothing', (_what, files, reason) => {
     const folder = aFolderWith(files)

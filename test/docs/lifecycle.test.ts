@@ -46,7 +46,7 @@ function edge(from: string, to: string, operation: string): string {
   return `${from === 'none' ? NOTHING : from} --> ${to === 'none' ? NOTHING : to} : ${operation}`
 }
 
-/** Every edge once for each of its operations; a line that is no edge fails the test. */
+/** Every edge once for each of its operations; a line that is not an edge fails the test. */
 function edgesOf(diagram: string): string[] {
   const [head, ...lines] = diagram.trim().split('\n')
   expect(head).toBe('stateDiagram-v2')

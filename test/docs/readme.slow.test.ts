@@ -41,7 +41,7 @@ describe('the TypeScript of the README', () => {
   })
 })
 
-test('the defaults that the README names are those of the system', () => {
+test('the defaults that the README names are the defaults of the system', () => {
   const { retry, heartbeatMs, leaseMs } = DEFAULT_OPTIONS
 
   expect(retry).toMatchObject({ maxRetries: 3, backoff: 'exponential', delayMs: 1_000 })

@@ -181,7 +181,7 @@ describe('a record that cannot be digested does not block its shard, loses no ot
   })
 })
 
-it('an outage is no fault of a record: the batch is delivered again', async () => {
+it('an outage is not a fault of a record: the batch is delivered again', async () => {
   const memory = aMemorySystem()
   let outages = 3
   const dispatch: typeof memory.messages.dispatch = async dispatches => {

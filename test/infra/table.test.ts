@@ -120,7 +120,7 @@ test('The planner takes its parallelization and memory from the app, within the 
   expect(() => synthesise({ planner: { parallelization: 11 } })).toThrow('planner.parallelization must be')
 })
 
-test('A warm throughput below that of a new table is refused', () => {
+test('A warm throughput below the default of a new table is refused', () => {
   const warmThroughput = { writeUnitsPerSecond: 3_999, readUnitsPerSecond: 12_000 }
 
   expect(() => synthesise({ warmThroughput })).toThrow('give whole numbers of at least 12000 and 4000')
@@ -145,7 +145,7 @@ test.each([
   ['a published task', 'INSERT', 'a:b', 'head', 'publish', true],
   ['a claim', 'MODIFY', 'a:b', 'head', 'claim', true],
   ['a heartbeat', 'MODIFY', 'a:b', 'head', 'beat', false],
-  ['a body beside the head', 'INSERT', 'a:b', 'input#01', undefined, false],
+  ['a body next to the head', 'INSERT', 'a:b', 'input#01', undefined, false],
   ['an expired task', 'REMOVE', 'a:b', 'head', undefined, false],
   ['a worker that joined', 'INSERT', 'workers', 'w1', undefined, true],
   ["a worker's sign of life", 'MODIFY', 'workers', 'w1', undefined, false],

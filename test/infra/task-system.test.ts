@@ -60,7 +60,7 @@ test.each<[string, object, string]>([
   expect(() => aSystem(props)).toThrow(`the task system Baton/Tasks: ${message}`)
 })
 
-test('Options without a value are no options', () => {
+test('Options without a value are not options', () => {
   expect(() => aSystem({ api: undefined, alarm: undefined } as object)).not.toThrow()
 })
 

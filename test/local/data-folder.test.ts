@@ -41,7 +41,7 @@ describe('a data folder', () => {
     expect(openDataFolder(`${folder}-other`).accessKey).not.toBe(first.accessKey)
   })
 
-  test('of an earlier version gets a key, and its tables become those of the key', () => {
+  test('of an earlier version gets a key, and its tables come to belong to the key', () => {
     mkdirSync(join(folder, 'dynamodb'), { recursive: true })
     writeFileSync(database('shared-local-instance.db'), 'tables')
     writeFileSync(database('shared-local-instance.db-wal'), 'latest')

@@ -39,7 +39,7 @@ test.each(['/v1', '/v1/tasks?type=x', '/healthz'])('%s is left to the API', asyn
   expect(await (await asDocument(path)).text()).toBe('left to the API')
 })
 
-test('a request that is no document and names no file is left to the API, and so is every other method', async () => {
+test('a request that is not a document and names no file is left to the API, and so is every other method', async () => {
   const answers = await Promise.all([
     fetch(`${url}/assets/none.js`),
     asDocument('/', { method: 'POST' }),

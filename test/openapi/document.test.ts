@@ -115,7 +115,7 @@ describe('every field', () => {
 describe('the defaults in words', () => {
   const words = (at: string) => {
     const field = fields.find(one => one.at === at)
-    return /Default: (?:that of the type, else )?['`]?([\w,]+)/
+    return /Default: (?:the value of the type, else )?['`]?([\w,]+)/
       .exec(field?.schema.description)?.[1]
       ?.replaceAll(',', '')
   }
@@ -138,7 +138,7 @@ describe('the defaults in words', () => {
     expect(words('ScheduleBody.graceMs')).toBe(String(SCHEDULE_GRACE_MS))
   })
 
-  test('are no keywords, because a client that sends them would override what the type configures', () => {
+  test('are not keywords, because a client that sends them would override what the type configures', () => {
     expect(fields.filter(({ schema }) => schema.default !== undefined)).toEqual([])
   })
 })

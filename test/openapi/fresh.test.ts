@@ -7,7 +7,7 @@ import { type Part, readContract } from '../support/conformance/contract.ts'
 
 /**
  * Whether the OpenAPI document is that of the present sources. To read the comments on fields as the generator does takes the compiler 10
- * seconds, so these tests make the rest of the document anew, and look for its descriptions among the comments. A slow test makes all of it.
+ * seconds, so these tests make the rest of the document again, and look for its descriptions among the comments. A slow test makes all of it.
  */
 
 const ROOT = resolve(import.meta.dirname, '../..')
@@ -85,7 +85,7 @@ function descriptionsIn(part: Part): Described[] {
 
 function readDescription(text: string): Described {
   const [, words = text, whenLeftOut] =
-    /^(.*?)(?: Default: (?:that of the type, else )?(.*)\.)?$/s.exec(text) ?? []
+    /^(.*?)(?: Default: (?:the value of the type, else )?(.*)\.)?$/s.exec(text) ?? []
   return { words, ...(whenLeftOut !== undefined && { default: whenLeftOut }) }
 }
 

@@ -61,7 +61,7 @@ describe("the executor recognises a signal of the user's copy", () => {
     })
   })
 
-  it('an error that is no signal', () => {
+  it('an error that is not a signal', () => {
     expect(outcomeOfThrown(new users.BatonError('invalid', 'no'))).toMatchObject({ outcome: 'fail' })
     expect(outcomeOfThrown(new users.BatonError('invalid', 'no'))).not.toHaveProperty('fatal')
   })

@@ -65,7 +65,7 @@ export const ODD_ERRORS = {
     message: 'both',
     causes: ['one', 'two'],
   },
-  'a cause that is no error': {
+  'a cause that is not an error': {
     thrown: () => new Error('outer', { cause: null }),
     name: 'Error',
     message: 'outer',

@@ -12,7 +12,7 @@ const POLL_MS = 50
 
 /**
  * Synthesises the system under test once for all system tests; each of their projects asks for it. The synthesis keeps only one core
- * busy, so it goes on beside the first tests. `testAssembly` waits for its end. The benchmark begins after it.
+ * busy, so it continues next to the first tests. `testAssembly` waits for its end. The benchmark begins after it.
  */
 export async function setup({ name }: TestProject): Promise<(() => Promise<void>) | undefined> {
   if (process.env[ASSEMBLY_VARIABLE]) return

@@ -78,7 +78,7 @@ describe('a publish', () => {
 
     await expect(publish).rejects.toMatchObject({
       ...{ name: 'ProblemError', status: 400 },
-      problem: { detail: expect.stringContaining('the body is no JSON: ') },
+      problem: { detail: expect.stringContaining('the body is not JSON: ') },
     })
   })
 

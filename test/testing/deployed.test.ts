@@ -108,6 +108,6 @@ test('virtual time, faults and the inside of the system are not available', asyn
   for (const [name, call] of throwing) expect(call).toThrow(expect.objectContaining(refused(name)))
 })
 
-test('an address that is no URL is refused', async () => {
+test('an address that is not a URL is refused', async () => {
   await expect(createTestSystem({ url: 'localhost' })).rejects.toThrow("url: 'localhost' is not a URL")
 })

@@ -31,7 +31,7 @@ test('a body that is larger than HTTP takes is refused as by HTTP', async () => 
   await expect(t.publish(loosely(canvas))).rejects.toMatchObject({ status: 413, code: 'too-large' })
 })
 
-test('an unknown type names those of the system', async () => {
+test('an unknown type names the types of the system', async () => {
   const t = await aSystem()
 
   for (const call of [() => t.counts('resise'), () => t.tasks({ type: 'resise' }), () => t.limits('resise')])
@@ -45,7 +45,7 @@ test('an unknown type names those of the system', async () => {
 })
 
 test.each(['3x', '', '-1s', '1h30', -1, Number.NaN])(
-  '%j is no duration, and the message says what is',
+  '%j is not a duration, and the message says what is',
   async duration => {
     const t = await aSystem()
 
@@ -118,7 +118,7 @@ test('a system that never comes to rest says which tasks are open', async () => 
   await t.publish(again, {}, { key: 'a' })
 
   await expect(t.runUntilIdle({ within: '1d' })).rejects.toThrow(
-    /tasks are still open after 86400000 ms: again:\w+ \(delayed\); for tasks that go on for ever use advance/,
+    /tasks are still open after 86400000 ms: again:\w+ \(delayed\); for tasks that continue for ever use advance/,
   )
 })
 

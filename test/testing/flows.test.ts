@@ -53,7 +53,7 @@ test('a saga with a failing step undoes its steps in reverse order', async () =>
   expect(t.task('order:1').steps?.map(({ state }) => state)).toEqual(['undone', 'undone', 'failed'])
 })
 
-test('an undo that fails for good halts the flow, and goes on when an operator says so', async () => {
+test('an undo that fails for good halts the flow, and continues when an operator says so', async () => {
   const { order, calls } = anOrder()
   const t = await createTestSystem({ flows: [order] })
   await t.publish(order, { sku: 'a' }, { key: '1' })

@@ -78,7 +78,7 @@ test.each([
   expect(ran.thrown).toBe(error)
 })
 
-test('a handler of stages goes on to the next one, and an unknown stage fails', async () => {
+test('a handler of stages continues to the next one, and an unknown stage fails', async () => {
   const staged = defineTask('staged', {
     stages: {
       fetch: (_input, ctx) => ctx.next('store', { input: { file: 'a' }, delayMs: 10 }),

@@ -44,7 +44,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     expect(await statusOf(id)).toBe('cancelled')
 
     await press('Retry')
-    await told('The task goes on')
+    await told('The task continues')
     expect(await statusOf(id)).not.toBe('cancelled')
   })
 
@@ -60,7 +60,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     expect((await system.call('GET', `/v1/tasks/${id}`)).body.priority).toBe(7)
   })
 
-  it('is told which field is wrong, and loses nothing of what was typed', async () => {
+  it('learns which field is wrong, and loses nothing of what was typed', async () => {
     const id = await system.publish({ type: 'by-hand', key: 'w1', delayMs: HOUR })
     await open(id)
 

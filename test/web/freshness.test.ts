@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import { refusal, watchRefusals } from '../../web/api/store.ts'
 
-/** How the pages tell whether what they show is up to date. */
+/** How the pages know whether what they show is up to date. */
 
 const refused = (status: number) =>
   new ProblemError({ type: 'about:blank', title: 'Refused', status, detail: `answer ${status}` })
@@ -42,7 +42,7 @@ describe('an answer on screen that is asked again', () => {
     await vi.waitFor(() => expect(refusal.get()).toBeUndefined())
   })
 
-  it('and left while it was refused is told no more', async () => {
+  it('and left while it was refused is reported no longer', async () => {
     answer = () => {
       throw refused(401)
     }
@@ -121,7 +121,7 @@ describe('the connection', () => {
     expect(connection.get()).toBe('broken')
   })
 
-  it('tells a forbidden event stream from none', async () => {
+  it('reports a forbidden event stream from none', async () => {
     const { isStreamForbidden } = await import('../../web/api/store.ts')
     answers = () => new Response('{}', { status: 501 })
     await send('/v1/events')

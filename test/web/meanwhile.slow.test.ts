@@ -57,7 +57,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     expect((await system.call('GET', `/v1/tasks/${id}`)).body.operations).toHaveLength(1)
   })
 
-  it('is told that another person has changed the type that is edited, and starts over', async () => {
+  it('learns that another person has changed the type that is edited, and starts over', async () => {
     await system.call('PUT', '/v1/types/edited', { kind: 'http', shards: 2 })
     await page.goto('/types/edited')
     await press('Edit')

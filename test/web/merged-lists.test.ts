@@ -5,7 +5,7 @@ import { type ReadList, taskPage } from '../../web/api/merged-lists.ts'
 /** The list of tasks of many types. The API's lists are made up. */
 
 const asked: Array<readonly string[]> = []
-/** Each type has so many tasks; those of a type are ten minutes apart, and types are a minute apart. */
+/** Each type has so many tasks; tasks of a type are ten minutes apart, and types are a minute apart. */
 const TASKS_OF_TYPE = 12
 
 const at = (minute: number) => new Date(minute * 60_000).toISOString()

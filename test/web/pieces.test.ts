@@ -43,7 +43,7 @@ describe('the cost', () => {
     expect(ratesOfType(cost, 'pay', [slot], now)).toBeUndefined()
   })
 
-  it('of no type is what remains beside the types on the page', () => {
+  it('of no type is what remains next to the types on the page', () => {
     expect(ownUsd(cost, ['mail'])).toBe(2)
   })
 })
@@ -153,7 +153,7 @@ describe('the next ticks', () => {
     ])
   })
 
-  it('are told with the year when it is another one', () => {
+  it('have the year when it is another one', () => {
     const noon = (year: number) => Date.UTC(year, 10, 23, 12)
     const ticks = [2026, 2037].map(year => ({ name: 's', type: 't', at: noon(year) }))
 
@@ -171,7 +171,7 @@ test.each([
   expect(duration(ms)).toBe(text)
 })
 
-test('a time is told by its distance', () => {
+test('a time is shown as its distance', () => {
   const now = Date.parse(at(100))
 
   expect([at(100), at(112.5), at(40), at(-4_000)].map(one => relative(one, now))).toEqual([

@@ -106,7 +106,7 @@ describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
     expect(terminal.output()).toContain('--no-open')
   })
 
-  it('says on the page and in the terminal that the credentials have expired, and goes on after a login', async () => {
+  it('says on the page and in the terminal that the credentials have expired, and continues after a login', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'aws-'))
     const [config, keys] = [join(folder, 'config'), join(folder, 'keys.json')]
     const logIn = (SecretAccessKey: string = LOCAL_CREDENTIALS.secretAccessKey) => {

@@ -35,7 +35,7 @@ describe('the slots of a chart', () => {
     expect(perMinute([], 'failed')).toBe(0)
   })
 
-  it('lead back from the open tasks of now to those of each minute', () => {
+  it('lead back from the open tasks of now to the open tasks of each minute', () => {
     const minutes = [
       aMinute(0, { published: 9 }),
       aMinute(1, { published: 4, succeeded: 1 }),

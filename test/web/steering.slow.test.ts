@@ -226,7 +226,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     expect((await system.call('GET', '/v1/schedules/nightly')).body.everyMs).toBe(3_600_000)
   })
 
-  it('is told why a member of a canvas is not published yet', async () => {
+  it('learns why a member of a canvas is not published yet', async () => {
     const { body } = await system.call('POST', '/v1/canvases', {
       key: 'waiting',
       chain: [{ type: 'letter' }, { type: 'by-hand' }],
@@ -286,7 +286,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     }
   })
 
-  it('of a system that demands signatures is told how to come in', async () => {
+  it('of a system that demands signatures learns how to come in', async () => {
     await page.route('**/v1/**', route => route.fulfill({ status: 403, json: { message: 'Forbidden' } }))
 
     for (const path of [

@@ -102,7 +102,7 @@ export async function aWorkerOfKind(
   }
 }
 
-/** Lets everything pass until it is told to hold. */
+/** Lets everything pass until it is asked to hold. */
 function aBarrier() {
   let opening: PromiseWithResolvers<void> | undefined
   let waiting = 0
@@ -207,7 +207,7 @@ async function headOf(system: MemorySystem, id: string): Promise<Task> {
   return head
 }
 
-/** Moves the clock in small steps until the condition holds. It stands still during a call of the API. */
+/** Moves the clock in small steps until the condition holds. It does not move during a call of the API. */
 async function passTime({ clock }: MemorySystem, isBusy: () => boolean, holds: () => unknown): Promise<void> {
   await vi.waitFor(
     async () => {

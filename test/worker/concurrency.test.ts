@@ -46,7 +46,7 @@ describe('a worker', () => {
     await ended(world)
   })
 
-  it('with idle types beside it gives a busy type all its capacity', async () => {
+  it('with idle types next to it gives a busy type all its capacity', async () => {
     const gate = aGate()
     const idle = ['a', 'b', 'c'].map(type => aDefinition(() => 0, type))
     const world = aWorkerWorld({ tasks: [...idle, aDefinition(gate.run)], concurrency: 4 })

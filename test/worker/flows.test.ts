@@ -38,7 +38,7 @@ describe('a worker that is given flows', () => {
 })
 
 describe('a file that exports flows', () => {
-  it('defines the tasks of their steps beside its own, each once', async () => {
+  it('defines the tasks of their steps besides its own, each once', async () => {
     const types = async (file: string) => (await definitionsIn(file)).map(({ type }) => type)
 
     expect(await types('test/infra/fixtures/shop.ts')).toEqual(['reserve', 'charge'])

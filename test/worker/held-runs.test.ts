@@ -94,7 +94,7 @@ function finish(run: HeldRun, outcome: Outcome = { outcome: 'succeed' }) {
 }
 
 describe('the heartbeats of held runs', () => {
-  test('begin 1.5 s after the claim at the latest, also beside runs that are held already', async () => {
+  test('begin 1.5 s after the claim at the latest, also next to runs that are held already', async () => {
     aHeldRun('a')
     await clock.advance(100)
     aHeldRun('b')
@@ -493,7 +493,7 @@ describe('a worker over HTTP', () => {
     await stopped
   })
 
-  test('logs a refused end and tells onError', async () => {
+  test('logs a refused end and calls onError', async () => {
     answerEnd = () => ({ status: 422, problem: problem(422).problem })
     let claimed = 0
     const { worker, errors } = aWorker(async () => {

@@ -224,7 +224,7 @@ describe('an HTTP worker', () => {
     expect((await client.get(id)).attempts.used).toBe(0)
   })
 
-  test('runs handlers in processes of their own, if it is told to', async () => {
+  test('runs handlers in processes of their own, if it is asked to', async () => {
     await client.putType('chatty', { kind: 'http' })
     const isolate = { file: 'test/worker/fixtures/chatty.ts' }
     worker = createHttpWorker({ tasks: [chatty], client, isolate, waitMs: 100, log: silent })

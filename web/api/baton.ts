@@ -22,8 +22,8 @@ export async function ask<Answer>(path: string): Promise<Answer> {
 /** Reads a path that only the local system serves. Null elsewhere. */
 export async function askLocal<Answer>(path: string): Promise<Answer | null> {
   const answer = await fetch(path, { headers: { accept: 'application/json' } })
-  const isThere = answer.ok && answer.headers.get('content-type')?.startsWith('application/json')
-  return isThere ? answer.json() : null
+  const isServed = answer.ok && answer.headers.get('content-type')?.startsWith('application/json')
+  return isServed ? answer.json() : null
 }
 
 /** Why a request failed, in one sentence for a reader. */

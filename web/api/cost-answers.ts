@@ -1,4 +1,4 @@
-/** What the local system answers about costs. It is no part of the API: `local/http/costs.ts` gives these answers. */
+/** What the local system answers about costs. It is not a part of the API: `local/http/costs.ts` gives these answers. */
 
 /** The metered cost since `from`, in USD at AWS list prices, in all, for each of the last minutes, and for each type. */
 export type Cost = {

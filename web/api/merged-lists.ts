@@ -1,7 +1,7 @@
 import type { Page } from '../../shared/api/scalars.ts'
 import type { ApiTask, ListFilter } from '../../shared/api/tasks.ts'
 
-/** The API merges the lists of so many types. */
+/** The API merges the lists of at most this many types. */
 const LISTED_TYPES_MAX = 10
 const PAGE_TASKS = 50
 

@@ -7,7 +7,7 @@ export const PACE_MS = 2_000
 export const OPEN_MS = 5_000
 /** The activity of the present minute. */
 export const ACTIVITY_MS = 10_000
-/** What hardly changes. */
+/** Answers that rarely change. */
 export const SLOW_MS = 15_000
 /** Counts cost up to 10 read units for each thousand that they count, so many tasks are counted less often. */
 export const MANY_COUNTS_MS = 30_000

@@ -25,7 +25,7 @@ declare module '@tanstack/react-query' {
   interface Register {
     queryMeta: {
       readonly pace?: Pace<unknown>
-      /** So long it is not asked again, whatever happens. */
+      /** For this long it is not asked again, whatever happens. */
       readonly restMs?: number
     }
   }

@@ -1,4 +1,4 @@
-/** The search part of an address: texts, and lists of texts where a name repeats. It reads like that of the API. */
+/** The search part of an address: texts, and lists of texts where a name repeats. It is read like the search part of the API's addresses. */
 
 type Search = Readonly<Record<string, string | readonly string[] | undefined>>
 

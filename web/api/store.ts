@@ -53,7 +53,7 @@ export function logEvent(event: ApiEvent): void {
 }
 
 /**
- * Tells that what is on screen is old. An answer that is shown stays when the same question is refused later, for example because a
+ * Reports that what is on screen is old. An answer that is shown stays when the same question is refused later, for example because a
  * credential has expired or too many requests were sent. Without a word about it, the page would look as if it were up to date.
  */
 

@@ -22,13 +22,13 @@ export function slotsOf(types: readonly ApiTypeActivity[], from: string, to: str
   for (const { minutes } of types) {
     for (const minute of minutes) {
       const slot = slots.get(Date.parse(minute.at))
-      if (slot) slots.set(slot.at, together(slot, minute))
+      if (slot) slots.set(slot.at, withMinute(slot, minute))
     }
   }
   return [...slots.values()]
 }
 
-function together(slot: Slot, { lateness, ...minute }: ApiMinute): Slot {
+function withMinute(slot: Slot, { lateness, ...minute }: ApiMinute): Slot {
   const late = Math.max(slot.lateMs ?? -1, lateness?.p95Ms ?? -1)
   return {
     at: slot.at,

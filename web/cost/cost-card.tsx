@@ -19,7 +19,7 @@ export function CostCard({ slots, types }: CostProps) {
   return (
     <Card title="Cost on AWS">
       <div className="cost">
-        <p className="soft">A million tasks like those of {span}</p>
+        <p className="soft">A million tasks like the tasks of {span}</p>
         <strong>{perMillion === undefined ? '–' : usd(perMillion)}</strong>
         <p className="soft">A day at the pace of {span}</p>
         <strong>{usd(perDay)}</strong>

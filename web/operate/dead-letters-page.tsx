@@ -95,13 +95,13 @@ function Letter({ letter }: { readonly letter: ApiDeadLetter }) {
 function replayOf(ids: readonly string[]) {
   return {
     run: () => baton.replayDeadLetters({ ids: [...ids] }),
-    done: told,
+    done: replayResult,
     changes: [['dead-letters']],
   }
 }
 
-/** What became of the dead letters: those that were not sent come with the first reason. */
-function told({ results }: ReplayAnswer): string {
+/** Says how many dead letters were sent, and the first reason for which one was not. */
+function replayResult({ results }: ReplayAnswer): string {
   const refused = results.filter(({ status }) => status !== 200)
   const sent = `${counted(results.length - refused.length, 'message')} sent again`
   const [first] = refused

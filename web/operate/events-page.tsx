@@ -34,7 +34,7 @@ export function EventsPage() {
           />
           <Button
             icon={held ? Play : Pause}
-            text={held ? 'Go on' : 'Hold'}
+            text={held ? 'Continue' : 'Hold'}
             onClick={() => setHeld(held ? undefined : events)}
           />
         </>

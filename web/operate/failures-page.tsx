@@ -97,7 +97,7 @@ function perHour(hours: ApiFailureGroup['hours']): number[] {
 
 const PAGE_MAX = 100
 
-/** Retries the failed tasks of a group. The reader is first told which and how many these are. */
+/** Retries the failed tasks of a group. The reader first sees which and how many these are. */
 function RetryAll({ tasks }: { readonly tasks: TasksOfGroup | undefined }) {
   if (!tasks) return null
   return (

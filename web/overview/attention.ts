@@ -20,7 +20,7 @@ export type Known = {
   readonly workers: readonly ApiWorker[]
 }
 
-/** The most urgent comes first: what stands still, then what has failed. */
+/** The most urgent comes first: what does not move, then what has failed. */
 export function attentionOf(known: Known): Attention[] {
   return [
     ...known.types.map(type => standstillOf(type, known)),

@@ -83,7 +83,7 @@ function NeedsAttention({ items }: { readonly items: readonly Attention[] | unde
         {items?.length === 0 && (
           <p className="all-well">
             <CircleCheck size={18} aria-hidden />
-            Nothing stands still, and nothing has failed.
+            No task is stuck, and none has failed.
           </p>
         )}
         {items && items.length > 0 && (

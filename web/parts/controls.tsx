@@ -77,7 +77,7 @@ export function isForPage({ target, ctrlKey, metaKey, altKey }: KeyboardEvent): 
 
 type Action<Argument, Answer> = {
   readonly run: (argument: Argument) => Promise<Answer>
-  /** What to tell when it has succeeded. */
+  /** What to report when it has succeeded. */
   readonly done: string | ((answer: Answer) => string)
   /** The beginnings of the keys of the answers that it changes. */
   readonly changes: readonly QueryKey[]
@@ -85,13 +85,13 @@ type Action<Argument, Answer> = {
   readonly onRefused?: (error: unknown) => void
 }
 
-/** An action of a reader: it tells how it went, and has the answers that it changes asked again. */
+/** An action of a reader: it reports the outcome, and the answers that it changes are read again. */
 export function useAction<Argument = void, Answer = unknown>(action: Action<Argument, Answer>) {
   const { run, done, changes, after, onRefused } = action
   return useMutation({
     mutationFn: run,
     onSuccess: answer => {
-      tell(typeof done === 'string' ? done : done(answer))
+      notify(typeof done === 'string' ? done : done(answer))
       after?.(answer)
     },
     onError: error => {
@@ -112,7 +112,7 @@ export function ActionButton<Answer>({ icon, text, ...given }: ActionButtonProps
   return <Button icon={icon} text={text} onClick={() => action.mutate()} disabled={action.isPending} />
 }
 
-/** Pauses what goes on, or resumes what is paused. */
+/** Pauses what runs, or resumes what is paused. */
 export function PauseButton({ isPaused, ...action }: Action<void, unknown> & { readonly isPaused: boolean }) {
   return <ActionButton {...action} icon={isPaused ? Play : Pause} text={isPaused ? 'Resume' : 'Pause'} />
 }
@@ -128,10 +128,10 @@ const toasts = createStore<readonly Toast[]>([])
 let lastId = 0
 
 export function tellProblem(error: unknown): void {
-  tell(problemText(error), true)
+  notify(problemText(error), true)
 }
 
-function tell(text: string, isProblem = false): void {
+function notify(text: string, isProblem = false): void {
   lastId += 1
   const id = lastId
   toasts.set([...toasts.get(), { id, text, isProblem }].slice(-SHOWN_MAX))

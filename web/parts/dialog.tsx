@@ -46,10 +46,10 @@ type FieldNews = readonly [field: string, isUnsendable: boolean]
 type FormState = {
   /** Whether a field holds a text that has no value. */
   readonly isUnsendable: boolean
-  readonly tell: (news: FieldNews) => void
+  readonly report: (news: FieldNews) => void
 }
 
-const FormContext = createContext<FormState>({ isUnsendable: false, tell: () => {} })
+const FormContext = createContext<FormState>({ isUnsendable: false, report: () => {} })
 
 /** Whether a field of the form around holds a text that has no value, so that the form would send an earlier one. */
 export function useFormUnsendable(): boolean {
@@ -59,14 +59,14 @@ export function useFormUnsendable(): boolean {
 /** Keeps the form around from being sent for as long as this field holds a text that has no value. */
 export function useUnsendable(isUnsendable: boolean): void {
   const field = useId()
-  const { tell } = useContext(FormContext)
+  const { report } = useContext(FormContext)
   useEffect(() => {
-    tell([field, isUnsendable])
-    return () => tell([field, false])
-  }, [tell, field, isUnsendable])
+    report([field, isUnsendable])
+    return () => report([field, false])
+  }, [report, field, isUnsendable])
 }
 
-/** The fields that hold a text without a value, after a field has told about itself. */
+/** The fields that hold a text without a value, after a field has reported itself. */
 function fieldsAfter(known: ReadonlySet<string>, [field, isUnsendable]: FieldNews): ReadonlySet<string> {
   if (known.has(field) === isUnsendable) return known
   const others = [...known].filter(one => one !== field)
@@ -108,13 +108,13 @@ export function FormDialog({
   readonly action: string
   readonly refusal?: string
   readonly isReady?: boolean
-  /** Why the form was refused, and what shows the present state in it. The form tells when another person was faster. */
+  /** Why the form was refused, and what shows the present state in it. The form says when another person was faster. */
   readonly stale?: Stale
   readonly onSubmit: (form: FormData) => void
   readonly onClose: () => void
   readonly children: ReactNode
 }) {
-  const [fields, tell] = useReducer(fieldsAfter, new Set<string>())
+  const [fields, report] = useReducer(fieldsAfter, new Set<string>())
   const isUnsendable = fields.size > 0
   return (
     <Dialog title={title} look={look} onClose={onClose}>
@@ -126,7 +126,7 @@ export function FormDialog({
       >
         <div className="dialog-body">
           {stale && isStale(stale.error) && <StaleNote {...stale} />}
-          <FormContext value={{ isUnsendable, tell }}>{children}</FormContext>
+          <FormContext value={{ isUnsendable, report }}>{children}</FormContext>
         </div>
         <footer className="dialog-foot">
           <Button text={refusal} onClick={onClose} />

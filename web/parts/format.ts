@@ -15,12 +15,12 @@ export function counted(count: number, noun: string, plural = `${noun}s`): strin
   return `${number(count)} ${count === 1 ? noun : plural}`
 }
 
-/** A count that stops at `COUNTED_MAX`: `1,000+` means so many or more. */
+/** A count that stops at `COUNTED_MAX`: `1,000+` means this many or more. */
 export function countText(count: number): string {
   return sumText([Math.min(count, COUNTED_MAX)])
 }
 
-/** The sum of counts of which some may have stopped at `COUNTED_MAX`. */
+/** The sum of counts, some of which may have stopped at `COUNTED_MAX`. */
 export function sumText(counts: readonly number[]): string {
   const sum = counts.reduce((total, count) => total + count, 0)
   return counts.some(count => count >= COUNTED_MAX) ? `${number(sum)}+` : number(sum)

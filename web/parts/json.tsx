@@ -13,7 +13,7 @@ import { CopyButton } from './text.tsx'
 
 const STRING_CHARACTERS = 300
 const MEMBERS = 50
-/** Values with at most so many members are open at first, down to this depth. */
+/** Values with at most this many members are open at first, down to this depth. */
 const OPEN_MEMBERS_MAX = 20
 const OPEN_DEPTH_MAX = 2
 
@@ -178,7 +178,7 @@ type Revised = { readonly revision: number }
 
 /**
  * Edits the configuration of a thing as JSON. The API says which field is wrong, and the text stays as it is. The revision that is sent is
- * that of the text: what another person changes meanwhile is not overwritten.
+ * the revision of the text, so what another person changes meanwhile is not overwritten.
  */
 export function EditDialog<Thing extends Revised, Body>({
   readAgain,

@@ -8,7 +8,7 @@ import { Name, When } from './text.tsx'
 
 type PageProps = {
   readonly title: string
-  /** What stands in place of the title on the page, such as an id that can be copied. */
+  /** What the page shows instead of the title, such as an id that can be copied. */
   readonly heading?: ReactNode
   readonly lead?: ReactNode
   readonly actions?: ReactNode
@@ -66,7 +66,7 @@ export function Facts({ rows }: { readonly rows: ReadonlyArray<readonly [string,
   )
 }
 
-/** A column of a table: its name, and what stands in the cell of a row. On a phone a cell shows the name of its column. */
+/** A column of a table: its name, and the content of its cell in a row. On a phone a cell shows the name of its column. */
 export type Column<Row> = {
   readonly name: string
   /** `actions` are buttons: their column has no visible name. */
@@ -132,12 +132,12 @@ type Question<Data> = {
 
 type AnswerProps<Data> = {
   readonly of: Question<Data>
-  /** How many grey rows stand for it while it is on its way. */
+  /** How many grey rows are shown until it arrives. */
   readonly rows?: number
   readonly children: (data: Data) => ReactNode
 }
 
-/** Shows an answer of the API. Until it is there, grey rows stand in its place, or the reason why it cannot be had. */
+/** Shows an answer of the API. Until it arrives, grey rows or the reason for its absence are shown instead. */
 export function Answer<Data>({ of: question, rows, children }: AnswerProps<Data>) {
   return question.data === undefined ? <Unanswered of={question} rows={rows} /> : children(question.data)
 }
@@ -145,11 +145,11 @@ export function Answer<Data>({ of: question, rows, children }: AnswerProps<Data>
 type UnansweredProps = {
   readonly of: Question<unknown>
   readonly rows?: number | undefined
-  /** What stands for a thing that does not exist. */
+  /** What is shown for a thing that does not exist. */
   readonly missing?: ReactNode
 }
 
-/** What stands in place of an answer that is not there. */
+/** What is shown instead of an answer that is not there. */
 export function Unanswered({ of: { error, refetch }, rows, missing }: UnansweredProps) {
   if (!error) return <Loading rows={rows} />
   return missing && isStatus(error, 404) ? missing : <Failure error={error} onRetry={refetch} />

@@ -111,7 +111,7 @@ export function useNow(everyMs = 1_000): number {
 
 type DottedProps = { readonly tone: string; readonly look?: string; readonly children?: ReactNode }
 
-/** A dot in one of the six colours, and what stands beside it. */
+/** A dot in one of the six colours, and the text next to it. */
 export function Dotted({ tone, look = 'status', children }: DottedProps) {
   return (
     <span className={look} data-tone={tone}>
@@ -132,7 +132,7 @@ export function StatusBadge({ state, reason }: BadgeProps) {
   )
 }
 
-/** What stands on a tile: a status, and how many tasks have it. */
+/** What a tile shows: a status, and how many tasks have it. */
 export function TileText({ status, count }: { readonly status: State; readonly count: string }) {
   return (
     <>
@@ -147,7 +147,7 @@ export function TileText({ status, count }: { readonly status: State; readonly c
 type Status = (typeof STATUSES)[number]
 type StatusTilesProps = { readonly type?: string; readonly count: (status: Status) => string }
 
-/** A tile for each status, which leads to the tasks of this status: those of one type, or of all. */
+/** A tile for each status, which leads to the tasks of this status, of one type or of all types. */
 export function StatusTiles({ type, count }: StatusTilesProps) {
   const ofType = type === undefined ? {} : { type: [type] }
   return (

@@ -117,7 +117,7 @@ function InputFields({ schema, given, onChange }: InputProps) {
   const [isText, setText] = useState(form === undefined)
   const [value, setValue] = useState(() => given ?? (form && firstValue(form)))
   // Without a change, what the form begins with is published.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: later changes are told as they happen
+  // biome-ignore lint/correctness/useExhaustiveDependencies: later changes are reported as they happen
   useEffect(() => onChange(value), [])
   const change = (changed: JsonValue | undefined) => {
     setValue(changed)

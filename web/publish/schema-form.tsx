@@ -5,7 +5,7 @@ import { JsonField } from '../parts/json.tsx'
 import { emptyOf, type Field, firstValue, type JsonValue, variantOf } from './schema.ts'
 
 /**
- * The fields of a form, made from a schema. What a reader leaves empty is left out of the value. First stand the fields that have members,
+ * The fields of a form, made from a schema. What a reader leaves empty is left out of the value. The fields that have members come first,
  * then those that show one value, or JSON that a form cannot express.
  */
 
@@ -118,7 +118,7 @@ function newKey(): string {
   return `item ${lastKey}`
 }
 
-/** Items have no names of their own. Each has a key beside it, so that its text stays with it when an earlier item is removed. */
+/** Items have no names of their own. Each has a key next to it, so that its text stays with it when an earlier item is removed. */
 function ListField({ field, value, onChange }: FieldProps<'list'>) {
   const items = Array.isArray(value) ? (value as readonly JsonValue[]) : []
   const [keys, setKeys] = useState<readonly string[]>(() => items.map(newKey))
@@ -187,7 +187,7 @@ type SelectProps = {
   readonly field: Field
   readonly names: readonly string[]
   readonly chosen: number | undefined
-  /** What stands for no choice. Without it a reader cannot choose nothing. */
+  /** The text of the empty choice. Without it a reader cannot choose nothing. */
   readonly none?: string
   readonly onChoose: (index: number | undefined) => void
 }

@@ -53,7 +53,7 @@ type TextLimits = {
 const DEPTH_MAX = 5
 const LONG_TEXT_CHARACTERS = 200
 
-/** The form of a schema. Undefined when the schema is no object with members, so that a form would say nothing. */
+/** The form of a schema. Undefined when the schema is not an object with members, so that a form would say nothing. */
 export function formOf(schema: JsonSchema | undefined): Field | undefined {
   if (!schema) return undefined
   const field = fieldOf(schema, { root: schema, title: 'Input', isRequired: true, depth: 0 })
@@ -150,7 +150,7 @@ function textKind({ format, minLength, maxLength, pattern }: JsonSchema): FieldK
   }
 }
 
-/** Numbers that JSON cannot tell from their neighbours bound nothing that a person would enter. */
+/** Numbers that JSON cannot distinguish from their neighbours bound nothing that a person would enter. */
 function numberKind({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): FieldKind {
   const isWhole = type === 'integer'
   const above = finite(exclusiveMinimum)
@@ -163,7 +163,7 @@ function numberKind({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum
   }
 }
 
-/** The schema that a reference names, with what stands beside the reference. */
+/** The schema that a reference names, with the other keywords next to the reference. */
 function resolved(given: unknown, root: JsonSchema): JsonSchema {
   const schema = (typeof given === 'object' && given !== null ? given : {}) as JsonSchema
   if (typeof schema.$ref !== 'string' || !schema.$ref.startsWith('#')) return schema
@@ -174,8 +174,8 @@ function resolved(given: unknown, root: JsonSchema): JsonSchema {
     .map(name => decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~'))
   let found: unknown = root
   for (const name of names) found = (found as JsonSchema | undefined)?.[name]
-  const { $ref: _ref, ...beside } = schema
-  return { ...(typeof found === 'object' && found !== null ? found : {}), ...beside } as JsonSchema
+  const { $ref: _ref, ...others } = schema
+  return { ...(typeof found === 'object' && found !== null ? found : {}), ...others } as JsonSchema
 }
 
 type Nullable = { readonly schema: JsonSchema; readonly isNullable: boolean }
@@ -191,8 +191,8 @@ function withoutNull(schema: JsonSchema, root: JsonSchema): Nullable {
   if (!union) return { schema, isNullable: false }
   const rest = union.map(one => resolved(one, root)).filter(one => one.type !== 'null')
   if (rest.length !== 1 || rest.length === union.length) return { schema, isNullable: false }
-  const { anyOf: _anyOf, oneOf: _oneOf, ...beside } = schema
-  return { schema: { ...rest[0], ...beside }, isNullable: true }
+  const { anyOf: _anyOf, oneOf: _oneOf, ...others } = schema
+  return { schema: { ...rest[0], ...others }, isNullable: true }
 }
 
 function unionOf({ anyOf, oneOf }: JsonSchema): readonly unknown[] | undefined {

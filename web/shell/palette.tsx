@@ -109,7 +109,7 @@ function useCommands(text: string): Command[] {
   ]
 }
 
-/** What has a colon is the id of a task, and may be that of a canvas. */
+/** What has a colon is the id of a task, and may be the id of a canvas. */
 function idCommands(id: string, navigate: ReturnType<typeof useNavigate>): Command[] {
   if (!id.includes(':')) return []
   const title = cut(visible(id), 80)

@@ -95,8 +95,8 @@ function Navigation({ onGo }: { readonly onGo?: () => void }) {
 
 /** A link to the reference of the API, where the system serves one. */
 function ReferenceLink() {
-  const { data: isThere } = useQuery(referenceQuery)
-  if (!isThere) return null
+  const { data: hasReference } = useQuery(referenceQuery)
+  if (!hasReference) return null
   return (
     <a className="help-button" href="/docs">
       API reference <BookOpen size={15} aria-hidden />
@@ -134,8 +134,8 @@ function BrokenBanner() {
   if (isBroken)
     return (
       <p className="banner" role="alert">
-        The system does not answer. This page shows what was last known, and goes on by itself when the system
-        is back.
+        The system does not answer. This page shows what was last known, and continues by itself when the
+        system is back.
       </p>
     )
   if (refused === undefined) return null

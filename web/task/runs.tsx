@@ -116,7 +116,7 @@ function StepFacts({ step }: { readonly step: Pick<ApiStep, 'startedAt' | 'ended
   )
 }
 
-/** How long it took, after what stands before; nothing while it has not ended. */
+/** How long it took, after the given text; nothing while it has not ended. */
 function tookText(startedAt: string | undefined, endedAt: string | undefined): string | undefined {
   return startedAt && endedAt && ` · ${duration(Date.parse(endedAt) - Date.parse(startedAt))}`
 }

@@ -12,52 +12,53 @@ import { isEnded } from '../parts/format.ts'
 import { JsonField } from '../parts/json.tsx'
 import { PublishDialog } from '../publish/publish-dialog.tsx'
 
-type Asked = 'cancel' | 'remove' | 'change' | 'copy'
+type OpenDialog = 'cancel' | 'remove' | 'change' | 'copy'
 
 /** What can be done with a task in its present status. */
 export function TaskActions({ task }: { readonly task: ApiTask }) {
-  const [asked, setAsked] = useState<Asked>()
-  const close = () => setAsked(undefined)
+  const [dialog, setDialog] = useState<OpenDialog>()
+  const close = () => setDialog(undefined)
   const open = !isEnded(task.status)
   return (
     <>
       {!open && <Retry task={task} />}
-      {open && <Button icon={Pencil} text="Change" onClick={() => setAsked('change')} />}
-      {open && <Button icon={Square} text="Cancel" onClick={() => setAsked('cancel')} />}
-      <Button icon={Copy} text="Publish a copy" onClick={() => setAsked('copy')} />
-      <Button look="danger" icon={Trash2} aria-label="Remove" onClick={() => setAsked('remove')} />
-      {asked === 'change' && <ChangeDialog task={task} onClose={close} />}
-      {asked === 'copy' && <PublishDialog copyOf={task} onClose={close} />}
-      {asked === 'cancel' && <Cancel task={task} onClose={close} />}
-      {asked === 'remove' && <Remove task={task} onClose={close} />}
+      {open && <Button icon={Pencil} text="Change" onClick={() => setDialog('change')} />}
+      {open && <Button icon={Square} text="Cancel" onClick={() => setDialog('cancel')} />}
+      <Button icon={Copy} text="Publish a copy" onClick={() => setDialog('copy')} />
+      <Button look="danger" icon={Trash2} aria-label="Remove" onClick={() => setDialog('remove')} />
+      {dialog === 'change' && <ChangeDialog task={task} onClose={close} />}
+      {dialog === 'copy' && <PublishDialog copyOf={task} onClose={close} />}
+      {dialog === 'cancel' && <Cancel task={task} onClose={close} />}
+      {dialog === 'remove' && <Remove task={task} onClose={close} />}
     </>
   )
 }
 
-type Way = { readonly title: string; readonly how: RetryTaskBody }
+type RetryChoice = { readonly title: string; readonly how: RetryTaskBody }
 
-const FLOW_WAYS: readonly Way[] = [
+const FLOW_CHOICES: readonly RetryChoice[] = [
   { title: 'Do the failed step again', how: { action: 'retry-do' } },
   { title: 'Undo the failed step again', how: { action: 'retry-undo' } },
   { title: 'Skip the failed undo', how: { action: 'skip-undo' } },
-  { title: 'Go on: the step was repaired by hand', how: { action: 'continue' } },
+  { title: 'Continue: the step was repaired by hand', how: { action: 'continue' } },
 ]
 
-function waysOf({ steps, status, concurrency, callbackProblems }: ApiTask): Way[] {
-  const ways: Way[] = [{ title: 'Start over', how: {} }]
-  if (concurrency > 1) ways.push({ title: 'Run again only where it failed', how: { clean: ['failed'] } })
-  if (steps && status === 'failed') ways.push(...FLOW_WAYS)
-  if (callbackProblems) ways.push({ title: 'Publish the owed callbacks', how: { action: 'retry-callbacks' } })
-  return ways
+function retryChoicesOf({ steps, status, concurrency, callbackProblems }: ApiTask): RetryChoice[] {
+  const choices: RetryChoice[] = [{ title: 'Start over', how: {} }]
+  if (concurrency > 1) choices.push({ title: 'Run again only where it failed', how: { clean: ['failed'] } })
+  if (steps && status === 'failed') choices.push(...FLOW_CHOICES)
+  if (callbackProblems)
+    choices.push({ title: 'Publish the owed callbacks', how: { action: 'retry-callbacks' } })
+  return choices
 }
 
 function Retry({ task }: { readonly task: ApiTask }) {
   const retry = useAction({
     run: (how: RetryTaskBody) => baton.retry(task.id, how),
-    done: 'The task goes on',
+    done: 'The task continues',
     changes: changesOf(task),
   })
-  const ways = waysOf(task)
+  const choices = retryChoicesOf(task)
   return (
     <span className="button-pair">
       <Button
@@ -67,7 +68,7 @@ function Retry({ task }: { readonly task: ApiTask }) {
         disabled={retry.isPending}
         onClick={() => retry.mutate({})}
       />
-      {ways.length > 1 && (
+      {choices.length > 1 && (
         <Menu.Root modal={false}>
           <Menu.Trigger asChild>
             <Button
@@ -79,7 +80,7 @@ function Retry({ task }: { readonly task: ApiTask }) {
           </Menu.Trigger>
           <Menu.Portal>
             <Menu.Content className="menu" align="end" sideOffset={6}>
-              {ways.map(({ title, how }) => (
+              {choices.map(({ title, how }) => (
                 <Menu.Item key={title} className="menu-item" onSelect={() => retry.mutate(how)}>
                   {title}
                 </Menu.Item>
@@ -92,9 +93,9 @@ function Retry({ task }: { readonly task: ApiTask }) {
   )
 }
 
-type Asking = { readonly task: ApiTask; readonly onClose: () => void }
+type DialogProps = { readonly task: ApiTask; readonly onClose: () => void }
 
-function Cancel({ task, onClose }: Asking) {
+function Cancel({ task, onClose }: DialogProps) {
   const cancel = useAction({
     run: () => baton.cancel(task.id),
     done: 'The task was cancelled',
@@ -107,12 +108,12 @@ function Cancel({ task, onClose }: Asking) {
       onConfirm={() => cancel.mutate()}
       onClose={onClose}
     >
-      <p>It stops, and a running handler is told to. Its record stays, and it can be retried.</p>
+      <p>It stops, and a running handler gets the signal to stop. Its record stays, and it can be retried.</p>
     </Confirm>
   )
 }
 
-function Remove({ task, onClose }: Asking) {
+function Remove({ task, onClose }: DialogProps) {
   const navigate = useNavigate()
   const remove = useAction({
     run: () => baton.remove(task.id),
@@ -129,8 +130,8 @@ function Remove({ task, onClose }: Asking) {
       onClose={onClose}
     >
       <p>
-        It never runs again, a running handler is told to stop, and its record is deleted. This cannot be
-        undone.
+        It never runs again, a running handler gets the signal to stop, and its record is deleted. This cannot
+        be undone.
       </p>
     </Confirm>
   )
@@ -141,14 +142,14 @@ function changesOf({ id }: ApiTask) {
 }
 
 /** Changes an open task. Only what differs is sent. */
-function ChangeDialog({ task, onClose }: Asking) {
-  // That of the task as the reader saw it: what another person changes meanwhile is not overwritten.
+function ChangeDialog({ task, onClose }: DialogProps) {
+  // The revision of the task as the reader saw it: what another person changes meanwhile is not overwritten.
   const [begun, setBegun] = useState(task)
   const startOver = async () => setBegun(await queries.fetchQuery({ ...taskQuery(task.id), staleTime: 0 }))
   return <ChangeForm key={begun.revision} task={begun} onStartOver={startOver} onClose={onClose} />
 }
 
-type ChangeFormProps = Asking & Pick<Stale, 'onStartOver'>
+type ChangeFormProps = DialogProps & Pick<Stale, 'onStartOver'>
 
 function ChangeForm({ task, onStartOver, onClose }: ChangeFormProps) {
   const [priority, setPriority] = useState(String(task.priority))

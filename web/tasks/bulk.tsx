@@ -7,7 +7,7 @@ import { Name, useNow } from '../parts/text.tsx'
 
 /**
  * The same action on many tasks, one request each. It waits for some seconds before it begins, because some actions cannot be taken
- * back. It goes on while the reader looks at other pages, and can be stopped between two tasks.
+ * back. It continues while the reader looks at other pages, and can be stopped between two tasks.
  */
 
 /** Shows how far an action on many tasks is, on every page. */

@@ -12,7 +12,7 @@ type FilterProps = {
   readonly change: (next: Partial<Record<keyof TaskFilter, unknown>>) => void
 }
 
-/** What stands above the list of tasks. Every change is a change of the address, so Back takes it back. */
+/** The filters above the list of tasks. Every change is a change of the address, so Back takes it back. */
 export function FilterBar({ filter }: { readonly filter: TaskFilter }) {
   const navigate = useNavigate()
   const change: FilterProps['change'] = next =>

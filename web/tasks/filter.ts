@@ -2,7 +2,7 @@ import type { ApiFailureGroup } from '../../shared/api/diagnosis/statistics.ts'
 import { manyOf, oneOf } from '../api/search.ts'
 import { STATUSES, type Status } from '../parts/format.ts'
 
-/** What the list of tasks shows. It stands in the address of the page. */
+/** What the list of tasks shows. The address of the page has it. */
 export type TaskFilter = {
   readonly type?: readonly string[]
   readonly status?: readonly Status[]
@@ -55,10 +55,10 @@ const CHARACTERS_MAX = 100
 
 /**
  * The longest part of a group's error by which its tasks can be found: the error has `#` in place of what differs, so the whole of it
- * is in no task. Undefined when each part is too short to tell errors apart.
+ * is in no task. Undefined when each part is too short to distinguish errors.
  */
 export function searchedPart(error: string): string | undefined {
-  // The name stands before the message, and tasks keep the two apart.
+  // The name comes before the message, and tasks keep the two apart.
   const message = error.includes(': ') ? error.slice(error.indexOf(': ') + 2) : error
   const parts = message.split('#').map(part => part.trim())
   const [longest = ''] = parts.sort((a, b) => b.length - a.length)

@@ -31,7 +31,7 @@ export function TasksPage() {
   )
 }
 
-/** The filter as the API takes it: a list is that of some types, of a user, or of a canvas. */
+/** The filter as the API takes it: a list shows the tasks of some types, of a user, or of a canvas. */
 function listFilter({ order = '-created', ...filter }: TaskFilter, types: readonly ApiType[]): ListFilter {
   const isNarrow = filter.type ?? filter.userId ?? filter.canvasId
   return { order, ...(isNarrow === undefined && { type: types.map(({ type }) => type) }), ...filter }
@@ -108,14 +108,14 @@ const VERBS: readonly Verb[] = [
     run: (id, expected) => baton.cancel(id, expected),
     isHarmless: false,
     explanation:
-      'Open tasks stop, and running handlers are told to. The tasks keep their records and can be retried.',
+      'Open tasks stop, and running handlers get the signal to stop. The tasks keep their records and can be retried.',
   },
   {
     verb: 'Remove',
     run: (id, expected) => baton.remove(id, expected),
     isHarmless: false,
     explanation:
-      'The tasks never run again, running handlers are told to stop, and the records are deleted. This cannot be undone.',
+      'The tasks never run again, running handlers get the signal to stop, and the records are deleted. This cannot be undone.',
   },
 ]
 

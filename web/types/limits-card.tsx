@@ -51,7 +51,7 @@ export function LimitsCard({ type: { type, limits = {} } }: { readonly type: Api
 /** After so long without a key press, the value counts as typed. */
 const TYPED_MS = 400
 
-/** Takes a value of a key, and tells it when the reader has typed it. */
+/** Takes a value of a key, and reports it when the reader has typed it. */
 function KeyField({ name, onValue }: { readonly name: string; readonly onValue: (value: string) => void }) {
   const [text, setText] = useState('')
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)

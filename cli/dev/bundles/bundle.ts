@@ -7,7 +7,7 @@ import { type BundleSpec, findEsbuild, inputFiles, refusalText } from '../../../
 import { BatonError } from '../../../shared/core/values/values.ts'
 import type { Project } from '../synthesis/synthesis.ts'
 
-/** The bundle of one function, or of the executor. Each version stands in a folder of its own: processes on old code still read theirs. */
+/** The bundle of one function, or of the executor. Each version has a folder of its own: processes on old code still read theirs. */
 export type Bundle = {
   readonly spec: BundleSpec
   /** The folder with the present code; undefined before the first success, and while the code is broken. */
@@ -107,7 +107,7 @@ async function createContext(project: Project, spec: BundleSpec, runtimeFolder: 
     entryPoints: [entry],
     absWorkingDir: project.folder,
     outfile: join(project.generated, MAIN),
-    // The bundle is written deeper than `outfile` says. Stack traces show the files of the project all the same.
+    // The bundle is written deeper than `outfile` says. Stack traces still show the files of the project.
     sourceRoot: pathToFileURL(join(project.generated, '/')).href,
     external,
     // Code that is not minified is written faster, and debuggers show it.

@@ -108,7 +108,7 @@ function createRuntimes(project: Project, root: string, onInputs: (files: readon
       runtimes.set(key, found)
       return found
     },
-    /** What is refused is told by the bundles that need it. */
+    /** A failed build is not reported here: each bundle that needs this one reports it. */
     rebuild: async (files: ReadonlySet<string>) => {
       const affected = [...runtimes.values()].filter(one => one.dependsOn(files))
       await Promise.all(affected.map(one => one.build().catch(() => undefined)))

@@ -102,8 +102,8 @@ const PACKAGE = 'baton-tasks-local'
 type LocalManifest = { readonly version: string; readonly baton: { readonly main: string } }
 
 /**
- * Finds the local system. In this repository it stands beside the module; otherwise it is a package that the project has installed,
- * or that is installed beside this one.
+ * Finds the local system. In this repository it is in the module's folder; otherwise it is a package that the project has installed,
+ * or that is installed next to this one.
  *
  * @throws BatonError `misconfigured` when the package is not installed, or is not of the version of this package: the local system
  * runs the constructs and functions of this package, and both may change together in any version.

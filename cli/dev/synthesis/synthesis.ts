@@ -11,10 +11,10 @@ type Synthesis = {
   /** Aborts a synthesis that is no longer wanted. */
   readonly signal?: AbortSignal
   /**
-   * The synthesis leaves the processor to the functions that run beside it, for this time. A synthesis takes some 3 s on an idle
+   * For this time the synthesis has a lower priority than the functions. A synthesis takes some 3 s on an idle
    * machine. On a busy one it would get almost no time at a low priority, and a save would go live after minutes.
    */
-  readonly giveWayMs?: number
+  readonly lowPriorityMs?: number
 }
 
 /**
@@ -47,7 +47,7 @@ function wasKilled(status: Ended['status']): boolean {
   return typeof status === 'string' || status > 128
 }
 
-/** The file that stands in the assembly while the app runs. */
+/** The file that exists in the assembly while the app runs. */
 function inProgress(output: string): string {
   return join(output, 'in-progress')
 }
@@ -59,7 +59,7 @@ function assemblyFolder({ generated }: Project): string {
 type Ended = { readonly status: number | string; readonly text: string }
 
 /** Runs the app as the CDK's own command does, by the shell and with the same variables. */
-function runApp(project: Project, output: string, { signal, giveWayMs }: Synthesis): Promise<Ended> {
+function runApp(project: Project, output: string, { signal, lowPriorityMs }: Synthesis): Promise<Ended> {
   const app = spawn(project.app, {
     cwd: project.folder,
     shell: true,
@@ -73,7 +73,7 @@ function runApp(project: Project, output: string, { signal, giveWayMs }: Synthes
   signal?.addEventListener('abort', kill)
   // The app is in a group of its own, so the Ctrl-C of a terminal does not reach it.
   process.once('exit', kill)
-  const raising = giveWayMs === undefined ? undefined : giveWay(pid, giveWayMs)
+  const raising = lowPriorityMs === undefined ? undefined : lowerPriority(pid, lowPriorityMs)
   let text = ''
   for (const stream of [app.stdout, app.stderr]) {
     stream.on('data', chunk => {
@@ -146,7 +146,7 @@ const LOW_PRIORITY = 5
  * Lowers the priority of a process and of all that it starts, and raises it again after `ms`. Only Linux lets us raise it, where it
  * groups processes by sessions: the app has a session of its own, whose priority counts there. Elsewhere the process keeps its own.
  */
-function giveWay(pid: number | undefined, ms: number): NodeJS.Timeout | undefined {
+function lowerPriority(pid: number | undefined, ms: number): NodeJS.Timeout | undefined {
   if (pid === undefined) return undefined
   try {
     setPriority(pid, LOW_PRIORITY)
@@ -209,7 +209,7 @@ function errorWithPlace(lines: readonly string[], folder: string): string | unde
   return place === undefined || text.startsWith(place.split(':')[0] ?? '') ? text : `${place}: ${text}`
 }
 
-/** The lines of a message that go on before the stack trace begins. */
+/** The further lines of a message, before the stack trace begins. */
 function furtherLines(lines: readonly string[]): string[] {
   const end = lines.findIndex(line => /^\s+at |^\s*[{}]$|^Node\.js v/.test(line))
   return lines.slice(0, end < 0 ? 0 : end)

@@ -234,7 +234,7 @@ function mayComeFrom(provider: string, { children = {} }: TreeNode): boolean {
 
 const IMPORTED = 'aws-cdk-lib.Resource'
 
-/** The constructs of the app that stand for resources outside of it. Which of them are looked up, the assembly does not tell. */
+/** The constructs of the app that represent resources outside of it. The assembly does not say which of them are looked up. */
 function importedConstructs(assemblyDir: string): TreeNode[] {
   const file = join(assemblyDir, 'tree.json')
   if (!existsSync(file)) return []

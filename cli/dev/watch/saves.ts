@@ -4,10 +4,10 @@ import type { Project } from '../synthesis/synthesis.ts'
 import type { Terminal } from '../terminal.ts'
 import { isWithin, type Watching, watchFolders } from './watch.ts'
 
-/** What a developer saves in the files of a project. */
+/** A watch for files of a project that a developer saves. */
 export type Saves = {
   /** Also watches the folders of these files, except for installed packages. */
-  alsoBeside(files: readonly string[]): void
+  alsoFoldersOf(files: readonly string[]): void
   /** Gives all changed files to `take` from now on, and first those that have changed since the watch began. */
   giveTo(take: (files: ReadonlySet<string>) => void): void
   stop(): void
@@ -34,7 +34,7 @@ export function watchSaves({ project, folders, isLeftOut, terminal }: Watched): 
     onProblem: terminal.say,
   })
   return {
-    alsoBeside: files => {
+    alsoFoldersOf: files => {
       const own = files.filter(file => !file.includes('node_modules'))
       for (const folder of new Set(own.map(dirname))) watcher.also(folder)
     },
@@ -55,7 +55,7 @@ export function ignoredFolders({ app }: Project): Set<string> {
   return new Set(GENERATED.filter(name => name === 'node_modules' || !named.has(name)))
 }
 
-/** The project's folder, and the folders of packages that are linked into it, such as those of its workspace. */
+/** The project's folder, and the folders of packages that are linked into it, such as packages of its workspace. */
 export function watchedFolders(folder: string): string[] {
   const found = new Set<string>()
   const visit = (place: string) => {
@@ -103,7 +103,7 @@ export type Reloading = {
   rebuild(files: ReadonlySet<string>): Promise<void>
   /** Runs the app again and deploys what has changed. */
   resynthesise(): Promise<void>
-  /** Receives what one of the two has thrown. The next change is taken over all the same. */
+  /** Receives what one of the two has thrown. The next change is handled as usual. */
   onProblem(error: unknown): void
 }
 
@@ -114,7 +114,7 @@ type Reloader = {
 }
 
 /**
- * Handlers come first: their bundles take some 50 ms, a synthesis takes seconds of processor time. Both go on at the same time when
+ * Handlers come first: their bundles take some 50 ms, a synthesis takes seconds of processor time. Both run at the same time when
  * files change during a synthesis.
  */
 export function createReloader({ rebuild, resynthesise, onProblem }: Reloading): Reloader {
@@ -137,14 +137,14 @@ export function createReloader({ rebuild, resynthesise, onProblem }: Reloading):
   }
 }
 
-/** Runs `work` once after each time that it is asked for, never twice at the same time. Several demands may share a run. */
+/** Runs `work` once after each time that it is requested, never twice at the same time. Several requests may share a run. */
 function oneAtATime(work: () => Promise<void>, onProblem: (error: unknown) => void) {
-  let isAsked = false
+  let isRequested = false
   let running: Promise<void> | undefined
 
   async function run(): Promise<void> {
-    while (isAsked) {
-      isAsked = false
+    while (isRequested) {
+      isRequested = false
       await work().catch(onProblem)
     }
     running = undefined
@@ -152,7 +152,7 @@ function oneAtATime(work: () => Promise<void>, onProblem: (error: unknown) => vo
 
   return {
     ask: () => {
-      isAsked = true
+      isRequested = true
       running ??= run()
     },
     idle: async () => {

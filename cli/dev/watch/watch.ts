@@ -1,10 +1,10 @@
 /**
  * Watches folders for changed files, with one `fs.watch` for each folder.
  *
- * Node's recursive watch is no choice on Linux: it takes a watch for each file, also below `node_modules`, and has no way to leave a
+ * Node's recursive watch does not suit Linux: it takes a watch for each file, also below `node_modules`, and has no way to leave a
  * folder out. Watching folders one by one costs some 100 µs and one inotify watch each, sees editors that replace a file by
  * renaming, and needs no package. A file counts as changed when its content has: editors and tools often only touch it. A watch stays
- * with its folder when that is removed, so a folder that is removed and made again, as a switch of branches does, is watched anew.
+ * with its folder when that is removed, so a folder that is removed and made again, as a switch of branches does, is watched again.
  */
 
 import { createHash } from 'node:crypto'
@@ -18,7 +18,7 @@ export type Watcher = {
 }
 
 export type Watching = {
-  /** The names of folders that are left out wherever they stand. */
+  /** The names of folders that are left out wherever they are. */
   readonly ignored: ReadonlySet<string>
   /** Whether a further folder is left out, by its path. A folder that is watched may be left out later. */
   readonly isLeftOut?: ((folder: string) => boolean) | undefined
@@ -30,10 +30,10 @@ export type Watching = {
 
 /** A burst of changes ends after this time without another one. A save is two or three events. */
 const QUIET_MS = 25
-/** A burst is reported after this time even if it goes on. */
+/** A burst is reported after this time even if it continues. */
 const BURST_MS_MAX = 250
 
-/** Files that editors and tools write beside the file that they save. */
+/** Files that editors and tools write next to the file that they save. */
 const TEMPORARY = /^(?:\.#.*|#.*#|4913|.*~|.*\.(?:sw[a-z]|tmp|log|tsbuildinfo))$/
 
 /** What is watched, and what is known of it. */
@@ -147,7 +147,7 @@ function createGuards(onReplaced: (folder: string) => void) {
         guards.set(folder, guard)
         guard.on('error', () => guard.close())
       } catch {
-        // The parent cannot be read. Saves in the folder are seen all the same.
+        // The parent cannot be read. Saves in the folder are still noticed.
       }
     },
     stop: () => {
@@ -213,7 +213,7 @@ function isGone(cause: unknown): boolean {
   return ['ENOENT', 'ENOTDIR'].includes((cause as NodeJS.ErrnoException).code ?? '')
 }
 
-/** Whether a place is the folder, or stands in it. */
+/** Whether a path is the folder, or is in it. */
 export function isWithin(place: string, folder: string): boolean {
   return place === folder || place.startsWith(folder + sep)
 }

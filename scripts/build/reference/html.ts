@@ -153,19 +153,20 @@ function exchangesIn({ operationId, parameters, requestBody, responses }: Part, 
     Object.values<Part>(content).flatMap(({ examples = {} }) => exchangesWith(examples, status, operationId)),
   )
   const body = requestBody?.content['application/json'].examples
-  const asked = Object.assign({}, body, ...parameters.map(({ examples = {} }: Part) => examples))
+  const requestExamples = Object.assign({}, body, ...parameters.map(({ examples = {} }: Part) => examples))
   // What is left is answered without a body.
   const [status] = all.find(([, answer]) => !answer.content) ?? []
-  const left = status === undefined ? [] : exchangesWith(asked, status, operationId).map(withoutBody)
+  const left =
+    status === undefined ? [] : exchangesWith(requestExamples, status, operationId).map(withoutBody)
   const names = new Set(withBody.map(({ name }) => name))
-  return inOrder([...left.filter(one => !names.has(one.name)), ...withBody], Object.keys(asked))
+  return inOrder([...left.filter(one => !names.has(one.name)), ...withBody], Object.keys(requestExamples))
 }
 
 function withoutBody(exchange: Exchange): Exchange {
   return { ...exchange, value: undefined }
 }
 
-/** Successes first, and otherwise the order of the conversation, which is that of the requests. */
+/** Sorts the successes first. Otherwise it keeps the order in which the examples make their requests. */
 function inOrder(exchanges: readonly Exchange[], names: readonly string[]): Exchange[] {
   const placeOf = ({ name, status }: Exchange) =>
     (status < '3' ? 0 : names.length + 1) + (names.includes(name) ? names.indexOf(name) : names.length)

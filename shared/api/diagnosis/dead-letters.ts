@@ -84,7 +84,7 @@ const letterId = text(
 /** Which dead letters are sent again. It has either `ids` or `queue`. */
 export const replayBody = strict(
   {
-    /** The dead letters that are sent again. Either these or a queue must be given. @default those of `queue` */
+    /** The dead letters that are sent again. Either these or a queue must be given. @default all of `queue` */
     ids: optional(listOf(letterId, { min: 1, max: REPLAYED_LETTERS_MAX })),
     /** Sends the newest dead letters of this queue again, up to 100. Either this or ids must be given. @default those in `ids` */
     queue: optional(queue),

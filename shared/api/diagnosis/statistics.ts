@@ -13,14 +13,14 @@ const COUNTED_MAX = 1_000_000
 const atMost = optional(whole(1, COUNTED_MAX))
 
 export const countsQuery = strict({
-  /** Counts up to this number. A count of this number means so many tasks or more. @default every task is counted */
+  /** Counts up to this number. A count of this number means this many tasks or more. @default every task is counted */
   atMost,
 })
 
 export type CountsQuery = ValueOf<typeof countsQuery>
 
 export const allCountsQuery = strict({
-  /** Counts up to this number. A count of this number means so many tasks or more. @default 1000 */
+  /** Counts up to this number. A count of this number means this many tasks or more. @default 1000 */
   atMost,
   /** The number of types on a page. @default 20 */
   limit: optional(limit),
@@ -140,7 +140,10 @@ export const limitUsage = open(
         key: optional(text()),
         /** The value of the key whose slots are shown, as the request gave it. */
         value: optional(text()),
-        /** When the next free slot begins; the time of the answer when a task may start at once. Left out when the limit has a key and the request no value of it. */
+        /**
+         * When the next free slot begins; the time of the answer when a task may start at once. Left out when the limit has a key and the
+         * request no value of it.
+         */
         nextSlotAt: optional(shownTime),
       }),
     ),

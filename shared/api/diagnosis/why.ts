@@ -37,13 +37,13 @@ const whyLimit = open({
 })
 
 const whyQueue = open({
-  /** The type whose queue or whose ready tasks the task stands among. */
+  /** The type in whose queue, or among whose ready tasks, the task waits. */
   type: text(),
   /** About how many messages wait in the queue. */
   messages: optional(count),
   /** When the open task of the type that was due first was due. */
   oldestDueAt: optional(shownTime),
-  /** For types that are claimed from the index: at least so many tasks come before it, counted up to 100. */
+  /** For types that are claimed from the index: at least this many tasks come before it, counted up to 100. */
   before: optional(count),
 })
 
@@ -57,7 +57,7 @@ export const whyAnswer = open(
     reason: oneOf(...WHY_REASONS),
     /** One sentence: for what the task waits, since when, until when, and which task or worker is in the way. */
     sentence: text(),
-    /** What a caller can do, or that nothing need be done. */
+    /** What a caller can do, or that there is nothing to do. */
     next: text(),
     /** Since when the reason holds. */
     since: optional(shownTime),
@@ -67,7 +67,7 @@ export const whyAnswer = open(
     limit: optional(whyLimit),
     /** The worker that runs the task, or that is to take it. */
     holder: optional(text()),
-    /** What stands before the task. */
+    /** What is ahead of the task. */
     queue: optional(whyQueue),
     /** The last sign of life of a worker that may take the task, or that runs it. */
     lastWorkerSeenAt: optional(shownTime),

@@ -13,7 +13,7 @@ import type { Item } from './documents.ts'
  * size of the item. From the table follow how a record is written and read, the type of its stored form, which attributes every
  * stored record has, and which maps a change writes key by key.
  *
- * The compiler refuses a table that lacks a member of its record. Functions beside the table handle what is not a row: an
+ * The compiler refuses a table that lacks a member of its record. Functions next to the table handle what is not a row: an
  * attribute of several members, and a member of several attributes.
  */
 
@@ -158,17 +158,17 @@ export type StoredBy<C extends { readonly encode: (value: never) => unknown }> =
 
 export const number: CheckedCodec<number, number> = { ...asIs<number>(), fits: Number.isFinite }
 
-export const text: CheckedCodec<string, string> = word<string>()
+export const text: CheckedCodec<string, string> = literal<string>()
 
-/** One of a closed set of words. */
-export function word<W extends string>(): CheckedCodec<W, W> {
+/** One of a closed set of texts. */
+export function literal<W extends string>(): CheckedCodec<W, W> {
   return { ...asIs<W>(), fits: stored => typeof stored === 'string' }
 }
 
 /** A boolean that is stored only while it is true. */
 export const flag: Codec<true, true> = asIs<true>()
 
-/** One of two words as a flag. The other word is the default of the row. */
+/** One of two texts as a flag. The other text is the default of the row. */
 export function flagFor<W extends string>(value: W): Codec<W, true> {
   return { encode: () => true, decode: () => value }
 }

@@ -4,10 +4,10 @@ import type { Chance, Clock } from '../../ports/machine.ts'
 import { HEAD_SORT_KEY } from './keys.ts'
 
 /**
- * The requests that the stores of this folder make of the table, in plain values, and the port that answers them. The names are those
- * of DynamoDB's API. `sdk-documents.ts` binds the port to the AWS SDK, and `shared/testing/table` to a table in memory.
+ * The requests that the stores of this folder make of the table, in plain values, and the port that answers them. The names come
+ * from DynamoDB's API. `sdk-documents.ts` binds the port to the AWS SDK, and `shared/testing/table` to a table in memory.
  *
- * Below the port stand what all items have, the expressions of requests, and reads of many items.
+ * Files below the port have what all items share, the expressions of requests, and reads of many items.
  */
 export type Documents = {
   get(request: RequestOf<'get'>): Promise<Item | undefined>
@@ -33,7 +33,7 @@ export type Page = {
 
 type Batch = {
   readonly items: readonly Item[]
-  /** The keys that are to be asked for again. */
+  /** The keys that the caller must ask for again. */
   readonly left: RequestOf<'batchGet'>['RequestItems'] | undefined
 }
 
@@ -119,7 +119,7 @@ export function ttlSeconds(time: number): number {
 }
 
 /**
- * A value as DynamoDB's wire and its stream carry it, but for binary values and sets. No item has binary values. Sets stand only in
+ * A value as DynamoDB's wire and its stream carry it, but for binary values and sets. No item has binary values. Sets are only in
  * the items that count the ended members of a canvas, and no caller reads those items in this form.
  */
 export type AttributeValue = {
@@ -131,7 +131,10 @@ export type AttributeValue = {
   readonly M?: Readonly<Record<string, AttributeValue>> | undefined
 }
 
-/** The item in plain values. A binary value or a set becomes `null`. Stream records and refused writes need this, because they do not pass through the document client. */
+/**
+ * The item in plain values. A binary value or a set becomes `null`. Stream records and refused writes need this, because they do not pass
+ * through the document client.
+ */
 export function plainItem(attributes: Readonly<Record<string, AttributeValue>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(attributes).map(([name, value]) => [name, plain(value)]))
 }
@@ -190,7 +193,7 @@ export function updateExpression({ set, remove }: ChangedPaths): Expression {
   }
 }
 
-/** The pages of a query: all of them, or those of the first `most` items. */
+/** The pages of a query: all of them, or the pages of the first `most` items. */
 export async function* pagesOf(
   documents: Documents,
   request: RequestOf<'query'>,

@@ -185,7 +185,7 @@ export function chunkSortKey(chunk: number): string {
   return `body#${String(chunk).padStart(2, '0')}`
 }
 
-/** The sort key of the note beside a task that its message was given up; its partition key is the task's id. */
+/** The sort key of the note about a task that its message was given up; its partition key is the task's id. */
 export const LOST_MESSAGE_SORT_KEY = 'lost'
 
 /** The records of the table's stream that the planner reads, as patterns of an event source mapping. Lambda drops all others. */

@@ -21,7 +21,7 @@ import { type DecodedDispatch, decodeDispatch, decodeWake, freshBody } from './w
 
 /** SQS delivers up to 10 messages at once. Source: SQS quotas. */
 const RECEIVED_MAX = 10
-/** Text of an error that a service has put beside a message. */
+/** Text of an error that a service has added to a message. */
 const ERROR_CHARACTERS_MAX = 500
 
 /** A message with the handle by which it is removed. */
@@ -83,7 +83,7 @@ async function letterOf(message: Message, codec: TaskCodec, sources: SourceNames
   const arn = Attributes.DeadLetterQueueSourceArn
   const source = arn === undefined ? undefined : lastSegment(arn, ':')
   const read = await readLetter(codec, Body)
-  // Scheduler says beside the message why it could not deliver it. Source: EventBridge Scheduler, dead-letter queues.
+  // Scheduler adds to the message why it could not deliver it. Source: EventBridge Scheduler, dead-letter queues.
   const { ERROR_CODE, ERROR_MESSAGE } = MessageAttributes
   const texts = [ERROR_CODE?.StringValue, ERROR_MESSAGE?.StringValue].filter(text => text !== undefined)
   const isFromScheduler = source === undefined && texts.length > 0
@@ -238,7 +238,7 @@ const QUEUE_OF_KIND: Readonly<Record<Exclude<LetterSubject['kind'], 'dispatch'>,
 
 /**
  * The queue that gave a message up. SQS names it for the messages that it moved itself (`source`). Without a name, the message came
- * from a service, or SQS does not tell: then it follows from the subject.
+ * from a service, or SQS does not say it: then it follows from the subject.
  */
 export function queueOfLetter(
   { subject, servingType: type }: ReadLetter,
@@ -254,7 +254,7 @@ export function queueOfLetter(
   return source === undefined ? 'unknown' : plainQueue(system, source)
 }
 
-/** The type's queue of this name. A name that ends in a hash does not tell its type. */
+/** The type's queue of this name. The type cannot be read from a name that ends in a hash. */
 function plainQueue(system: string, name: string): LetterQueue {
   const prefix = queueNameOf(system, '')
   const type = name.slice(prefix.length)

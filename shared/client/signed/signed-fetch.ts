@@ -84,7 +84,7 @@ function signerOf(
   }
 }
 
-/** How far this machine's clock is behind that of the API, when that is why the API refused. Undefined otherwise. */
+/** How far this machine's clock is behind the clock of the API, when that is why the API refused. Undefined otherwise. */
 function correctionOf({ status, headers }: Response, skewMs: number): number | undefined {
   if (status !== 403 && status !== 401) return undefined
   const theirs = Date.parse(headers.get('date') ?? '')
@@ -95,7 +95,7 @@ function correctionOf({ status, headers }: Response, skewMs: number): number | u
 /** The addresses of APIs and of functions, such as `abc.execute-api.eu-west-1.amazonaws.com` and `abc.lambda-url.eu-west-1.on.aws`. */
 const AWS_HOST = /\.(execute-api|lambda-url)\.([a-z0-9-]+)\.(?:amazonaws\.com(?:\.cn)?|api\.aws|on\.aws)$/
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
-/** The region in which the local system stands. */
+/** The region of the local system. */
 const LOCAL_REGION = 'us-east-1'
 
 /**

@@ -123,7 +123,7 @@ export function createCancelled(publication: Publication, now: number): Accepted
 const FIRST_PROCESS_MS = 20_000
 
 /**
- * The time at which the jobs function must go on with a canvas, because its first members may not all be published, or the members
+ * The time at which the jobs function must continue a canvas, because its first members may not all be published, or the members
  * of a cancelled canvas may not all be cancelled. The jobs function handles a large canvas from the start. Undefined when nothing
  * is left to do.
  */

@@ -1,7 +1,7 @@
 import type { Json } from '../values/values.ts'
 import { growTree, type Shape, type Tree } from './tree.ts'
 
-/** The part of a canvas that is stored beside its head and its tasks' publish bodies. It never changes. */
+/** The part of a canvas that is stored besides its head and its tasks' publish bodies. It never changes. */
 export type Layout = {
   readonly tree: Tree
   /** The type of each leaf's task. */
@@ -24,15 +24,15 @@ type Stored = {
 export function storedLayout(shape: Shape, types: readonly string[], pages: readonly number[]): Json {
   const names = [...new Set(types)]
   const width = widthOf(names)
-  const words = new Map(names.map((name, number) => [name, lettersOf(number, width)]))
-  const repeats: Array<{ word: string; count: number }> = []
+  const codes = new Map(names.map((name, number) => [name, lettersOf(number, width)]))
+  const repeats: Array<{ code: string; count: number }> = []
   for (const type of types) {
-    const word = words.get(type) ?? ''
+    const code = codes.get(type) ?? ''
     const last = repeats.at(-1)
-    if (last?.word === word) last.count += 1
-    else repeats.push({ word, count: 1 })
+    if (last?.code === code) last.count += 1
+    else repeats.push({ code, count: 1 })
   }
-  const text = repeats.map(({ word, count }) => (count === 1 ? word : `${word}${count}`)).join('')
+  const text = repeats.map(({ code, count }) => (count === 1 ? code : `${code}${count}`)).join('')
   const stored: Stored = { shape, names, types: text, pages }
   return stored as unknown as Json
 }
@@ -41,8 +41,8 @@ export function layoutFrom(json: Json): Layout {
   const { shape, names, types: text, pages } = json as unknown as Stored
   const width = widthOf(names)
   const repeat = new RegExp(`([a-z]{${width}})(\\d*)`, 'g')
-  const types = [...text.matchAll(repeat)].flatMap(([, word = '', count]) =>
-    new Array<string>(Number(count || 1)).fill(names[numberOf(word)] ?? ''),
+  const types = [...text.matchAll(repeat)].flatMap(([, code = '', count]) =>
+    new Array<string>(Number(count || 1)).fill(names[numberOf(code)] ?? ''),
   )
   return { tree: growTree(shape), types, pages }
 }

@@ -95,7 +95,7 @@ export function firstFailure(tree: Tree, standings: Standings, node: TreeNode): 
   return at.leaves.from
 }
 
-/** Whether the caller knows of every leaf at or below `node` which end it has, or that it has not ended. */
+/** Whether the caller knows the end of every leaf at or below `node`, or that the leaf has not ended. */
 function isKnown(node: TreeNode, know: Knowledge): boolean {
   for (let leaf = node.leaves.from; leaf < node.leaves.to; leaf++) if (know(leaf) === 'unknown') return false
   return true
@@ -194,7 +194,7 @@ export type Outcome = { readonly end: 'succeeded' } | { readonly end: 'failed'; 
 type Ended = { readonly node: TreeNode; readonly outcome: Outcome }
 
 /**
- * Finds the consequences of the ends of `leaves`. From each leaf it goes up the tree as long as the part around has ended, too. An
+ * Finds the consequences of the ends of `leaves`. From each leaf it goes up the tree as long as the node above has ended, too. An
  * ended leaf has started, so all leaves before it in a chain have succeeded. A chain therefore needs no other check.
  */
 export function follow(tree: Tree, leaves: readonly number[], know: Knowledge): Followed {

@@ -16,7 +16,7 @@ export type TreeNode = {
   readonly position: number
   /** The numbers of the children. The children of a chord are its group, its callback, and its error callback if it has one. */
   readonly children: readonly number[]
-  /** The first number after those of the nodes below. They are numbered without gaps from the node's own number on. */
+  /** The first number after the numbers of the nodes below. They are numbered without gaps from the node's own number on. */
   readonly end: number
   /** The leaves at or below the node, by their numbers as leaves: from `from` up to, but without, `to`. */
   readonly leaves: { readonly from: number; readonly to: number }
@@ -201,7 +201,7 @@ export function soleLeaf(tree: Tree, node: TreeNode): number | undefined {
 }
 
 /**
- * The form of a canvas without its tasks, as it is stored. `1` is a leaf, `n` stands for n leaves side by side, and equal siblings
+ * The form of a canvas without its tasks, as it is stored. `1` is a leaf, `n` is n leaves side by side, and equal siblings
  * in a row are written once. A group of 10,000 tasks is `{"group":[10000]}`.
  */
 export type Shape =

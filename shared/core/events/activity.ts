@@ -15,7 +15,7 @@ import { groupSums } from '../values/values.ts'
 import { eventsOf } from './events.ts'
 
 export const MINUTE_MS = 60_000
-/** Counts are kept so much longer than they are shown that a late deletion shows nothing old. */
+/** DynamoDB may delete an expired count days late. So counts are kept twice as long as they are shown, and only shown by their minute. */
 const ACTIVITY_KEPT_MS = 2 * ACTIVITY_MINUTES_MAX * MINUTE_MS
 /** The class of everything from 24 days on. */
 const LATENESS_CLASS_MAX = 31
@@ -43,7 +43,7 @@ const KIND_OF_EVENT: Partial<Record<EventType, ActivityKind>> = {
   'task.cancelled': 'cancelled',
 }
 
-/** The activity that the last change of a task is. Undefined for a change that counts as none. */
+/** What the last change of a task adds to the activity of its type and minute. Undefined for a change that adds nothing. */
 export function activityIn(task: Task): ActivityCount | undefined {
   const kinds = eventsOf(task).flatMap(({ type }) => KIND_OF_EVENT[type] ?? [])
   if (kinds.length === 0) return undefined
@@ -91,16 +91,16 @@ export function activityExpiresAt({ minute }: Pick<ActivityCount, 'minute'>): nu
 }
 
 /** The counts of the same type and minute, added up. */
-export function activityAddedUp(counts: readonly ActivityCount[]): ActivityCount[] {
-  return groupSums(counts, ({ type, minute }) => `${type}#${minute}`, together)
+export function sumByTypeAndMinute(counts: readonly ActivityCount[]): ActivityCount[] {
+  return groupSums(counts, ({ type, minute }) => `${type}#${minute}`, sumOfTwo)
 }
 
-function together(one: ActivityCount, other: ActivityCount): ActivityCount {
-  const [counts, lateness] = [added(one.counts, other.counts), added(one.lateness, other.lateness)]
+function sumOfTwo(one: ActivityCount, other: ActivityCount): ActivityCount {
+  const [counts, lateness] = [sumByName(one.counts, other.counts), sumByName(one.lateness, other.lateness)]
   return { ...one, counts, lateness }
 }
 
-function added<Name extends PropertyKey>(
+function sumByName<Name extends PropertyKey>(
   one: Readonly<Partial<Record<Name, number>>>,
   other: Readonly<Partial<Record<Name, number>>>,
 ): Record<Name, number> {

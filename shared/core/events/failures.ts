@@ -95,15 +95,15 @@ export function maskedError({ name, message }: { readonly name: string; readonly
   return masked.slice(0, MASKED_CHARACTERS_MAX).toWellFormed()
 }
 
-/** The counts, with those of the same group added up. `groupOf` names the group of a count. */
-export function addedUp(
+/** The counts, where counts of the same group are added up. `groupOf` names the group of a count. */
+export function sumByGroup(
   counts: readonly FailureCount[],
   groupOf: (count: FailureCount) => string,
 ): FailureCount[] {
-  return groupSums(counts, groupOf, together)
+  return groupSums(counts, groupOf, sumOfTwo)
 }
 
-function together(one: FailureCount, other: FailureCount): FailureCount {
+function sumOfTwo(one: FailureCount, other: FailureCount): FailureCount {
   const later = other.lastAt >= one.lastAt ? other : one
   return { ...later, count: one.count + other.count, firstAt: Math.min(one.firstAt, other.firstAt) }
 }

@@ -14,7 +14,7 @@ import { attempts } from '../task/piece.ts'
 import type { EndedRun, Task } from '../task/task.ts'
 import { digestOf } from '../values/text.ts'
 
-/** A name holds one hash of 32 bits for each salt. A system has some hundred definitions, which 96 bits tell apart. */
+/** A name holds one hash of 32 bits for each salt. A system has some hundred definitions, which 96 bits distinguish. */
 const SALTS = ['a', 'b', 'c'] as const
 
 /** The name of a flow's definition. It follows from the content, so equal definitions have the same name. */

@@ -148,7 +148,7 @@ function nextToUndo(flow: FlowState | undefined, from: number): number | undefin
   return undefined
 }
 
-/** The draft with this record as that of the present step. */
+/** The draft with this record as the record of the present step. */
 function withStepRecord(task: Task, record: StepRecord): Task {
   const { flow } = task
   return flow ? { ...task, flow: { ...flow, steps: { ...flow.steps, [flow.presentStep]: record } } } : task
@@ -251,7 +251,8 @@ function withPiece(task: Task, flow: FlowState): Task {
 }
 
 /**
- * The draft with the earlier of two deadlines: that of the step, from its first claim, and, while steps are done, that of the flow.
+ * The draft with the earlier of two deadlines: the deadline of the step, from its first claim, and, while steps are done, the deadline of
+ * the flow.
  */
 export function withDeadline(task: Task): Task {
   const { flow, options } = task

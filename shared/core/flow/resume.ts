@@ -62,7 +62,7 @@ function isUndone(record: StepRecord | undefined): boolean {
   return record?.state === 'undone' || record?.state === 'skipped'
 }
 
-/** The draft of a reopened flow. It is due at once, and its deadline begins anew. */
+/** The draft of a reopened flow. It is due at once, and its deadline begins again. */
 function withReopenedFlow(task: Task, flow: FlowState, now: number): Task {
   const { finishedAt: _finishedAt, expiresAt: _expiresAt, error: _error, ...rest } = task
   const { deadlineMs } = flow
@@ -108,7 +108,7 @@ function withUndoSkipped(draft: Task, at: number, now: number): Task {
 }
 
 /**
- * The draft of a flow that goes on with its steps instead of undoing them. It is not cancelled any more. If the failed step was
+ * The draft of a flow that continues with its steps instead of undoing them. It is not cancelled any more. If the failed step was
  * undone, a new round begins, in which all work has new idempotency keys.
  */
 function withoutUndoing(task: Task, steps: FlowState['steps']): Task {

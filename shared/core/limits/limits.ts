@@ -65,7 +65,7 @@ export function fieldValue(input: Json | undefined, field: string): string | und
 
 /**
  * A value as names of limits hold it. The result is legal in a key of the table for any text. Different values get different names,
- * as far as a hash of 64 bits tells them apart.
+ * as far as a hash of 64 bits distinguishes them.
  */
 function shortened(value: string | undefined): string | undefined {
   if (value === undefined) return undefined
@@ -129,7 +129,7 @@ export function shardOf(holder: string): number {
 /** A permit that a run gave back: its limit and shard. The next claim under the limit tries this shard first. */
 export type FreedPermit = { readonly limit: string; readonly shard: number }
 
-/** The holder of a permit: its id, the task whose run it stands for, and the time of its record. */
+/** The holder of a permit: its id, the task whose run holds the permit, and the time of its record. */
 export type Holder = { readonly holder: string; readonly taskId: string; readonly since: number }
 
 /** The holders of permits that are recorded in some shards of a concurrency limit. */

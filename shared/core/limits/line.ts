@@ -103,7 +103,10 @@ export function isServed({ lookAt }: LineNote, now: number): boolean {
   return lookAt + LOOK_LATE_MS > now
 }
 
-/** The note after a claim was refused: newcomers join the line, and the next look comes at `lookAt` or earlier. Undefined: it says so already. */
+/**
+ * The note after a claim was refused: newcomers join the line, and the next look comes at `lookAt` or earlier. Undefined: it says so
+ * already.
+ */
 export function closedNote(note: LineNote | undefined, lookAt: number, now: number): LineNote | undefined {
   if (!note || !isServed(note, now)) return { emptyLooks: 0, sent: [], ...note, isClosed: true, lookAt }
   return note.isClosed ? undefined : { ...note, isClosed: true, lookAt: Math.min(note.lookAt, lookAt) }
@@ -124,7 +127,7 @@ function lookTime(time: number, now: number): number {
 export type Remembered = {
   /** Whether the task may be dispatched now. */
   mayBeSent(id: string): boolean
-  /** How many entries of the line's front have been dispatched, which a look therefore reads in vain. */
+  /** How many entries of the line's front have been dispatched, which a look therefore reads without use. */
   readonly count: number
 }
 

@@ -55,7 +55,8 @@ type Reservation = {
 }
 
 /**
- * Reserves a slot at `earliest` or later for each request that can be served. Each slot is as early as the limit allows. Requests that can wait the shortest come first.
+ * Reserves a slot at `earliest` or later for each request that can be served. Each slot is as early as the limit allows. Requests that can
+ * wait the shortest come first.
  */
 export function reserveSlots(
   log: SlotLog | undefined,

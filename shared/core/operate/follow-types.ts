@@ -8,8 +8,8 @@ import { orderingOf, type TaskType } from '../types/task-type.ts'
 export type PresentTypes = ReadonlyMap<string, TaskType>
 
 /**
- * Gives an open task the present kind and order of its type, and each step of a flow those of the step's type. The types may have
- * changed since the publish. Where tenants take turns now, a task without a fairness key becomes part of the unnamed tenant.
+ * Gives an open task the present kind and order of its type, and each step of a flow the kind and order of the step's type. The types may
+ * have changed since the publish. Where tenants take turns now, a task without a fairness key becomes part of the unnamed tenant.
  *
  * A task is a flow or not for its whole birth, since only its publish resolves steps.
  */

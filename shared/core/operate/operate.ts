@@ -39,7 +39,7 @@ export function recordCallbacksPublished(task: Task, now: number): Decision<'owe
 }
 
 /**
- * Records that the present configuration of a type rejects some callbacks. The task goes on owing them; an operator must decide.
+ * Records that the present configuration of a type rejects some callbacks. The task keeps owing them; an operator must decide.
  */
 export function recordUnpublishable(
   task: Task,
@@ -51,7 +51,7 @@ export function recordUnpublishable(
 
 /**
  * Removes the head and leaves a tombstone that outlives every message about the head. So no late message brings the head back, and
- * a later birth of the key goes on counting revisions and fences. A canvas counts a removed task among its ended members.
+ * a later birth of the key keeps counting revisions and fences. A canvas counts a removed task among its ended members.
  */
 export function remove<H extends Head>(head: H, now: number): Change<H> {
   return revise(head, tombstoneOf(head, now) as H, now).change
@@ -94,7 +94,7 @@ type Restart = {
 
 /**
  * Starts an ended task over under a new birth, so that no message about the old birth can change it. Successes still count unless
- * `clean` names them. The retry budget is fresh, and fences go on growing.
+ * `clean` names them. The retry budget is fresh, and fences keep growing.
  */
 export function restart(task: Task, how: Restart, now: number): Decision<RestartRefusal> {
   // A restart would skip the undo of a step that has begun.

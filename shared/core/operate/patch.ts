@@ -59,7 +59,7 @@ function withStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: numb
 }
 
 /**
- * The options after the patch. The options of a flow's head are those of its present step; only the retention is the flow's own.
+ * The options after the patch. A flow's head has the options of its present step; only the retention is the flow's own.
  */
 function optionsAfter(task: Task, { options = {}, allOptions }: Patch): Options {
   if (!task.flow) return allOptions ?? resolveOptions(task.options, options)

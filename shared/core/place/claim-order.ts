@@ -6,7 +6,7 @@ import { orderNumber } from '../values/text.ts'
  * The position of a task among the open tasks of its type. The task with the smallest position is claimed first.
  *
  * Every ordering falls back on the due time, and among equal due times on the birth. Births are ULIDs: they sort by the time at
- * which they were made, and those of one process by the order in which it made them. A position stored by an earlier version has no
+ * which they were made, and positions of one process by the order in which it made them. A position stored by an earlier version has no
  * birth, and sorts before an equal position with one.
  */
 export function claimOrder(task: Pick<Task, 'ordering' | 'priority' | 'dueAt' | 'born'>): string {
@@ -36,7 +36,7 @@ export function workOrder(task: Task): string {
  * Each ready task of a tenant has a turn, which is a number, and the ready place is sorted by turns. The turns of one tenant count
  * up one by one. No new turn lies before the front. The front is the smallest turn of a waiting task, or the turn that claims have
  * reached while limits hold tasks with smaller turns back, if that is larger. So a tenant that begins to
- * publish starts beside the tasks that are claimed next, however many tasks of another tenant wait. The tasks of all tenants
+ * publish starts level with the tasks that are claimed next, however many tasks of another tenant wait. The tasks of all tenants
  * alternate. This is start-time fair queueing.
  *
  * - A task gets a turn when it enters its ready place: at its publish, when it becomes due, after a retry's delay, at a release, or

@@ -5,7 +5,7 @@
  * - `place`  workers, the waker and the sweeper find a task in it without a message
  * - `owner`  callers list the tasks of a user from it
  *
- * All entries follow from the head alone, so each transition computes them anew. The end of this file names the partitions, and
+ * All entries follow from the head alone, so each transition computes all of them. The end of this file names the partitions, and
  * `claim-order.ts` gives the order in which the tasks of one place are claimed.
  */
 
@@ -21,7 +21,7 @@ import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder, workOrder } from 
 
 const MINUTE_MS = 60_000
 
-/** The head with its entries in `view` and `place` computed anew. Every transition except a heartbeat ends here. */
+/** The head with its entries in `view` and `place`, newly computed. Every transition except a heartbeat ends here. */
 export function withIndexEntries<H extends Head>(head: H, now: number): H {
   const { view: _view, place: _place, ...rest }: HeadFields & { readonly place?: Place } = head
   return defined({ ...rest, view: viewOf(head), place: placeOf(head, now) }) as unknown as H
@@ -41,7 +41,7 @@ function viewOf(head: Head): View | undefined {
 
 /**
  * The time from which the sweeper reads a task, by which open tasks are listed: the due time, unless the task needs something
- * earlier. That is its deadline, the end of a live run, or once the task has ended the publishing of its callbacks. A claim and a
+ * earlier. That may be its deadline, the end of a live run, or, after its end, the publishing of its callbacks. A claim and a
  * heartbeat leave this time as it is, because only a due task can start, so they move no index entry. The exception is a claim after
  * which all other listed workers wait for their own retries.
  */

@@ -218,18 +218,18 @@ export function anyOf<const Rules extends readonly Rule[]>(
     problems: (value, path) => {
       const found = rules.map(rule => rule.problems(value, path))
       if (found.some(problems => problems.length === 0)) return []
-      const meant = found.filter(
-        (problems, nth) => isMeant(rules[nth], value) && problems.every(one => one.path !== path),
+      const fitting = found.filter(
+        (problems, nth) => hasConstantsOf(rules[nth], value) && problems.every(one => one.path !== path),
       )
-      const fewest = Math.min(...meant.map(problems => problems.length))
-      const [nearest, ...others] = meant.filter(problems => problems.length === fewest)
+      const fewest = Math.min(...fitting.map(problems => problems.length))
+      const [nearest, ...others] = fitting.filter(problems => problems.length === fewest)
       return nearest && others.length === 0 ? nearest : [{ path, message: wrong(expected, value) }]
     },
   }
 }
 
 /** Whether the constant members of an object rule, such as `outcome: 'fail'`, have these values. */
-function isMeant(rule: Rule | undefined, value: unknown): boolean {
+function hasConstantsOf(rule: Rule | undefined, value: unknown): boolean {
   if (!rule || !('shape' in rule)) return true
   const members = Object.entries((rule as ObjectRule<Shape>).shape)
   return members.every(([name, { schema }]) => !('const' in schema) || schema.const === Object(value)[name])

@@ -29,10 +29,13 @@ export function duration(min = 0, max = DELAY_MS_MAX): Rule<number> {
   return whole(min, max, ' of milliseconds')
 }
 
-/** The revision that a change is meant for. Another present one refuses the request with 409; any one fits when left out. */
+/**
+ * The revision that the change was made from. If the present revision is another one, the request is refused with 409. Left out, any
+ * revision fits.
+ */
 export const revisionRule = described(
   whole(0, Number.MAX_SAFE_INTEGER),
-  'The revision that the change is meant for. Another present one refuses the request with 409; any one fits when left out.',
+  'The revision that the change was made from. If the present revision is another one, the request is refused with 409. Left out, any revision fits.',
 )
 
 /** A whole number in an answer. */
@@ -40,7 +43,7 @@ export function integer(min = -Number.MAX_SAFE_INTEGER): Rule<number> {
   return { ...whole(min, Number.MAX_SAFE_INTEGER), expected: 'a whole number' }
 }
 
-/** Text of at most so many characters. */
+/** Text of at most this many characters. */
 export function shortText(charactersMax: number): Rule<string> {
   return text(`text of at most ${charactersMax} characters`, value => value.length <= charactersMax, {
     maxLength: charactersMax,

@@ -70,9 +70,9 @@ const stepAction = strict({
   ...optionals({
     /** The input in place of the flow's parameters. @default the parameters */
     input: anything<Json>('Any JSON'),
-    /** Time limit of one run, in milliseconds. @default that of the type */
+    /** Time limit of one run, in milliseconds. @default the type's limit */
     timeoutMs: duration(1),
-    /** Time limit from the first claim, in milliseconds, retries included. @default that of the type */
+    /** Time limit from the first claim, in milliseconds, retries included. @default the type's limit */
     deadlineMs: duration(1),
     /** How failures are retried, where it differs from the type. @default as the type says */
     retry: retryRule,
@@ -135,7 +135,7 @@ const kindField = {
 }
 
 const typeFields = {
-  /** The options of tasks that do not set their own. @default those of the system */
+  /** The options of tasks that do not set their own. @default the system's defaults */
   defaults: strict(
     optionals({
       /** Higher comes first. @default 0 */
@@ -195,7 +195,7 @@ export const givenTypeRule = strict({
   ...kindField,
   ...optionals({
     ...typeFields,
-    /** The revision that the change is meant for. Another present one refuses the request with 409. @default any */
+    /** The revision that the change was made from. If the present revision is another one, the request is refused with 409. @default any */
     ifRevision: revisionRule,
   }),
 })

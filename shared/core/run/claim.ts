@@ -125,7 +125,7 @@ function replaceableRuns(task: Task, claimer: Claimer, now: number): LiveRun[] {
 
 function reasonToRefuse(task: Task, claimer: Claimer, now: number): ClaimRefusal | undefined {
   if (task.dueAt > now) return 'not-due'
-  if (!isAllowed(task, claimer)) return 'not-allowed'
+  if (!isListedAndNewEnough(task, claimer)) return 'not-allowed'
   if (liveRuns(task).some(isBy(claimer))) return 'holds-run'
   if (successes(task).some(isBy(claimer))) return 'already-succeeded'
   if (!hasBudget(task, claimer.workerId)) return 'budget-spent'
@@ -138,7 +138,7 @@ function isBy(claimer: Claimer): (run: LiveRun | EndedRun) => boolean {
 }
 
 /** Whether the options allow this worker to take the task. */
-function isAllowed(task: Task, claimer: Claimer): boolean {
+function isListedAndNewEnough(task: Task, claimer: Claimer): boolean {
   const { workerIds, minWorkerVersion } = task.options
   const listed = workerIds.length === 0 || workerIds.includes(claimer.workerId)
   return listed && versionSuffices(claimer.version, minWorkerVersion)
@@ -177,7 +177,7 @@ export function failRefusedClaim(
  * only the size. Escaping at most doubles a size.
  */
 
-/** The bytes that a claim shows beside the stored fields: names of fields, the run, times as text. */
+/** The bytes that a claim shows besides the stored fields: names of fields, the run, times as text. */
 const FRAME_BYTES = 4_096
 /** The bytes that each run, and each step of a flow, adds to `FRAME_BYTES`. */
 const PART_FRAME_BYTES = 640
@@ -209,7 +209,7 @@ export function claimBytesMax(task: Task): number {
   return claimFrameBytes(task) + MOST_ESCAPED * contentBytes(task)
 }
 
-/** The most bytes that a claim shows beside `input`, `params` and `previous`. */
+/** The most bytes that a claim shows besides `input`, `params` and `previous`. */
 export function claimFrameBytes(task: Task): number {
   const { input: _input, previous: _previous, callbacks: _callbacks, flow, ...rest } = task
   const { definition, ...standing } = flow ?? {}

@@ -97,7 +97,7 @@ function succeed(
   const bodies: BodyWrite[] = stored?.writes ?? []
   if (successes(draft).length < task.options.concurrency) {
     const { change } = revise(task, draft, now, { bodies })
-    // Where the last success decides how the task goes on, the guard on the revision orders the successes.
+    // If the last success decides how the task continues, the guard on the revision orders the successes.
     return mayCount && !next ? asCountedChange(change, draft.ended, run.fence) : change
   }
   if (!next || task.flow) return revise(task, withSucceededPiece(draft, now), now, { bodies }).change
@@ -107,7 +107,7 @@ function succeed(
 
 type Drafted = { readonly draft: Task; readonly bodies: readonly BodyWrite[] }
 
-/** The draft in the next stage, which the last success that the present stage needs has named. */
+/** Moves the draft to the stage that the last success of the present stage has named. */
 function withNextStage(task: Task, next: NextStage, now: number): Drafted {
   const { stage, input, priority, delayMs = 0 } = next
   const opened = openStage(task, { stage, dueAt: now + delayMs, ...defined({ priority }) }, now)
@@ -116,8 +116,8 @@ function withNextStage(task: Task, next: NextStage, now: number): Drafted {
 }
 
 /**
- * Whether the task changes its stage too often. Only moves that follow each other faster than one a second add up. So a task that
- * waits between its stages may go on for years.
+ * Whether the task changes its stage too often. Only moves that follow each other faster than one a second are counted. So a task that
+ * waits between its stages may continue for years.
  */
 function movesTooOften({ flow, stageChanges = 0, startedAt }: Task, now: number): boolean {
   const seconds = Math.max(0, now - (startedAt ?? now)) / 1_000
@@ -125,7 +125,7 @@ function movesTooOften({ flow, stageChanges = 0, startedAt }: Task, now: number)
 }
 
 function stageLoop({ stageChanges = 0 }: Task): TaskError {
-  const message = `moved on to another stage ${stageChanges.toLocaleString('en')} times, which is more than ${STAGE_CHANGES_MAX.toLocaleString('en')} plus one for each second since its first run. Wait between stages with delayMs, or end the task; restart it to count anew`
+  const message = `moved on to another stage ${stageChanges.toLocaleString('en')} times, which is more than ${STAGE_CHANGES_MAX.toLocaleString('en')} plus one for each second since its first run. Wait between stages with delayMs, or end the task; restart it to count again`
   return { name: 'StageLoop', message }
 }
 

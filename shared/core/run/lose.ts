@@ -1,8 +1,8 @@
 /**
  * How a task is taken over from a dead worker.
  *
- * The problem. A worker may die, hang, or lose its network at any moment. No other process can tell these apart. The task must
- * go on elsewhere soon, and the old worker must not write anything afterwards.
+ * The problem. A worker may die, hang, or lose its network at any moment. No other process can distinguish these cases. The task must
+ * continue elsewhere soon, and the old worker must not write anything afterwards.
  *
  * The lease. A claim gives its run a lease: until `leaseUntil` no other worker may take the run's part of the task. Each heartbeat
  * sets that time to `leaseMs` from now (`heartbeat.ts`). At most two thirds of a lease pass between two heartbeats, so that a late

@@ -8,7 +8,7 @@ import type { Outcome, OutcomeOf, RecordedEnd } from './run.ts'
  * A worker that gets no answer to its report of a run's end sends the report again. The same report is accepted again. A different
  * report about an ended run is refused, because the recorded end does not change.
  *
- * The record of a run has its state, its result and a short form of its error. A digest of 32 bits beside the run covers the rest
+ * The record of a run has its state, its result and a short form of its error. A digest of 32 bits next to the run covers the rest
  * of the report: the whole error, `fatal`, a delay, the next stage. A plain success needs no digest, so most heads keep none. Two
  * different reports have the same digest once in 2^32 cases. The worker then still gets the stored end as the answer.
  */

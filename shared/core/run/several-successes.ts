@@ -10,8 +10,8 @@ import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
  *
  * So a success that is not the last one needed is written as a *counted* change. Its guard is the birth and the run, which must be
  * stored as running. It moves that run from `live` to `ended`, sets the operation and the time of the last change, and adds one to the
- * stored revision. It changes no other path, so such writes never conflict with each other. All other writers still see that the task has changed, because the
- * revision has grown.
+ * stored revision. It changes no other path, so such writes never conflict with each other. All other writers still see that the task has
+ * changed, because the revision has grown.
  *
  * The writer gets the whole head back. When the head has all successes that the task needs, it is *complete*: the task is open, and
  * only its end is missing. `endOfComplete` is that end, a second write that is guarded by the revision. The same write follows from

@@ -45,7 +45,7 @@ export type View = {
  */
 export type Place = { readonly name: string; readonly order: string }
 
-/** The members that all heads share: those of tasks, canvases and schedules. */
+/** The members that all heads share: the heads of tasks, canvases and schedules. */
 export type HeadFields = {
   readonly id: string
   readonly type: string
@@ -55,7 +55,7 @@ export type HeadFields = {
   readonly operation: Operation
   readonly state: HeadState
   readonly dueAt: number
-  /** The options. The head of a flow holds those of its present step. */
+  /** The options. The head of a flow holds the options of its present step. */
   readonly options: Options
   /** The number of changes that people asked for; 0 when left out. See `Edited` in `change.ts`. */
   readonly edits?: number
@@ -89,7 +89,7 @@ export type CanvasState = {
 }
 
 /**
- * The head of a canvas: the fields that all kinds of heads share, and those of canvases alone. The tombstone of a removed canvas
+ * The head of a canvas: the fields that all kinds of heads share, and the fields of canvases alone. The tombstone of a removed canvas
  * keeps no tree.
  */
 export type Canvas = PresentCanvas | RemovedCanvas
@@ -172,7 +172,7 @@ export type ScheduleState = {
 export type Pause = { readonly from: number; readonly to?: number }
 
 /**
- * The head of a schedule: the fields that all kinds of heads share, and those of schedules alone. Its `dueAt` is the next tick. Its
+ * The head of a schedule: the fields that all kinds of heads share, and the fields of schedules alone. Its `dueAt` is the next tick. Its
  * `error` says why the last tick could publish no task. The tombstone of a removed schedule keeps no definition.
  */
 export type Schedule = PresentSchedule | RemovedSchedule
@@ -209,7 +209,7 @@ export type SeparateBody = Extract<Body, { ref: string }>
 export type ValueWrite = { readonly ref: string; readonly value: Json; readonly expiresAt: number }
 
 /**
- * The sort keys of a task's items beside its head. All of them name the birth. The keys of inputs and callbacks also name the
+ * The sort keys of a task's items besides its head. All of them name the birth. The keys of inputs and callbacks also name the
  * revision that set them. Bodies are written before the head, so of two changes decided on one revision, both may write their
  * bodies. The digest in a key keeps the losing change from overwriting the body of the winning one.
  */

@@ -1,5 +1,5 @@
 /**
- * A head is the item of one key: everything about it but large bodies and the records of failed runs. There are three kinds, told
+ * A head is the item of one key: everything about it but large bodies and the records of failed runs. There are three kinds, distinguished
  * apart by `kind`: a task, a canvas and a schedule. The type in an id fixes for ever which of the three it is. Canvases and
  * schedules are stored, indexed, looked at and removed as tasks are, but no worker can claim them.
  *

@@ -109,7 +109,7 @@ export function hasResultOf(task: Task, fence: number): boolean {
   return state === 'succeeded' && flow.steps[flow.definition.steps.length - 1]?.do.fence === fence
 }
 
-/** The result of the task: the result of its last success, or for a flow that of its last step. */
+/** The result of the task: the result of its last success, or for a flow the result of its last step. */
 export function resultOf(task: Task): Body | undefined {
   const { flow } = task
   if (!flow) return lastSuccess(task)?.result

@@ -8,7 +8,7 @@
  * - birth     one incarnation of a key, named by a ULID (`born`); nothing of an earlier birth can change a later one
  * - revision  a number that grows with every change except heartbeats; a write names the revision that it was decided on
  * - write id  a random id that a write stores, so that its repetition recognises that it was applied
- * - place     the partition of the index `place` in which a task stands; a task has at most one
+ * - place     the partition of the index `place` that has an entry of the task; a task is in at most one
  *
  * How a task runs
  * - dispatch  a queue message that names a task to claim
@@ -20,7 +20,7 @@
  * - fence     a number that grows with every claim of a task; every later write of the run carries it
  * - look      a delayed message that makes the waker read a task again; a wake is any message to the waker or the jobs function
  * - piece     what one claim is for: the whole task, one of its stages, or the `do` or `undo` of a flow's step
- * - target    a worker that a task names in `workerIds`; a marker, an item of its own, tells the worker about the task
+ * - target    a worker that a task names in `workerIds`; a marker, an item of its own, announces the task to the worker
  *
  * What makes a task wait
  * - limit     a rule of a type about its runs: a rate limit or a concurrency limit (bounds are constants of the system)
@@ -46,7 +46,7 @@ import type { FieldProblem, Json } from '../values/values.ts'
 import type { FlowState } from './flow-state.ts'
 import type { Body, HeadFields, Member, Place } from './head-fields.ts'
 
-/** The callbacks that a task's end publishes. The numbers tell whether an end owes any callback, without reading the body. */
+/** The callbacks that a task's end publishes. The numbers show whether an end owes any callback, without reading the body. */
 export type Callbacks = { readonly body: Body; readonly onSuccess: number; readonly onError: number }
 
 /** Callbacks that the task owes and that the present configuration of a type rejects. */
@@ -163,7 +163,7 @@ export function isSuccess({ state, past }: EndedRun): boolean {
   return state === 'succeeded' && !past
 }
 
-/** How many more workers may take the task now: those of `concurrency` without a success or a live run. */
+/** How many more workers may take the task now: `concurrency` less those with a success or a live run. */
 export function workersWanted(task: Task): number {
   return task.options.concurrency - successes(task).length - liveRuns(task).length
 }

@@ -152,7 +152,7 @@ export function defaultOrdering(kind: TypeKind): Ordering {
   return kind === 'http' ? 'priority' : 'arrival'
 }
 
-/** The type whose queue and function serve the tasks of `type`. All types of kind `webhook` share those of the shipped type. */
+/** The type whose queue and function serve the tasks of `type`. All types of kind `webhook` share the queue and function of the shipped type. */
 export function servingType(type: string, kind: TypeKind): string {
   return kind === 'webhook' ? 'webhook' : type
 }
@@ -215,7 +215,7 @@ export type TypeJob =
   | PurgeJob
 
 /**
- * A message that makes the jobs function go on with a job on the tasks in one partition of their type's view, from `after` on.
+ * A message that makes the jobs function continue a job on the tasks in one partition of their type's view, from `after` on.
  * `delaySeconds` is a whole number from 0 to 900.
  */
 export type JobLook = {

@@ -48,7 +48,7 @@ const MISTAKES = [TypeError, RangeError, SyntaxError, ReferenceError]
 
 /**
  * Whether an error is about the one item that a process works on: the given data, the stored data, or a mistake of the code in
- * handling it. The process can go on with the other items of a batch. Another try of this item at once would fail, too.
+ * handling it. The process can continue with the other items of a batch. Another try of this item at once would fail, too.
  */
 export function isItemFault(error: unknown): boolean {
   if (error instanceof BatonError) return ITEM_FAULTS.includes(error.code)
@@ -90,7 +90,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 /** Levels of nesting. Deeper values are refused, so that no walk over a value overflows the stack. */
 export const JSON_DEPTH_MAX = 200
 
-/** Stands in a parsed value for a whole number whose digits a double does not hold. */
+/** Replaces, in a parsed value, a whole number whose digits a double does not hold. */
 export const INEXACT: unique symbol = Symbol('inexact number')
 
 /**

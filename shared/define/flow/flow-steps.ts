@@ -3,13 +3,13 @@ import type { StepActionConfiguration, StepConfiguration } from '../../core/type
 import type { AnyTask, InputOf, OutputOf } from '../definitions.ts'
 import type { Known, Wrong } from '../signature.ts'
 
-/** Settings of one step that replace those of its task's type. A setting that is left out is taken from the type. */
+/** Settings of one step that replace the settings of its task's type. A setting that is left out is taken from the type. */
 export type ActionSettings = {
   /** The handler's input, as JSON. @default the flow's parameters: its input and the results of the steps so far */
   readonly input?: unknown
-  /** How long one run may take, in milliseconds. @default that of the task's type */
+  /** How long one run may take, in milliseconds. @default the limit of the task's type */
   readonly timeoutMs?: number
-  /** How long the step may take with all its retries, in milliseconds from its first claim. @default that of the task's type */
+  /** How long the step may take with all its retries, in milliseconds from its first claim. @default the limit of the task's type */
   readonly deadlineMs?: number
   /** How a failed run is retried. @default as the task's type says */
   readonly retry?: Partial<Retry>
@@ -20,7 +20,7 @@ export type StepTask = AnyTask | string
 
 export type StepAction = StepTask | (ActionSettings & { readonly task: StepTask })
 
-/** One step of a flow. Settings beside `do` apply to `do` only; give settings of the undo as `undo: { task, … }`. */
+/** One step of a flow. Settings next to `do` apply to `do` only; give settings of the undo as `undo: { task, … }`. */
 export type FlowStep = ActionSettings & {
   /** 1–100 characters, unique in the flow. Later handlers find the step's result in `ctx.params` under this name. */
   readonly name: string
@@ -131,18 +131,18 @@ type Missing = { readonly kind: 'no input is given' }
 
 type GivenInput<Of> = Of extends { readonly input: infer Input } ? Input : Missing
 
-/** The type that an action must have in addition to its own. `Beside` is the input that its step gives beside it. */
-type CheckedAction<Action, Params, Beside> = Action extends { readonly task: infer Task }
+/** The type that an action must have in addition to its own. `StepInput` is the input that its step gives next to it. */
+type CheckedAction<Action, Params, StepInput> = Action extends { readonly task: infer Task }
   ? Known<Action, 'task' | 'input' | 'timeoutMs' | 'deadlineMs' | 'retry'> & {
       readonly task: CheckedTask<
         Task,
         Params,
-        GivenInput<Action> extends Missing ? Beside : GivenInput<Action>
+        GivenInput<Action> extends Missing ? StepInput : GivenInput<Action>
       >
     } & (Action extends { readonly input: infer Input }
         ? { readonly input: CheckedInput<Input, Task> }
         : unknown)
-  : CheckedTask<Action, Params, Beside>
+  : CheckedTask<Action, Params, StepInput>
 
 type CheckedTask<Task, Params, Input> = Task extends AnyTask
   ? CheckedParams<Task, Params, NeededParams<Task>, 'params'> &

@@ -16,7 +16,7 @@ export function refuseFlow(type: string, config: TypeConfiguration, steps: reado
 }
 
 /**
- * Translates a path of the configuration into the path of the flow's definition. The configuration has the settings beside `do`
+ * Translates a path of the configuration into the path of the flow's definition. The configuration has the settings next to `do`
  * within `do`, and has the name of a task's type in place of the task.
  */
 function declaredPath(path: string, steps: readonly FlowStep[]): string {
@@ -69,6 +69,6 @@ function duplicateProblems(step: FlowStep, path: string): FieldProblem[] {
   if (!isAction(action)) return []
   return SETTINGS.filter(name => step[name] !== undefined && action[name] !== undefined).map(name => ({
     path: `${path}.${name}`,
-    message: `is given beside 'do' and within it; give it once`,
+    message: `is given next to 'do' and within it; give it once`,
   }))
 }

@@ -193,7 +193,7 @@ const CANCEL_MS_MAX = 15_000
 
 /**
  * Cancels a canvas: none of its tasks starts any more. This call cancels the members of a small canvas, and the
- * jobs function those of a large one. Repeating the call changes nothing.
+ * jobs function the leaves of a large one. Repeating the call changes nothing.
  */
 export async function cancelCanvas(system: System, id: string): Promise<OperateOutcome<'finished', Canvas>> {
   const { decision, head } = await transact(system, await readHead(system, id, isCanvas), current =>
@@ -214,7 +214,7 @@ async function cancelNow(system: System, head: Canvas): Promise<void> {
     const canvas = await canvasOf(system, head)
     if (canvas) await cancelMembers(system, canvas, head, 0, system.clock.now() + CANCEL_MS_MAX)
   } catch (error) {
-    system.log.warn('the members of a cancelled canvas were not all cancelled; the jobs function goes on', {
+    system.log.warn('the members of a cancelled canvas were not all cancelled; the jobs function continues', {
       canvasId: head.id,
       error,
     })

@@ -164,7 +164,7 @@ async function startFirstLeaves(system: System, canvas: LoadedCanvas, head: Canv
       await recordMemberEnds(system, canvas, new Map(refused.map(leaf => [leaf, 'failed'])))
     await transactBirth(system, head, current => noteStarted(current, system.clock.now()))
   } catch (error) {
-    system.log.warn('the first members of a canvas were not all published; the jobs function goes on', {
+    system.log.warn('the first members of a canvas were not all published; the jobs function continues', {
       canvasId: canvas.id,
       error,
     })

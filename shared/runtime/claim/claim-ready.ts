@@ -80,7 +80,7 @@ type Call = ClaimScope & {
  * It passes over tasks that limits hold back.
  *
  * When an attempt loses many claims to other processes, the next attempts choose at random from a window of the first
- * tasks: see `candidates.ts`. A later call may return tasks that belong before those of an earlier call, but no call
+ * tasks: see `candidates.ts`. A later call may return tasks that belong before tasks of an earlier call, but no call
  * passes over more than 500. Within one result the tasks are in order.
  */
 export async function claimReady(

@@ -76,7 +76,7 @@ async function readMarked(system: System, taskId: string): Promise<Task | undefi
 
 /**
  * The markers to examine now. Few markers are all read by one request. Of many, a part is read for each type, and each
- * call goes on where the last one ended.
+ * call continues where the last one ended.
  */
 async function markersToLookAt(
   system: System,

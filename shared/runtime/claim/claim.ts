@@ -214,7 +214,7 @@ async function writeClaim(
 ): Promise<Claimed | NotClaimed> {
   const { seen, claimer, patience } = attempt
   const isCounted = admitted.isLimited
-  const claimed = await write(system, attempt, current => {
+  const claimed = await writeDecision(system, attempt, current => {
     if (isCounted && !isCountedAlike(seen, current)) return GONE
     return claim(current, claimer, system.clock.now(), admitted, judged)
   })
@@ -238,14 +238,14 @@ function writeRefusal(
   attempt: Attempt,
   judged: ClaimJudgement,
 ): Promise<Claimed | NotClaimed> {
-  return write(system, attempt, current => {
+  return writeDecision(system, attempt, current => {
     const decision = claim(current, attempt.claimer, system.clock.now(), {}, judged)
     return decision.ok ? GONE : decision
   })
 }
 
 /** Writes what is decided about the piece that the caller saw. */
-async function write(
+async function writeDecision(
   system: System,
   { seen, claimer, patience }: Attempt,
   decide: (current: Task) => ClaimDecision | typeof GONE,

@@ -32,7 +32,7 @@
  * | deletes       | when the invocation has ended               | as soon as the claim is written                   |
  * | puts back     | a copy that counts its hops, at most twelve | a copy, without a bound                           |
  * | tickets       | share one claim per batch and type          | share one claim if they arrive during another one |
- * | suspects      | run alone, since a batch shares a process   | run beside other tasks                            |
+ * | suspects      | run alone, since a batch shares a process   | run with other tasks                              |
  *
  * Read next: `disposition.ts`. A function enters by `serve-dispatches.ts`. A
  * worker receives in `worker/queue/receive.ts`, and its tickets wait in `claim/claim-by-ticket.ts`.

@@ -112,7 +112,7 @@ export function handlerContext(
     },
     next: (stage, options) => {
       if (facts.step === undefined) return new Next(stage, options)
-      throw new Fatal(`${facts.taskId} is a flow: its steps have no stages to go on with`)
+      throw new Fatal(`${facts.taskId} is a flow: its steps have no further stages`)
     },
     publish: async publication => {
       refresh?.()

@@ -1,5 +1,5 @@
 /**
- * A job works on all tasks of a type, page by page. It sends them again after a pause, sorts them anew, looks at the
+ * A job works on all tasks of a type, page by page. It sends them again after a pause, sorts them again, looks at the
  * lines of changed limits, or purges them. A job runs in a function of its own and continues in a new message
  * when its time is over. Each step may be repeated without harm.
  *
@@ -19,7 +19,7 @@ import type { System } from '../kernel/system.ts'
 import { lookAtLines } from '../limits/line.ts'
 import { deleteLastingBodies } from '../operate/operate.ts'
 import { sendMessages } from '../plan/plan.ts'
-import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
+import { publishCallbacksOfTask } from '../plan/publish-callbacks.ts'
 import { followPresentTypes, jobRanges, throwIfUnsent } from '../types/change-type.ts'
 import { recordPurgeProgress } from './sweep-purges.ts'
 
@@ -131,6 +131,6 @@ const NOT_COVERED = { ok: false, reason: 'not-covered' } as const
 /** Publishes owed callbacks before the task is removed, so that they are not lost with it. */
 async function withoutOwedCallbacks(system: System, seen: Task): Promise<Task | undefined> {
   if (!seen.owes) return seen
-  await publishTaskCallbacks(system, seen)
+  await publishCallbacksOfTask(system, seen)
   return readTask(system, seen.id)
 }

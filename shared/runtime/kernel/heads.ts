@@ -145,7 +145,7 @@ export async function isolateEach<Item extends Head | { readonly task: Head }, R
   return results.flat()
 }
 
-/** Logs and counts a task's fault. An operator has to look at the task; the work on other tasks goes on. */
+/** Logs and counts a task's fault. An operator has to look at the task; the work on other tasks continues. */
 export function logFault(
   { log, metrics }: Pick<System, 'log' | 'metrics'>,
   task: Pick<Task, 'id' | 'type' | 'traceparent'>,

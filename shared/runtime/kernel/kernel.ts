@@ -195,14 +195,14 @@ export async function preparedChange<H extends Head>(system: System, change: Cha
 }
 
 /**
- * A writer that lost a race for a head waits, reads the head again, and decides anew. This file says how long it waits.
+ * A writer that lost a race for a head waits, reads the head again, and decides again. This file says how long it waits.
  * A lost write costs the write units of the whole item. So rival writers must spread over the time that their writes need
  * one after the other.
  *
  * The wait is a random part of a window. At first the window is as long as a few writes. It grows with each lost race, since
  * each one shows that there are more rivals than assumed. At most it is as long as the writes of all possible rivals.
  *
- * A claim has as many rivals as the task wants workers, since live runs seldom write. So each claim shrinks the window's
+ * A claim has as many rivals as the task wants workers, since live runs rarely write. So each claim shrinks the window's
  * bound. The bound grows slowly with the races that one writer has lost, so that no writer loses again and again.
  *
  * Simulated, 100 claims at one moment with writes of 5 to 15 ms take 4 writes each, at most 8, and the last one ends after

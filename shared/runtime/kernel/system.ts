@@ -37,7 +37,10 @@ export type ActivitySystem = { readonly activity: stores.ActivityStore }
 /** A `System` for processes that set timers further ahead than a queue can delay a message, and count what has changed. */
 export type PlanningSystem = System & ActivitySystem & { readonly timers: FarTimers }
 
-/** A `System` for processes that show activity, explain dead letters and send them again. Handlers and workers need not load the code for them. */
+/**
+ * A `System` for processes that show activity, explain dead letters and send them again. Handlers and workers need not load the code for
+ * them.
+ */
 export type DiagnosticSystem = System &
   ActivitySystem & {
     readonly deadLetters: stores.DeadLetterStore
@@ -56,7 +59,7 @@ export type ChangeHook = {
 
 /**
  * An instant by both clocks of a process. Neither clock alone measures elapsed time safely. The wall clock may be set back
- * by a time service, or when a virtual machine resumes. The monotonic clock may stand still while a sandbox is frozen. So
+ * by a time service, or when a virtual machine resumes. The monotonic clock may stop while a sandbox is frozen. So
  * the clock that shows more elapsed time counts.
  */
 export type Moment = { readonly wall: number; readonly monotonic: number }
@@ -145,7 +148,7 @@ export function onceEach<Value>(read: (name: string) => Promise<Value>): (name: 
 }
 
 /**
- * Creates a memory of this process beside a store or a queue, such as a cache, a wait list or a measured latency.
+ * Creates a memory of this process for a store or a queue, such as a cache, a wait list or a measured latency.
  * The memory is kept by the identity of its owner, so that two systems in one process, as in tests, share nothing.
  * It lives as long as its owner.
  */
@@ -167,7 +170,7 @@ export function endOfRequest({ clock }: System): number {
 }
 
 /**
- * The result of `work`, if it ends before `until`. Work that has begun goes on after that time, so repeating it must be
+ * The result of `work`, if it ends before `until`. Work that has begun continues after that time, so repeating it must be
  * safe.
  *
  * @throws BatonError `unavailable` when the work did not end in time. `what` says what has not happened.

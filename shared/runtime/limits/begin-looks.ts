@@ -65,7 +65,7 @@ async function looksAfterReleases(
 /** The sweeper's part: see `REPAIRS`. It begins this many series of looks in a round. */
 const SWEPT_LINES_MAX = 1_000
 const SWEPT_AT_ONCE_MAX = 25
-/** A series is late by this much, beside the 15 s by which the index is inexact. */
+/** A series is late by this much, besides the 15 s by which the index is inexact. */
 const OVERDUE_MS = 20_000
 
 /** Begins the series of looks again that have stopped because a message was lost. Returns how many lines were found. */
@@ -77,7 +77,7 @@ export async function sweepLines(system: System): Promise<number> {
 
 /**
  * Notes the lines of tasks that the sweeper has read: a process that died between note and wait may have left a line without looks. A task
- * that waits in a place of an earlier version asks the limits anew.
+ * that waits in a place of an earlier version asks the limits again.
  */
 export async function sweepLimits(system: System, tasks: readonly Task[]): Promise<void> {
   const now = system.clock.now()

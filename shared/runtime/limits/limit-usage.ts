@@ -7,7 +7,7 @@ import { createTimedCache, type System } from '../kernel/system.ts'
 import { limitRulesOf } from './line.ts'
 
 const HOLDERS_SHOWN_MAX = 100
-/** The shards that are read at a time beyond those of a limit. */
+/** The shards that are read at a time beyond the shards of a limit. */
 const SHARDS_BEYOND = 4
 
 /** How much of a type's limits is used. Times in ms. The usage is left out while the key has no value. */
@@ -76,7 +76,10 @@ async function usageOfConcurrency(
   }
 }
 
-/** All holders. After `max` was lowered, older runs still hold permits in shards beyond those of `max`: there are none after an empty row. */
+/**
+ * All holders. After `max` was lowered, older runs still hold permits in shards beyond the shards of `max`: there are none after an empty
+ * row.
+ */
 async function allHolders({ limits }: Read, name: string, max: number): Promise<readonly Holder[]> {
   const own = shardsOf(max)
   const { holders } = await limits.permits(name, own)

@@ -5,12 +5,12 @@
  * conditional writes. With a `key`, such as `userId`, each value of that field has a limit of its own. A claim asks all limits of its task
  * before it is written: `admit` below. The two kinds of limits differ only in what they count.
  *
- * |                     | rate limit                                           | concurrency limit                        |
- * | ------------------- | ---------------------------------------------------- | ---------------------------------------- |
- * | grants              | slots: one start at one time                         | permits: one run from its start to its end |
- * | records             | the slots of the last period, and those of the next seconds | one holder for each run           |
- * | what is not used    | is given back: the log grants another slot instead   | is given back, or removed after 10 s     |
- * | grants again        | when the period has passed                           | when a run ends                          |
+ * |                  | rate limit                                           | concurrency limit                          |
+ * | ---------------- | ---------------------------------------------------- | ------------------------------------------ |
+ * | grants           | slots: one start at one time                         | permits: one run from its start to its end |
+ * | records          | the slots of the last period and of the next seconds | one holder for each run                    |
+ * | what is not used | is given back: the log grants another slot instead   | is given back, or removed after 10 s       |
+ * | grants again     | when the period has passed                           | when a run ends                            |
  *
  * Lines
  *

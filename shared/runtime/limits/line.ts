@@ -141,7 +141,7 @@ export async function noteLine(
   throw new BatonError('contended', `the line of ${line.limit} was not noted: other processes were faster`)
 }
 
-/** The callers of one process that wait to go on. `isServed` is true while `serve` lets them go on. */
+/** The callers of one process that wait to continue. `isServed` is true while `serve` lets them continue. */
 type WaitList = { readonly starts: Array<() => void>; readonly waits: Array<() => void>; isServed: boolean }
 
 const waitListOf = processMemory((): WaitList => ({ starts: [], waits: [], isServed: false }))

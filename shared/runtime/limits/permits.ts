@@ -204,7 +204,7 @@ function hintedShard({ clock }: System, { hints }: Known, max: number): number |
 
 type Room = { readonly shard: number; readonly room: number }
 
-/** The shard that is known to have the most free permits, if they are so many that a write will hardly be refused. */
+/** The shard that is known to have the most free permits, if there are so many that a refused write is unlikely. */
 function roomiest(system: System, known: Known, max: number): number | undefined {
   const [first] = knownRooms(system, known, max, SURE_MS)
   return first && first.room >= FREE_PERMITS_MIN ? first.shard : undefined

@@ -149,12 +149,12 @@ async function tryOnce(
 ): Promise<{ readonly outcomes: ReadonlyArray<Slot | NoNearSlot> } | StoredSlotLog> {
   const begunAt = system.clock.now()
   const returned = served.flatMap(request => ('giveBack' in request ? [request.giveBack] : []))
-  const asked = served.flatMap(request => ('giveBack' in request ? [] : [request]))
-  const leadMs = leadOf(system.limits).ms + asked.length * LEAD_EACH_MS
+  const requested = served.flatMap(request => ('giveBack' in request ? [] : [request]))
+  const leadMs = leadOf(system.limits).ms + requested.length * LEAD_EACH_MS
   const earliest = begunAt + Math.ceil(Math.min(LEAD_MS_MAX, leadMs))
   const { log: before } = stored
   const log = before && returned.length > 0 ? withoutSlots(before, limit, returned, begunAt) : before
-  const { slots, notBefore, ...next } = reserveSlots(log, limit, earliest, asked)
+  const { slots, notBefore, ...next } = reserveSlots(log, limit, earliest, requested)
   const left = slots.values()
   const outcomes = served.map(request =>
     'giveBack' in request ? request.giveBack : (left.next().value ?? { notBefore }),
@@ -162,7 +162,7 @@ async function tryOnce(
   if (log === before && !slots.some(Boolean)) return { outcomes }
   const lastAt = Math.max(earliest, ...slots.map(slot => slot?.at ?? 0), nextSlot(next.log, limit, earliest))
   const given = slots.filter(Boolean).length
-  // A slot that is reserved instead of a missed one is no further start.
+  // A slot that is reserved instead of a missed one is not a further start.
   const granted = Math.max(before?.granted ?? 0, next.log.granted)
   const newer = await system.limits.putSlots(name, { ...next.log, granted }, stored, {
     ...{ expiresAt: lastAt + lifeMs(limit), returned: Math.max(0, returned.length - given) },

@@ -128,8 +128,9 @@ type Search = {
 }
 
 /**
- * The tasks at the front of the line, and those of them that the look admits: as many as it wants, none that was dispatched just now, and
- * none whose deadline comes before the start, since it would waste the grant. Each freed permit admits a task, whatever is under way for other permits. Tasks that the limit does not count any more are all admitted.
+ * The tasks at the front of the line, and the ones among them that the look admits: as many as it may, none that was dispatched just now, and
+ * none whose deadline comes before the start, since it would waste the grant. Each freed permit admits a task, whatever is under way for
+ * other permits. Tasks that the limit does not count any more are all admitted.
  */
 async function frontOf(
   system: System,
@@ -218,8 +219,8 @@ async function wantedNow(
 }
 
 /**
- * Admits the tasks. Each dispatch names the shard of a freed permit. A task of an HTTP worker returns to its ready place, and a targeted one is found by its markers; all others are
- * dispatched.
+ * Admits the tasks. Each dispatch names the shard of a freed permit. A task of an HTTP worker returns to its ready place, and a targeted
+ * one is found by its markers; all others are dispatched.
  */
 async function dispatchAll(
   system: System,

@@ -19,20 +19,20 @@ import { giveBackSlot, noteMissedSlot, reserveSlot } from './reserve-slots.ts'
 /**
  * How a claim uses slots.
  *
- * - `wait-for-slot`   the claim waits in place for a slot some seconds ahead; with `room`, in a standalone worker, longer
+ * - `wait-for-slot`   the claim waits in place for a slot some seconds ahead; with `waitList`, in a standalone worker, longer
  * - `only-free-slot`  a caller that asks again later, such as a claim over HTTP: it takes only what may start now
  *
  * `isBest`: the claim takes the best task of its type, so no task in a line comes before it.
  */
 export type SlotUse = {
   readonly kind: 'wait-for-slot' | 'only-free-slot'
-  readonly room?: WaitRoom
+  readonly waitList?: WaitList
   readonly isBest?: true
 }
 
 /** Where tasks wait in a standalone worker for slots that are some seconds ahead. */
-export type WaitRoom = {
-  /** Lets a task in. False when too many of the worker's tasks wait already. */
+export type WaitList = {
+  /** Admits a task. False when too many of the worker's tasks wait already. */
   enter(): boolean
   leave(): void
   /** Waits until `time`, or until the worker stops. */
@@ -48,22 +48,23 @@ export type SlotOutcome =
 export async function reserveStart(
   system: System,
   rates: Rates,
-  { kind, room }: SlotUse,
+  { kind, waitList }: SlotUse,
   takesPermits: boolean,
 ): Promise<SlotOutcome> {
   const waitMs = kind === 'only-free-slot' ? 0 : SLOT_WAIT_MS_MAX
   const sleep = (time: number) => sleepUntil(system.clock, time)
   const near = await reserveAll(system, rates, { takesPermits, waitMs, sleep })
   // Under several limits no slot far ahead is reserved: it would be lost when another limit allows no start at its time.
-  const mayStay = !near.ok && room !== undefined && rates.length === 1 && !takesPermits && room.enter()
+  const mayStay =
+    !near.ok && waitList !== undefined && rates.length === 1 && !takesPermits && waitList.enter()
   if (!mayStay) return near
   try {
     return await reserveAll(system, rates, {
       ...{ takesPermits, waitMs: WORKER_WAIT_MS_MAX },
-      sleep: room.sleepUntil,
+      sleep: waitList.sleepUntil,
     })
   } finally {
-    room.leave()
+    waitList.leave()
   }
 }
 

@@ -20,7 +20,7 @@ import type { MergedEntry } from '../place/ready.ts'
 export type ListOrder = 'due' | '-due' | 'created' | '-created' | 'ended' | '-ended'
 
 /**
- * Which tasks to list: those of some types, of a user, or of both. No type means every type, and an empty `statuses` any status.
+ * Which tasks to list: the tasks of some types, of a user, or of both. No type means every type, and an empty `statuses` any status.
  */
 export type ListQuery = ListFilter & {
   readonly types: readonly TaskType[]
@@ -34,7 +34,7 @@ export type ListQuery = ListFilter & {
 
 const NOT_OPEN = ['compensating', ...ENDED_STATUSES] as const
 
-/** Whether an index keeps the tasks in the order of the query: the index of a type, or that of a user. */
+/** Whether an index keeps the tasks in the order of the query: the index of a type or of a user. */
 export function isInIndexOrder({ userId, order, statuses }: ListQuery): boolean {
   if (userId !== undefined) return order.endsWith('created')
   return order.endsWith('ended') || (order.endsWith('due') && areOpen(statuses))
@@ -84,7 +84,7 @@ function bucketsOf(statuses: readonly Status[]): Array<View['bucket']> {
   return [...(isOpen ? (['open'] as const) : []), ...NOT_OPEN.filter(status => statuses.includes(status))]
 }
 
-/** The bounds that separate delayed from ready tasks. A running task is within those of ready ones, also if a patch has delayed it. */
+/** The bounds that separate delayed from ready tasks. A running task is within the bounds of ready ones, also if a patch has delayed it. */
 function openBounds(statuses: readonly Status[], now: number): { from?: number; to?: number } {
   if (statuses.length === 0 || statuses.includes('running')) return {}
   const [delayed, ready] = [statuses.includes('delayed'), statuses.includes('ready')]
@@ -214,7 +214,7 @@ const RANGES_AT_ONCE_MAX = 32
 /**
  * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished
  * tasks count until DynamoDB deletes them, up to days after their retention. The cost grows with the number of
- * tasks: some 10 read units per thousand. With `atMost`, each count but that of running tasks stops at this number, and its shards are
+ * tasks: some 10 read units per thousand. With `atMost`, each count except of running tasks stops at this number, and its shards are
  * counted one after the other. A type without open tasks, as most types are at most times, is then asked for one of them and for no
  * status that open tasks have.
  */

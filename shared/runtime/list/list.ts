@@ -17,7 +17,7 @@ import {
 } from './list-query.ts'
 
 /**
- * Lists show many tasks, a page at a time: those of a type or of a user, by status, in an order.
+ * Lists show many tasks, a page at a time: the tasks of a type or of a user, by status, in an order.
  *
  * Where an index keeps the order, a page follows the index. Other orders sort a bounded number of tasks in memory.
  * `list-query.ts` has the query, what narrows it, its opaque cursor, and the counts.
@@ -171,8 +171,9 @@ async function sortedTasks(system: System, query: ListQuery): Promise<ListedTask
  * The running tasks of the query's types, sorted, without reading all of their backlog; undefined when too many run.
  *
  * Most running tasks are in the running places. A task that a handler runs enters them with its first heartbeat. A running
- * task that waits for more workers may be in its ready place or in the place of a limit instead. Such tasks are looked for among the open tasks of the type with the earliest due times, in
- * some 1,000 entries. Where a type has more open tasks, the list may lack a task outside of the running places.
+ * task that waits for more workers may be in its ready place or in the place of a limit instead. Such tasks are searched in some 1,000
+ * entries: among the open tasks of the type with the earliest due times. If a type has more open tasks, the list may lack a task
+ * outside of the running places.
  */
 async function sortedRunning(system: System, query: ListQuery): Promise<ListedTask[] | undefined> {
   const places = query.types.flatMap(type =>

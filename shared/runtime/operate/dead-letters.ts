@@ -2,7 +2,7 @@
  * Dead letters: the messages that a queue, the table's stream or EventBridge Scheduler has given up.
  *
  * What happens to one. SQS, Lambda and Scheduler put it into the one dead-letter queue. Within a minute the sweeper writes it into the
- * table, with its whole body, and leaves a note beside its task (`collectDeadLetters`). Only then it deletes the message. Callers list the
+ * table, with its whole body, and leaves a note about its task (`collectDeadLetters`). Only then it deletes the message. Callers list the
  * letters (`listDeadLetters`), and send them again (`replayDeadLetters`). A letter is removed when its message is sent again, and after
  * 14 days.
  *
@@ -52,7 +52,7 @@ export async function collectDeadLetters(
   return moved
 }
 
-/** Writes one message into the table, and the note beside its task. False when that failed. */
+/** Writes one message into the table, and the note about its task. False when that failed. */
 async function keep({ deadLetters, clock, log }: CollectingSystem, arrived: ArrivedLetter): Promise<boolean> {
   const { body, ...rest } = arrived
   const letter = letterOf(arrived, clock.now())
@@ -71,7 +71,7 @@ async function keep({ deadLetters, clock, log }: CollectingSystem, arrived: Arri
 /** A note that can never be stored, of a message that no code of ours made, holds back no letter. */
 function ignoreItemFault(error: unknown, { id }: DeadLetter, log: DiagnosticSystem['log']): void {
   if (!isItemFault(error)) throw error
-  log.warn('no note of a dead letter can stand beside its task', { error, letterId: id })
+  log.warn('the note of a dead letter cannot be stored with its task', { error, letterId: id })
 }
 
 function letterOf(arrived: ArrivedLetter, now: number): DeadLetter {

@@ -16,7 +16,7 @@ import { transact } from '../kernel/kernel.ts'
 import { newTraceparent } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
 import { markFair } from '../place/fair.ts'
-import { publishTaskCallbacks } from '../plan/publish-callbacks.ts'
+import { publishCallbacksOfTask } from '../plan/publish-callbacks.ts'
 import { resolveFlow } from '../publish/resolve-flow.ts'
 import { type PublicationDraft, withNewBirth } from '../publish/resolve-publication.ts'
 
@@ -115,11 +115,11 @@ async function withoutOwedCallbacks(
 ): Promise<Task | undefined> {
   const head = await readTask(system, id)
   if (!head?.owes || isStale(head, expected)) return head
-  await publishTaskCallbacks(system, head)
+  await publishCallbacksOfTask(system, head)
   return readTask(system, id)
 }
 
-/** Tries again to publish the callbacks that an ended task owes. This is no edit: it changes nothing that a caller can set. */
+/** Tries again to publish the callbacks that an ended task owes. This is not an edit: it changes nothing that a caller can set. */
 export async function retryCallbacks(
   system: System,
   id: string,
@@ -129,7 +129,7 @@ export async function retryCallbacks(
   if (!isPresent(system, seen)) return UNKNOWN
   if (isStale(seen, expected)) return { ...STALE, task: seen }
   if (!seen.owes) return { ok: false, reason: 'owes-nothing', task: seen }
-  await publishTaskCallbacks(system, seen)
+  await publishCallbacksOfTask(system, seen)
   const task = await readTask(system, id)
   // The task may be gone now: past its retention, it was kept only for its callbacks.
   if (!task || task.state === 'removed') return UNKNOWN
@@ -187,7 +187,7 @@ function kept(task: Task): Pick<Publication, 'options' | 'priority'> {
   }
 }
 
-/** The options of a flow as a whole, without those of its present step. */
+/** The options of a flow as a whole, without the options of its present step. */
 function optionsOfFlow({ retentionMs }: Options, { deadlineMs }: FlowState): Options {
   return { ...DEFAULT_OPTIONS, retentionMs, ...(deadlineMs !== undefined && { deadlineMs }) }
 }

@@ -81,7 +81,7 @@ type OptionChanges =
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
 /**
- * The changed options. For a flow only deadline and retention change, since its other options are those of its
+ * The changed options. For a flow only deadline and retention change, since its other options belong to its
  * present step.
  */
 function optionChanges(

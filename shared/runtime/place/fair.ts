@@ -11,7 +11,7 @@ import { cachedTypeReader, type TypeReader } from '../types/type-cache.ts'
 
 /**
  * Fairness between tenants: the tasks of one line are claimed in the order of their turns, and each task takes the next
- * turn of its tenant. A line holds the tasks of one type; where the type is ordered by priority, those of one priority.
+ * turn of its tenant. A line holds the tasks of one type; where the type is ordered by priority, the tasks of one priority.
  * The core says that a change brings a task into a line. This room says which turn the task gets.
  *
  * The last turn of each tenant is stored in one small item per line and tenant, with a TTL. A change that brings a task
@@ -25,10 +25,10 @@ import { cachedTypeReader, type TypeReader } from '../types/type-cache.ts'
  */
 
 /** Gives each task that a change brings into a line its turn. */
-export const TURN_HOOK: ChangeHook = { prepare: withTurn, refused: keepTurn }
+export const FAIR_TURN_HOOK: ChangeHook = { prepare: withReservedTurn, refused: keepUnusedTurn }
 
 /** The change, with the task's turn if it brings the task into a line. */
-async function withTurn(system: System, change: Change): Promise<Change> {
+async function withReservedTurn(system: System, change: Change): Promise<Change> {
   const entry = isOfTask(change) && lineEntry(change.before, change.after)
   if (!entry) return change
   const front = await frontOf(system, entry.line)
@@ -38,7 +38,7 @@ async function withTurn(system: System, change: Change): Promise<Change> {
 }
 
 /** Keeps a turn for the tenant's next task, because the change that reserved it was not written. */
-function keepTurn(system: System, change: Change): void {
+function keepUnusedTurn(system: System, change: Change): void {
   if (!isOfTask(change)) return
   const entry = lineEntry(change.before, change.after)
   if (!entry || entry.keptTurn !== undefined) return
@@ -271,7 +271,7 @@ async function readFront(system: System, line: FairLine): Promise<Front> {
 
 /**
  * Notes that the claims of a line have come to a turn, when tasks that limits hold back still wait at its beginning.
- * Without the note, a new tenant would enter beside those tasks, ahead of every tenant that has been served since. Never
+ * Without the note, a new tenant would enter level with those tasks, ahead of every tenant that has been served since. Never
  * fails: the next claim notes the front again.
  */
 export async function noteFront(

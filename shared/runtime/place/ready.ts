@@ -156,7 +156,7 @@ type MergeOptions = {
 
 /**
  * Merges the entries of several partitions into one order, read page by page. Entries are sorted by their sort key. Among
- * equal keys, those of an earlier range come first; within a range, the index's order holds.
+ * equal keys, entries of an earlier range come first; within a range, the index's order holds.
  *
  * So one entry marks a position in all ranges, whatever order the index keeps among equal keys. Ranges may be added at the
  * end between two pages.
@@ -178,7 +178,7 @@ export async function* mergeRanges(
 }
 
 /**
- * Returns a source that begins where the reader continues. The ranges before that of `after` have no entries left
+ * Returns a source that begins where the reader continues. The ranges before the range of `after` have no entries left
  * with the sort key of `after`; the ranges behind it still have all of them.
  */
 function sourceOf(range: IndexRange, number: number, { after, descending }: MergeOptions): Source {

@@ -16,7 +16,7 @@ import type { CanvasLook, Dispatch, Look } from '../../ports/messages.ts'
 import { failureOf, type PlanFailure, sideBySide } from '../kernel/heads.ts'
 import type { PlanningSystem, System } from '../kernel/system.ts'
 import { markTargets } from '../worker/worker.ts'
-import { publishOwedCallbacks } from './publish-callbacks.ts'
+import { publishCallbacksOfTasks } from './publish-callbacks.ts'
 
 /**
  * Sends each task's dispatch, look and markers, creates the EventBridge schedules of far minutes, and publishes
@@ -28,7 +28,7 @@ export async function planTasks(system: PlanningSystem, heads: readonly Head[]):
   const owing = tasksOf(all).flatMap(({ head, plan }) => (plan.publishesCallbacks ? [head] : []))
   const [unsent, unpublished] = await Promise.all([
     sendPlanned(system, all),
-    owing.length > 0 ? publishOwedCallbacks(system, owing) : [],
+    owing.length > 0 ? publishCallbacksOfTasks(system, owing) : [],
     ensureMinutes(system, all),
   ])
   return [...unsent, ...unpublished]

@@ -33,10 +33,13 @@ const TASKS_AT_ONCE_MAX = 10
  * whose own retention is over. A callback's key follows from the task and its end. So a process may die between
  * any two writes: a callback that is published twice is created once.
  */
-export async function publishOwedCallbacks(system: System, tasks: readonly Task[]): Promise<PlanFailure[]> {
+export async function publishCallbacksOfTasks(
+  system: System,
+  tasks: readonly Task[],
+): Promise<PlanFailure[]> {
   const failures = await sideBySide(tasks, TASKS_AT_ONCE_MAX, async task => {
     try {
-      await publishTaskCallbacks(system, task)
+      await publishCallbacksOfTask(system, task)
       return []
     } catch (error) {
       return [failureOf(task.id, error)]
@@ -52,13 +55,13 @@ export async function publishOwedCallbacks(system: System, tasks: readonly Task[
  *
  * @throws the error that kept a callback from being published.
  */
-export async function publishTaskCallbacks(
+export async function publishCallbacksOfTask(
   system: System,
   { id, born }: Pick<Task, 'id' | 'born'>,
 ): Promise<void> {
   const head = await readTask(system, id)
   if (!head?.owes || head.born !== born) return
-  const unpublished = head.callbacks && (await publishCallbacks(system, head, head.callbacks))
+  const unpublished = head.callbacks && (await publishEachOwed(system, head, head.callbacks))
   // Another process may have published these callbacks meanwhile, and the task may have been resumed and ended
   // again. Then it owes new callbacks, which are not published yet.
   await transactBirth(system, head, current => {
@@ -73,7 +76,7 @@ export async function publishTaskCallbacks(
 const OUTDATED = { ok: false, reason: 'outdated' } as const
 
 /** Publishes the callbacks that are still owed; returns those that were refused. */
-async function publishCallbacks(
+async function publishEachOwed(
   system: System,
   task: Task,
   { body }: Callbacks,
@@ -157,9 +160,9 @@ type StoredCallbacks = {
  * The publish request of one callback.
  *
  * One birth may end twice, when a flow is resumed; each end has callbacks of its own, and the revision in the key
- * tells them apart. While a task owes callbacks, nothing changes its revision but the write that records them as
- * published. If a callback stays owed, that write also stores the revision of the end. The fence cannot tell two
- * ends apart, because there may be no run between them.
+ * distinguishes them. While a task owes callbacks, nothing changes its revision but the write that records them as
+ * published. If a callback stays owed, that write also stores the revision of the end. The fence cannot distinguish
+ * two ends, because there may be no run between them.
  *
  * A callback with a key of its own may change a task that exists. That task then names the callback, so a repetition
  * neither changes it again nor creates it after its removal.

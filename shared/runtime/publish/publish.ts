@@ -223,7 +223,7 @@ function mustReadFirst({ key, input, once }: PublishRequest): boolean {
 }
 
 /**
- * Deletes the inputs that this publish wrote and that the stored head does not use. The head may be that of another
+ * Deletes the inputs that this publish wrote and that the stored head does not use. The head may belong to another
  * process and use the same body, since equal input has an equal name.
  */
 async function dropOrphans(

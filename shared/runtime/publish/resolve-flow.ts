@@ -151,6 +151,6 @@ function inputProblems(
     .filter(({ name }) => Object.hasOwn(input, name))
     .map(({ name }) => ({
       path: `input.${name}`,
-      message: 'is the name of a step, whose result will stand there',
+      message: 'is the name of a step, whose result will be there',
     }))
 }

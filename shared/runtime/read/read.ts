@@ -138,7 +138,7 @@ export type TaskDescription = {
   readonly isCut?: boolean
 }
 
-/** The inputs of a description beside the head. */
+/** What a description needs besides the head. */
 type DescriptionSources = {
   readonly now: number
   readonly served: Served

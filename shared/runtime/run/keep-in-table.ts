@@ -49,7 +49,7 @@ type Lease = { readonly until: number; readonly since: Moment }
 
 /**
  * Keeps a run in the table. A heartbeat that finds the run gone stops it at once. When the store fails or does not answer, the run
- * goes on until the lease ends by either clock. Each heartbeat returns the task as it is stored, so a changed `heartbeatMs` applies
+ * continues until the lease ends by either clock. Each heartbeat returns the task as it is stored, so a changed `heartbeatMs` applies
  * from the next heartbeat.
  */
 export function keepInTable(system: System, claimed: Claimed, webhook?: WebhookSettings): KeptRun<Claimed> {

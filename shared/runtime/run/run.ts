@@ -50,7 +50,7 @@ export type RunHooks<Claim> = {
 export type RunMachine = { readonly clock: Clock; readonly log: Log; readonly metrics?: Metrics }
 
 /**
- * Runs a claimed task to its end, and tells the hooks.
+ * Runs a claimed task to its end, and calls the hooks.
  *
  * @throws the error of an outage that outlasted the lease, or of an end that is never accepted. The end is not written then, and the run
  * ends with its lease.

@@ -164,7 +164,7 @@ export function pauseSchedule(system: System, id: string, expected: Expected = {
 }
 
 /**
- * Resumes a schedule: it goes on with its next tick. Ticks that fell into the pause count as missed. Repeating
+ * Resumes a schedule: it continues with its next tick. Ticks that fell into the pause count as missed. Repeating
  * it changes nothing.
  */
 export function resumeSchedule(system: System, id: string, expected: Expected = {}): Promise<PauseOutcome> {

@@ -51,7 +51,7 @@ const OUTDATED = { ok: false, reason: 'outdated' } as const
 
 type Published = { readonly ranAt: number | undefined; readonly error: TaskError | undefined }
 
-/** Publishes the tasks of these ticks. A refused task stays unpublished: the schedule shows the error and goes on. */
+/** Publishes the tasks of these ticks. A refused task stays unpublished: the schedule shows the error and continues. */
 async function publishTicks(
   system: System,
   head: PresentSchedule,

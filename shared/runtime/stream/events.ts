@@ -34,7 +34,7 @@ export type EventPublisher = (changes: readonly StreamChange[]) => Promise<strin
  * published for a while after a failure: a bus that hangs would delay every batch.
  */
 export function createEventPublisher(system: EventSystem): EventPublisher {
-  const isAsked = createEventFilter(system)
+  const areWanted = createEventFilter(system)
   let failedAt: Moment | undefined
   const tryToPublish = async (events: readonly BatonEvent[]) => {
     if (failedAt && isWithin(system.clock, failedAt, RETRY_S_MIN * 1_000)) return [...events]
@@ -44,7 +44,7 @@ export function createEventPublisher(system: EventSystem): EventPublisher {
   }
   return async changes => {
     const changesWithEvents = await Promise.all(
-      changes.map(change => eventsAskedFor(system, change, isAsked)),
+      changes.map(change => wantedEvents(system, change, areWanted)),
     )
     const unread = changesWithEvents.filter(({ isUnread }) => isUnread)
     const events = changesWithEvents.flatMap(one => one.events)
@@ -66,16 +66,16 @@ type ChangeEvents = {
  * Returns the events of a change if a type asks for them. It reads types only for changes that cause events. A type that cannot be read
  * stays so, and its tasks must not block their shards. So it has no events until it is repaired.
  */
-async function eventsAskedFor(
+async function wantedEvents(
   { log }: EventSystem,
   change: StreamChange,
-  isAsked: (events: readonly BatonEvent[], change: StreamChange) => Promise<boolean>,
+  areWanted: (events: readonly BatonEvent[], change: StreamChange) => Promise<boolean>,
 ): Promise<ChangeEvents> {
   const { position } = change
   const events = eventsIn(log, change)
   if (events.length === 0) return { position, events }
   try {
-    return { position, events: (await isAsked(events, change)) ? events : [] }
+    return { position, events: (await areWanted(events, change)) ? events : [] }
   } catch (error) {
     if (isItemFault(error)) {
       log.error('skipped the events of a change, since a type cannot be read', { error, events })
@@ -100,7 +100,7 @@ function eventsIn(log: EventSystem['log'], change: StreamChange): readonly Baton
 }
 
 /**
- * Decides whether events are asked for. The type of a task decides for its events; events of canvases,
+ * Decides whether events are wanted. The type of a task decides for its events; events of canvases,
  * schedules and workers are published when any type asks.
  */
 function createEventFilter(system: EventSystem) {

@@ -4,8 +4,8 @@
  */
 
 import type { ActivityCount } from '../../core/events/activity.ts'
-import { activityAddedUp, activityIn, beginningOfMinute, MINUTE_MS } from '../../core/events/activity.ts'
-import { addedUp, type FailureCount, failuresIn, hourOf } from '../../core/events/failures.ts'
+import { activityIn, beginningOfMinute, MINUTE_MS, sumByTypeAndMinute } from '../../core/events/activity.ts'
+import { type FailureCount, failuresIn, hourOf, sumByGroup } from '../../core/events/failures.ts'
 import { isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
 import { groupBy } from '../../core/values/values.ts'
@@ -50,7 +50,7 @@ export function createActivityMeter(system: ActivitySystem & Pick<System, 'clock
       for (const one of readEach(system, countableChanges(changes, batch), 'activity', read))
         hold(held, one, now)
       const due = [...held].flatMap(([type, of]) => takeDue(held, type, of, now))
-      await sideBySide(due, WRITES_AT_ONCE_MAX, count => write(system, count))
+      await sideBySide(due, WRITES_AT_ONCE_MAX, count => writeCount(system, count))
     },
   }
 }
@@ -58,7 +58,7 @@ export function createActivityMeter(system: ActivitySystem & Pick<System, 'clock
 function hold(held: Map<string, Held>, count: ActivityCount, now: number): void {
   const of = held.get(count.type) ?? { counts: [], since: now, writes: WRITES_IN_A_ROW_MAX, at: now }
   if (of.counts.length === 0) of.since = now
-  of.counts = activityAddedUp([...of.counts, count])
+  of.counts = sumByTypeAndMinute([...of.counts, count])
   held.set(count.type, of)
 }
 
@@ -85,7 +85,7 @@ function hasEnd({ counts }: ActivityCount): boolean {
   return [counts.succeeded, counts.failed, counts.cancelled].some(count => count !== undefined)
 }
 
-async function write({ activity, log }: ActivitySystem & Pick<System, 'log'>, count: ActivityCount) {
+async function writeCount({ activity, log }: ActivitySystem & Pick<System, 'log'>, count: ActivityCount) {
   try {
     await activity.add(count)
   } catch (error) {
@@ -132,7 +132,7 @@ export async function countFailures(
   batch: Batch,
 ): Promise<void> {
   const found = readEach({ log }, countableChanges(changes, batch), 'failures', failuresIn)
-  const counts = addedUp(found, ({ type, hour, error }) => JSON.stringify([type, hour, error]))
+  const counts = sumByGroup(found, ({ type, hour, error }) => JSON.stringify([type, hour, error]))
   await sideBySide(counts, WRITES_AT_ONCE_MAX, async count => {
     try {
       await failures.add(count)
@@ -184,7 +184,7 @@ export async function readFailures(
   if (left < 0) return undefined
   const counts = read.flat()
   const hours = groupBy(counts, groupOf)
-  return addedUp(counts, groupOf)
+  return sumByGroup(counts, groupOf)
     .sort((a, b) => b.count - a.count || b.lastAt - a.lastAt)
     .map(({ hour: _hour, ...group }) => ({ ...group, hours: hoursOf(hours.get(groupOf(group)) ?? []) }))
 }

@@ -29,7 +29,7 @@ const memoryOf = processMemory(() => ({ planned: new Set<string>() }))
  * the task alone. A change that no retry can plan is skipped, because one bad item must not block its shard.
  *
  * Lambda delivers everything from the first failed position on again. This process then skips the changes that it
- * has already planned. So one failing message does not resend those of a hundred other tasks.
+ * has already planned. So one failing message does not resend the messages of a hundred other tasks.
  */
 export async function planChanges(system: PlanningSystem, changes: readonly TaskChange[]): Promise<string[]> {
   const newest = new Map(changes.map(change => [change.task.id, change]))
@@ -81,7 +81,7 @@ function isInNeed(task: Task): boolean {
   }
 }
 
-/** A batch of the stream: the positions of all its records in order, and those of the records that Lambda must deliver again. */
+/** A batch of the stream: the positions of all its records in order, and the positions of the records that Lambda must deliver again. */
 export type Batch = { readonly positions: readonly string[]; readonly failed: readonly string[] }
 
 /**

@@ -31,7 +31,7 @@ const UNKNOWN_TURN_MS = 600_000
 /** Looks are sent again in every round for this long, because no measure says whether they wait in their queue. */
 const LOOKS_CERTAIN_MS = 600_000
 
-/** A task in an empty queue is sent again for certain up to this age, and until two passes have read it. */
+/** A task in an empty queue is always sent again up to this age, and until two passes have read it. */
 const RESEND_CERTAIN_MS = 120_000
 
 /**
@@ -99,7 +99,7 @@ function lossOf(
 }
 
 /**
- * Where messages wait in the queue, a lost dispatch is sent for certain once its turn is over: by two passes where the queue has
+ * Where messages wait in the queue, a lost dispatch is always sent once its turn is over: by two passes where the queue has
  * delivered later messages, else by one pass.
  */
 function lossOfDispatch(

@@ -16,9 +16,9 @@ type SweepRounds = Map<string, { readonly since: number; readonly last: number }
  * Tasks read per type and round, however many shards it has.
  *
  * - `running`     so that one round reads 10,000 running tasks, though ids are not spread quite evenly over the shards
- * - `passed`      due tasks whose turn in the queue is over: most of them run, and the rest has lost its message. Those that are in the
- *                 running place are left out, so these began in the last seconds or do not live
- * - `waiting`     due tasks that wait without a turn in a queue: over HTTP, in an order, at steps of flows; undoing flows
+ * - `passed`      due tasks whose message the queue must have delivered by now: most of them run, and the others have lost their
+ *                 message. Tasks in the running place are left out, so what is left began in the last seconds, or its run is dead
+ * - `waiting`     due tasks without a message of their own in a queue: over HTTP, in an order, at steps of flows; undoing flows
  * - `queued`      due tasks whose message should still wait in its queue, or cannot be sent yet
  */
 export type TasksBudget = Readonly<Record<'running' | 'passed' | 'waiting' | 'queued', number>>
@@ -28,7 +28,7 @@ const TASKS_BUDGET: TasksBudget = { running: 12_000, passed: 6_000, waiting: 2_0
 /** What a process keeps from round to round. */
 export type SweepMemory = {
   /**
-   * They tell since when no round was missed. A task that became due before that time counts as waiting only since then.
+   * They show since when no round was missed. A task that became due before that time counts as waiting only since then.
    * Undefined: no round counts as missed.
    */
   readonly rounds?: SweepRounds
@@ -123,10 +123,10 @@ function servingStateReader(
 const STARTS_READ_MAX = 10
 
 /**
- * What the queue of a type delivers now, as its tasks show: of those that started last, the middle one by its due time. A metric of
- * SQS for the age of messages exists (`ApproximateAgeOfOldestMessage`), but it comes minutes late, and it shows the oldest message,
- * also one that no worker accepts. The tasks of one shard suffice, because ids are spread evenly. Targeted tasks and those taken in
- * order are no sign, since no message of their own starts them. Nor are tasks for several workers, since a message starts each.
+ * Estimates which message the queue of a type delivers now: it takes the tasks that started last, and of these the middle one by due
+ * time. SQS has a metric for the age of messages (`ApproximateAgeOfOldestMessage`), but it comes minutes late, and it shows the oldest
+ * message even if no worker accepts it. The tasks of one shard suffice, because ids are spread evenly. Tasks that are targeted or taken in
+ * order do not count, because no message of their own starts them. Tasks for several workers do not count, because each run has a message.
  */
 async function readDelivered(system: Pick<System, 'tasks'>, type: string): Promise<Delivered | undefined> {
   const newest = { limit: STARTS_READ_MAX, descending: true }

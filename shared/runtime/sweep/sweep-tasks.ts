@@ -8,7 +8,7 @@ import { readEntries, sideBySide } from '../kernel/heads.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { sweepLimits } from '../limits/begin-looks.ts'
 import { isolateFaults, planTasks } from '../plan/plan.ts'
-import { areCallbacksWorthRetrying, publishOwedCallbacks } from '../plan/publish-callbacks.ts'
+import { areCallbacksWorthRetrying, publishCallbacksOfTasks } from '../plan/publish-callbacks.ts'
 import type { SweepCandidate, SweepReport } from '../repair.ts'
 import { NOTHING_SWEPT, readNextInPass, renewAgeingBodies, sumOf } from '../repair.ts'
 import { followEach } from '../types/change-type.ts'
@@ -48,7 +48,7 @@ async function sweepType(round: SweepRound, type: TaskType): Promise<TasksReport
   const shards: ShardReport[] = []
   try {
     for (const shard of shardNumbers(type)) shards.push(await sweepShard(round, type, shard, since))
-    // A task that is refused for good fails in every round, so the round counts as finished all the same.
+    // A task that is refused for good fails in every round, so the round still counts as finished.
     if (!shards.some(({ isCut }) => isCut)) memory.rounds?.set(type.type, { since, last: now })
     return joined(shards)
   } catch (error) {
@@ -145,7 +145,7 @@ async function sweepShard(
   await renewAgeingBodies(system, tasks, RENEWALS_AT_ONCE_MAX, (current, at) => patch(current, {}, at))
   const retried = tasks.filter(task => areCallbacksWorthRetrying(task, typesChangedAt, now))
   const unplanned = await isolateFaults(planTasks, system, lost)
-  const failures = [...unplanned, ...(await isolateFaults(publishOwedCallbacks, system, retried))]
+  const failures = [...unplanned, ...(await isolateFaults(publishCallbacksOfTasks, system, retried))]
   await sweepLimits(system, tasks)
   reportLost(system, type.type, lost)
   const unrepaired = new Set(unplanned.map(({ id }) => id))

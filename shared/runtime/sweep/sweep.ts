@@ -10,17 +10,19 @@
  * derives from it what should have happened by now, and does that again. It finds a loss without any message. Most repairs
  * send a message again; ticks, markers and callbacks are done directly, so these also work while queues are down.
  *
- * How it sees a task. Open tasks are listed in `view` by the time from which they need something: the due time, or an earlier deadline,
- * live run or end that owes callbacks (`sweptFrom` in `core/place`). A round reads those whose time has come.
+ * How it finds a task. Open tasks are listed in `view` by the time from which the sweeper must look at them: usually the due time, or
+ * an earlier deadline, the end of a live run's lease, or the end that owes callbacks (`sweptFrom` in `core/place`). A round reads the
+ * tasks whose time has come.
  *
  * How soon. A loss is repaired in the first round in which it cannot be a late message any more, as the list says, however many
  * tasks wait. Three observations make this possible:
  * - A run that has lasted for a heartbeat is in the running place, with few others. A round reads all of it, up to 12,000 tasks of a type.
- * - A queue delivers messages nearly in the order in which they were sent. So the due tasks whose turn is over either run or have lost
- *   their message. These are few, and a round reads them all. It skips the others, which are many.
- * - The tasks that have started last show which turn it is. No measure of the queue itself is as fresh.
- * Tasks that workers take in an order of their own, and steps of flows, wait without a turn. A round reads a part of them, and the next
- * round continues (`docs/scale.md` has the table).
+ * - A queue delivers messages nearly in the order in which they were sent. When it has delivered messages that were sent later than
+ *   the message of a due task, the turn of that task is over: it runs, or its message is lost. These tasks are few, and a round reads
+ *   them all. It skips the others, which are many.
+ * - The tasks that have started last show which messages the queue delivers now. No measure of the queue itself is as fresh.
+ * Tasks that workers take in an order of their own, and steps of flows, have no turn. A round reads a part of them, and the next round
+ * continues (`docs/scale.md` has the table).
  *
  * What it costs. An idle stack pays for 31 read units a round. A round reads at most some 20,000 tasks of a type, and only as many as
  * run or are overdue. It writes a cursor only where it leaves tasks unread.
@@ -28,7 +30,7 @@
  * What it never does. It never claims or runs a task: it sends the message again, and the receiver decides. What it does
  * itself, such as the tick of a schedule, changes nothing when it is done twice. It never relies on an earlier round. What a
  * process and the pass records remember of earlier rounds only decides how soon and how often a task is sent again. It never
- * floods a queue: it sends the message of a task for certain until two passes have read the task, then ever more rarely, and at last
+ * floods a queue: it always sends the message of a task until two passes have read the task, then less and less often, and at last
  * once in the life of a message. It never stops because one item, one type or one repair fails.
  *
  * Read this file, then `sweep-tasks.ts`, the repair with the most to do. `lost-tasks.ts` judges which tasks have lost their

@@ -222,7 +222,7 @@ async function apply(system: Jobs, type: TaskType): Promise<void> {
 const READS_AT_ONCE_MAX = 25
 const CHANGES_AT_ONCE_MAX = 25
 
-/** Brings the tasks to the present kinds and orders of their types, read anew, because these may have changed again. */
+/** Brings the tasks to the present kinds and orders of their types, which it reads again, because they may have changed meanwhile. */
 export async function followPresentTypes(system: System, tasks: readonly Task[]): Promise<void> {
   const names = [...new Set(tasks.flatMap(typesFollowed))]
   const found = await sideBySide(names, READS_AT_ONCE_MAX, batchTypeReader(system))
@@ -247,7 +247,7 @@ export async function followEach(
 }
 
 /**
- * The flow types with steps of a type: tasks of a flow stand in the index of the flow's own type, whichever
+ * The flow types with steps of a type: tasks of a flow are in the index of the flow's own type, whichever
  * types do their steps.
  */
 export async function flowsWithStepsOf({ types }: Pick<System, 'types'>, name: string): Promise<TaskType[]> {

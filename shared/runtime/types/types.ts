@@ -118,7 +118,7 @@ export type PauseOutcome =
   /** A person has changed the type since the caller read it. */
   | { readonly ok: false; readonly reason: 'stale'; readonly type: TaskType }
 
-/** Pauses a type; returns when no task of it can start any more. Runs go on. */
+/** Pauses a type; returns when no task of it can start any more. Runs continue. */
 export async function pauseType(
   system: System,
   name: string,

@@ -1,6 +1,6 @@
 import * as api from '../../api/index.ts'
 import type { ActivityCount } from '../../core/events/activity.ts'
-import { ACTIVITY_KINDS, activityAddedUp, latenessAt } from '../../core/events/activity.ts'
+import { ACTIVITY_KINDS, latenessAt, sumByTypeAndMinute } from '../../core/events/activity.ts'
 import { isTypeName } from '../../core/rules/type-configuration.ts'
 import type { MemberFacts } from '../../core/status.ts'
 import { defined } from '../../core/values/values.ts'
@@ -72,21 +72,21 @@ export function explainMember({ id, canvasId, members, ended, state }: MemberFac
         status: 'pending' as const,
         reason: 'canvas' as const,
         sentence: `${id} waits for other members of ${canvasId}${counted}; it is published when those before it have ended.`,
-        next: `Nothing need be done. ${read}`,
+        next: `There is nothing to do. ${read}`,
       }
     case 'about-to-start':
       return {
         status: 'pending' as const,
         reason: 'canvas' as const,
         sentence: `${id} waits for no other member of ${canvasId}, and is about to be published${counted}.`,
-        next: `Nothing need be done: the sweeper publishes what was lost within some minutes. ${read}`,
+        next: `There is nothing to do: the sweeper publishes what was lost within some minutes. ${read}`,
       }
     case 'skipped':
       return {
         status: 'skipped' as const,
         reason: 'skipped' as const,
         sentence: `${id} never runs: a member of ${canvasId} before it failed, or it is for a failure that did not happen.`,
-        next: `Nothing need be done. ${read}`,
+        next: `There is nothing to do. ${read}`,
       }
     case 'cancelled':
       return {
@@ -129,7 +129,7 @@ function presentQueue({ queue }: Explained): Pick<api.WhyAnswer, 'queue'> {
 }
 
 const MINUTES_DEFAULT = 60
-/** Where a count of each type stops. The counts of one type go on to the end, unless the caller bounds them. */
+/** Where a count of each type stops. The counts of one type run to the end, unless the caller bounds them. */
 const COUNTED_DEFAULT = 1_000
 /** Each type counts its own ranges side by side. */
 const TYPES_AT_ONCE_MAX = 10
@@ -214,7 +214,7 @@ async function handleLimits({ system, params, query }: Call<api.LimitUsageQuery,
 
 /** The activity of a type as the API shows it. */
 function presentActivity({ type, minutes }: TypeActivity): api.ApiTypeActivity {
-  const [whole] = activityAddedUp(minutes.map(one => ({ ...one, minute: 0 })))
+  const [whole] = sumByTypeAndMinute(minutes.map(one => ({ ...one, minute: 0 })))
   return { type, minutes: minutes.map(presentMinute), ...presentLateness(whole?.lateness ?? {}) }
 }
 

@@ -100,7 +100,7 @@ function refusalOf(one: Replayed): api.Problem | undefined {
 
 const WRONG_CURSOR = 'must be a nextCursor of this list'
 
-/** The id in a cursor; undefined when the text is no cursor. */
+/** The id in a cursor; undefined when the text is not a cursor. */
 function idIn(cursor: string | undefined): string | undefined {
   if (cursor === undefined) return undefined
   const id = Buffer.from(cursor, 'base64url').toString()

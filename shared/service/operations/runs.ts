@@ -48,7 +48,7 @@ export const runOperations = [
     name: 'succeed',
     tag: 'Work',
     summary: 'Report that a run has succeeded',
-    description: `Ends the run and stores its result. With \`next\` the task goes on in another stage. ${REPEATABLE}`,
+    description: `Ends the run and stores its result. With \`next\` the task continues in another stage. ${REPEATABLE}`,
     answers: PRESENT_TASK,
     problems: ['not-found', 'conflict'],
     body: api.succeedBody,

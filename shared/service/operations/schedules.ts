@@ -102,7 +102,8 @@ export const scheduleOperations = [
     name: 'triggerSchedule',
     tag: 'Schedules',
     summary: 'Publish the task of a schedule now',
-    description: 'The task comes in addition to those of the ticks. Each call publishes a task of its own.',
+    description:
+      'The task comes in addition to the tasks of the ticks. Each call publishes a task of its own.',
     answers: {
       202: { description: 'The task was published.', schema: api.triggerAnswer, location: 'the task' },
     },

@@ -238,8 +238,8 @@ async function pageOfCanvas(
     userId,
     cursor,
   } = filter
-  const asked = { canvasId, types, statuses, order, limit, ...defined({ userId, cursor }) }
-  const answer = await listMembers(system, { ...asked, ...narrowing(filter) })
+  const query = { canvasId, types, statuses, order, limit, ...defined({ userId, cursor }) }
+  const answer = await listMembers(system, { ...query, ...narrowing(filter) })
   if (answer) return presentPage(system, readers, answer)
   return { ok: false, problem: problem('not-found', `there is no canvas ${filter.canvasId}`) }
 }

@@ -54,7 +54,7 @@ export const typeOperations = [
     tag: 'Types',
     summary: 'Pause a task type',
     description:
-      'No run of the type starts after the answer. Runs under way go on. The call may be repeated.',
+      'No run of the type starts after the answer. Runs under way continue. The call may be repeated.',
     answers: { 200: { description: 'The type is paused.', schema: api.pausedAnswer } },
     problems: ['unknown-type', 'stale-revision'],
     recordedAs: 'pause',

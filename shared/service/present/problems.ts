@@ -195,7 +195,7 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
     case 'not-failed':
       return conflict('has not failed; this action resumes failed flows only')
     case 'undone':
-      return conflict(`cannot go on: ${undoneSteps(refusal.task)}; only "restart" does all steps again`)
+      return conflict(`cannot continue: ${undoneSteps(refusal.task)}; only "restart" does all steps again`)
     case 'no-failed-undo':
       return conflict('has no failed undo to retry or to skip')
     case 'nothing-to-do':
@@ -209,7 +209,7 @@ export function staleProblem(name: string, present: Edited | undefined): Problem
   const last = present && lastEdit(present)
   const change = last ? `; ${last.by} changed it last (${last.what}) at ${iso(last.at)}` : ''
   const state = present ? `has revision ${revision}` : 'does not exist, which counts as revision 0'
-  const help = 'read it again and decide anew'
+  const help = 'read it again, then decide'
   return problem('stale-revision', `${name} ${state}, not the one in ifRevision${change}; ${help}`, {
     revision,
   })

@@ -52,7 +52,7 @@ function explainSucceeded({ task, now, path }: SentenceFacts): Explained {
   const by = last ? `, by a run of ${last.workerId} that took ${spanText(last.endedAt - last.startedAt)}` : ''
   return {
     sentence: `${task.id} succeeded at ${timeText(endOf(task), now)}${by}${runsText(task)}.`,
-    next: `Nothing need be done. POST ${path}/retry starts it over.`,
+    next: `There is nothing to do. POST ${path}/retry starts it over.`,
     since: endOf(task),
     ...defined({ holder: last?.workerId }),
   }
@@ -73,7 +73,7 @@ function explainUndoFailed({ task, now, path }: SentenceFacts): Explained {
   const [step] = describeSteps(task).filter(({ state }) => state === 'undo-failed')
   const error = step?.record?.undo?.error
   return {
-    sentence: `${task.id} stands half undone since ${timeText(endOf(task), now)}: the undo of its step ${step?.name ?? ''} failed for good${error ? ` with ${errorText(error)}` : ''}.`,
+    sentence: `${task.id} is half undone since ${timeText(endOf(task), now)}: the undo of its step ${step?.name ?? ''} failed for good${error ? ` with ${errorText(error)}` : ''}.`,
     next: `Repair the cause, then POST ${path}/retry with {"action": "retry-undo"}, or with "skip-undo" when you have undone the step yourself.`,
     since: endOf(task),
   }
@@ -87,7 +87,7 @@ function explainCancelled({ task, now, path }: SentenceFacts): Explained {
   const by = cancel ? ` by ${cancel.by}` : withCanvas
   return {
     sentence: `${task.id} was cancelled at ${timeText(cancel?.at ?? endOf(task), now)}${by}${undoneText(task)}.`,
-    next: `Nothing need be done. POST ${path}/retry starts it over.`,
+    next: `There is nothing to do. POST ${path}/retry starts it over.`,
     since: endOf(task),
   }
 }
@@ -103,7 +103,7 @@ function explainCallbacksOwed({ task, now, path }: SentenceFacts): Explained {
   }
   return {
     sentence: `${task.id} ${task.state} at ${timeText(endOf(task), now)}, and its callbacks are about to be published.`,
-    next: 'Nothing need be done: it takes some seconds.',
+    next: 'There is nothing to do: it takes some seconds.',
     since: endOf(task),
   }
 }
@@ -135,7 +135,7 @@ function explainRunning(facts: SentenceFacts): Explained {
   if (!run) {
     return {
       sentence: `${task.id} has all its successes, and the write of its end is under way.`,
-      next: 'Nothing need be done.',
+      next: 'There is nothing to do.',
     }
   }
   const lastBeatAt = run.leaseUntil - (run.leaseMs ?? task.options.leaseMs)
@@ -146,7 +146,7 @@ function explainRunning(facts: SentenceFacts): Explained {
       : `its lease ended at ${timeText(run.leaseUntil, now)}, and the loss of the run is about to be recorded`
   return {
     sentence: `${pieceText(facts)} is run by ${run.workerId}${others} since ${timeText(run.startedAt, now)}; ${lease}, and its last sign of life came at ${timeText(lastBeatAt, now)}${progressText(run.progress)}.`,
-    next: `Nothing need be done. POST ${path}/cancel stops the run.`,
+    next: `There is nothing to do. POST ${path}/cancel stops the run.`,
     since: run.startedAt,
     until: run.leaseUntil,
     holder: run.workerId,
@@ -175,7 +175,7 @@ function explainTargetWorker(facts: SentenceFacts): Explained {
   const seen = lastWorkerSeenAt === undefined ? '' : `, last seen at ${timeText(lastWorkerSeenAt, now)}`
   return {
     sentence: `${task.id} waits for ${namesText(live)}${seen}, which it lists and which is alive.`,
-    next: 'Nothing need be done: that worker takes it with its next claim.',
+    next: 'There is nothing to do: that worker takes it with its next claim.',
     since: Math.max(task.dueAt, task.updatedAt),
     ...defined({ holder: live[0], lastWorkerSeenAt }),
   }

@@ -1,5 +1,5 @@
 import { pathOf } from '../../api/endpoints.ts'
-import { lastRunOf, standsBehind } from '../../core/status.ts'
+import { hasOthersAhead, lastRunOf } from '../../core/status.ts'
 import { attempts, pieceOf, workOf } from '../../core/task/piece.ts'
 import { successes, typeOfLimit } from '../../core/task/task.ts'
 import { servingType } from '../../core/types/task-type.ts'
@@ -17,7 +17,7 @@ const BEFORE_MAX = 100
 export function explainDue({ task, now, path }: SentenceFacts): Explained {
   return {
     sentence: `${task.id} waits for its due time, ${timeText(task.dueAt, now)}.`,
-    next: `Nothing need be done. PATCH ${path} with dueAt or delayMs changes the time.`,
+    next: `There is nothing to do. PATCH ${path} with dueAt or delayMs changes the time.`,
     since: task.updatedAt,
     until: task.dueAt,
   }
@@ -32,7 +32,7 @@ export function explainRetry({ task, now, path, lastRun = lastRunOf(task) }: Sen
   const until = nextOwnRetryAt(task) ?? task.dueAt
   return {
     sentence: `${task.id} waits for its retry at ${timeText(until, now)}${failed}${error}; ${countText(left, 'run is', 'runs are')} left.`,
-    next: `Nothing need be done. PATCH ${path} with {"delayMs": 0} retries now; POST ${path}/cancel stops it.`,
+    next: `There is nothing to do. PATCH ${path} with {"delayMs": 0} retries now; POST ${path}/cancel stops it.`,
     until,
     ...defined({ since: lastRun?.endedAt, log: lastRun?.log }),
   }
@@ -61,10 +61,10 @@ export function explainCrashing(facts: SentenceFacts): Explained {
 
 /** What is known of a queue is read only for a task that is ready. */
 function isBehindOthers({ messages = 0, before = 0 }: SentenceFacts): boolean {
-  return standsBehind({ messages, before })
+  return hasOthersAhead({ messages, before })
 }
 
-/** A past loss is no reason for the present wait, but the reader wants to know of it. */
+/** A past loss does not explain the present wait, but helps the reader. */
 function lossText({ task, now }: SentenceFacts): string {
   const last = lastRunOf(task)
   if (last?.state !== 'lost') return ''
@@ -108,7 +108,7 @@ export function explainRate({
   const next = until === undefined ? '' : `; the next start is free at ${timeText(until, now)}`
   return {
     sentence: `${task.id} waits under the rate limit of ${text}${beforeText(before)}${next}.`,
-    next: `Nothing need be done. PUT ${pathOf('getType', typeOfLimit(limit.name))} with a larger limit lets more tasks start.`,
+    next: `There is nothing to do. PUT ${pathOf('getType', typeOfLimit(limit.name))} with a larger limit lets more tasks start.`,
     limit,
     ...defined({ until }),
   }
@@ -153,13 +153,13 @@ export function explainPermit({ task, now, types, permits, limit, before }: Sent
   }
 }
 
-/** Messages, or tasks in the order of claims, stand before it. */
+/** Messages, or tasks in the order of claims, are ahead of it. */
 export function explainBacklog(facts: SentenceFacts): Explained {
   const { task, messages, before, oldestDueAt } = facts
   const type = queueTypeOf(facts)
   return {
     sentence: `${task.id} can be claimed, and waits behind others: ${aheadText(facts)}${lossText(facts)}.`,
-    next: `Nothing need be done while workers keep up. Give ${type} more workers, or more maxConcurrency, if the number grows.`,
+    next: `There is nothing to do while workers keep up. Give ${type} more workers, or more maxConcurrency, if the number grows.`,
     since: task.dueAt,
     queue: { type, ...defined({ messages, before, oldestDueAt }) },
   }
@@ -173,7 +173,7 @@ function aheadText(facts: SentenceFacts): string {
   const ahead =
     before === undefined
       ? `about ${countText(messages ?? 0, 'message waits', 'messages wait')} in the queue of ${type}`
-      : `at least ${countText(Math.min(before, BEFORE_MAX), 'task comes', 'tasks come')} before it among those of ${type}`
+      : `at least ${countText(Math.min(before, BEFORE_MAX), 'task comes', 'tasks come')} before it among the tasks of ${type}`
   return ahead + oldest
 }
 
@@ -184,8 +184,8 @@ export function explainDispatched(facts: SentenceFacts): Explained {
   const part =
     done > 0 ? `, after ${countText(done, 'success', 'successes')} of ${task.options.concurrency}` : ''
   return {
-    sentence: `${task.id} can be claimed since ${timeText(Math.max(task.dueAt, task.updatedAt), now)}${part}, and nothing stands before it: a worker of ${type} takes it next.`,
-    next: 'Nothing need be done. Baton sends a lost message again within two minutes.',
+    sentence: `${task.id} can be claimed since ${timeText(Math.max(task.dueAt, task.updatedAt), now)}${part}, and nothing is ahead of it: a worker of ${type} takes it next.`,
+    next: 'There is nothing to do. Baton sends a lost message again within two minutes.',
     since: Math.max(task.dueAt, task.updatedAt),
     queue: { type, ...defined({ messages, before }) },
   }
@@ -207,7 +207,7 @@ export function explainStuck(facts: SentenceFacts): Explained {
   }
 }
 
-/** The message that it waits for was given up. The sweeper sends another one, ever more rarely. */
+/** The message that it waits for was given up. The sweeper sends another one, less and less often. */
 export function explainDeadLettered(facts: SentenceFacts): Explained {
   const { task, now, lostMessage } = facts
   const type = queueTypeOf(facts)
@@ -216,7 +216,7 @@ export function explainDeadLettered(facts: SentenceFacts): Explained {
   const what =
     lostMessage?.kind === 'look'
       ? `the message to look at ${run ? `it when the lease of ${run.workerId} ended` : 'it'}`
-      : `the message that tells workers of ${type} to take it`
+      : `the message that announces it to workers of ${type}`
   const deliveries = lostMessage
     ? `, after ${countText(lostMessage.receives, 'delivery', 'deliveries')}, by ${timeText(lostMessage.at, now)}`
     : ''

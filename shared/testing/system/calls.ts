@@ -10,7 +10,7 @@ import type { AnyDefinition } from '../../define/definitions.ts'
 import { bodyOf, inputProblems, isCanvas, textOf } from '../../define/publishable.ts'
 import { type ClaimedRun, nameOf, type SystemUnderTest } from './test-system.ts'
 
-/** The calls of a test system, in memory or deployed: those of the client, with the same answers and refusals. */
+/** The calls of a test system, in memory or deployed: the calls of the client, with the same answers and refusals. */
 
 const DEFAULT_WORKER = 'test-worker'
 
@@ -51,7 +51,7 @@ function claimedRun(client: Operations, claim: Claim): ClaimedRun {
   }
 }
 
-/** Sends a publish. Unlike that of the client, it makes no key, so that a test without keys has the same ids each time. */
+/** Sends a publish. Unlike the client, it makes no key, so that a test without keys has the same ids each time. */
 export function publishBy(send: Send, what: Publishable, given: readonly unknown[]) {
   if (isCanvas(what)) return post<CanvasAnswer>(send, 'publishCanvas', { ...Object(given[0]), ...what })
   return post<PublishAnswer>(send, 'publish', bodyOf(what, given))

@@ -71,7 +71,7 @@ function readsOf(client: Client): Pick<DeployedTestSystem, 'task' | 'tasks' | 'c
 
 const HERE = 'not available against a deployed system'
 
-/** What needs virtual time, or the inside of the system. */
+/** The calls that need virtual time, or access to the inside of the system. */
 function refusals() {
   const refused = (name: string) => new BatonError('refused', `${name}: ${HERE}`)
   const throws = (name: string) => (): never => {

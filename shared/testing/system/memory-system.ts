@@ -226,7 +226,7 @@ const ENDLESS: ReadonlySet<StatusReason | undefined> = new Set([
   'target-worker',
 ])
 
-/** Lets time pass until no task goes on by itself. Schedules tick for ever and do not count, but the tasks of their ticks do. */
+/** Lets time pass until no task continues by itself. Schedules tick for ever and do not count, but the tasks of their ticks do. */
 function createIdleness(world: World, readers: StatusReaders): { run(withinMs: number): Promise<void> } {
   const { timeline, open, heads } = world
   const goesOn = async (task: Task): Promise<boolean> => {
@@ -267,6 +267,6 @@ function stillOpen(tasks: readonly Task[], withinMs: number, now: number): Baton
   const more = tasks.length > named.length ? ` and ${tasks.length - named.length} more` : ''
   return new BatonError(
     'refused',
-    `tasks are still open after ${withinMs} ms: ${named.join(', ')}${more}; for tasks that go on for ever use advance(…)`,
+    `tasks are still open after ${withinMs} ms: ${named.join(', ')}${more}; for tasks that continue for ever use advance(…)`,
   )
 }

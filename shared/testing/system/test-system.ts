@@ -160,9 +160,9 @@ type Reads = Omit<TestSystem, keyof SystemUnderTest | 'logs' | 'limits' | 'now'>
 export type DeployedTestSystem = SystemUnderTest & {
   readonly [Name in keyof Reads]: (...given: Parameters<Reads[Name]>) => Promise<ReturnType<Reads[Name]>>
 } & {
-  /** @throws BatonError `refused`: a deployed system does not tell */
+  /** @throws BatonError `refused`: a deployed system does not show it */
   logs(id?: string): never
-  /** @throws BatonError `refused`: a deployed system does not tell */
+  /** @throws BatonError `refused`: a deployed system does not show it */
   limits(type: TypeName): never
   /** @throws BatonError `refused`: there is no virtual time */
   now(): never

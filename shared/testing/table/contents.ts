@@ -4,18 +4,18 @@ import { compared } from './values.ts'
 
 export type Key = { readonly pk: string; readonly sk: string }
 
-/** What a write made of one item, as the table's stream reports it. */
+/** How a write has changed one item, as the table's stream reports it. */
 export type ItemChange = {
   readonly key: Key
   readonly before: Item | undefined
   readonly after: Item | undefined
 }
 
-/** What shows a write with a lag: each index, and the reads of the table that are not strongly consistent. */
+/** The copies that show a write with a lag: each index, and the items that reads see which are not strongly consistent. */
 export type Replica = keyof typeof INDEXES | 'reads'
 
 export type ContentSettings = {
-  /** Called at the very instant of each write of an item. */
+  /** Called during each write of an item, before the write returns. */
   readonly onWrite?: (change: ItemChange) => void
   /** Shows a change in each replica, which may be later. @default at once */
   readonly spread?: (change: ItemChange, show: Readonly<Record<Replica, SortedItems['move']>>) => void
@@ -102,9 +102,9 @@ function createSortedItems(names: KeyNames): SortedItems {
   const replace = (before: Item, after: Item) => {
     const items = partitions.get(partitionOf(after) ?? '') ?? []
     const at = positionIn(items, before, names)
-    const isThere = items[at] !== undefined && order(items[at], before, names) === 0
-    if (isThere) items[at] = after
-    return isThere
+    const isStored = items[at] !== undefined && order(items[at], before, names) === 0
+    if (isStored) items[at] = after
+    return isStored
   }
   const isSamePosition = (before: Item, after: Item) =>
     partitionOf(before) !== undefined &&

@@ -19,7 +19,7 @@ export type Operand = (scope: Scope) => unknown
 /** The kinds that a given value may have at one place of an expression. */
 export type Wanted = { readonly alias: string; readonly kinds: readonly string[] }
 
-/** An expression: what it means, the names and values that it refers to, and the kinds of values that it wants. */
+/** An expression: what it means, the names and values that it refers to, and the kinds of values that it needs. */
 export type Parsed<Meaning> = {
   readonly meaning: Meaning
   readonly aliases: ReadonlySet<string>

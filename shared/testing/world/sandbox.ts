@@ -108,7 +108,7 @@ export function createVirtualClock(
 }
 
 /**
- * Which handlers are at work in real time. Virtual time stands still meanwhile, so real work (files, sockets, timers) takes no
+ * Which handlers are at work in real time. No virtual time passes meanwhile, so real work (files, sockets, timers) takes no
  * virtual time, and the order of events does not depend on the machine's speed. A handler that waits for virtual time is
  * parked: it does not hold the time still until that wait is over.
  */
@@ -184,7 +184,7 @@ function stuck(jobs: readonly Job[], patienceMs: number): BatonError {
   const names = jobs.map(({ what }) => what).join(', ')
   return new BatonError(
     'refused',
-    `the handler of ${names} has not ended after ${patienceMs} ms of real time. Virtual time stands still while a handler works. ` +
+    `the handler of ${names} has not ended after ${patienceMs} ms of real time. Virtual time does not pass while a handler works. ` +
       "A handler waits in virtual time with the test system's sleep(…), and takes() makes runs last; " +
       'for slower real work set handlerPatienceMs',
   )

@@ -5,7 +5,7 @@
  * - `timeline.ts`: virtual time, and all that is going to happen in it, in one order;
  * - `queues.ts`: queues, far timers and the table's stream, with their receivers;
  * - `sandbox.ts`: the process of one run, which the test can kill and freeze, and the handlers that are at work in real time, during
- *   which virtual time stands still;
+ *   which no virtual time passes;
  * - `serve-handler.ts`: what surrounds the call of a handler: faults, durations, and the records of its run.
  *
  * Each dispatch has a process of its own, as each invocation of a Lambda function has. The runs of a worker thus die alone.
@@ -58,7 +58,7 @@ export type World = {
   readonly open: ReadonlyMap<string, Task>
   /** The ids of the heads that were written since the last call. */
   takeChanged(): Set<string>
-  /** Runs what happens until `until`, and not further than `isOver` wants. @throws what a part of the system threw */
+  /** Runs the events of the world until the time `until`, or until `isOver` returns true. @throws what a part of the system threw */
   run(until: number, isOver?: () => boolean | Promise<boolean>): Promise<void>
 }
 
@@ -152,7 +152,7 @@ function sortedLog({ log, onHandlerLine }: WorldSettings, handlers: HandlerServe
   return { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
 }
 
-/** Throws when time does not move although events happen and happen. */
+/** Throws when too many events happen at one virtual time, because then tasks cause each other without end. */
 function withoutCircles(
   timeline: Timeline,
   isOver: () => boolean | Promise<boolean> = () => false,

@@ -21,7 +21,7 @@ import { correctedEnd, countInBatch, type EndReport, endReport, isIllegal, verdi
  * holds up no other. `end-reports.ts` decides what becomes of it.
  */
 
-/** A run that this worker holds, with its next heartbeat, its lease, and what is to be reported. */
+/** A run that this worker holds, with its next heartbeat, its lease, and what it has to report. */
 export type HeldRun = {
   readonly taskId: string
   readonly runId: string

@@ -233,7 +233,7 @@ function rulesOf({ task: { options } }: Claim, clock: Clock): RunRules {
   }
 }
 
-/** The content of the task. A long list comes in pages, and a long input is that of the flow's parameters. */
+/** The content of the task. A long list comes in pages, and a long input is in the flow's parameters. */
 async function contentOf(task: Claim['task'], client: Client): Promise<RunContent> {
   const { params } = task
   const input = task.inputIsParams ? (params as Json) : task.input

@@ -65,7 +65,7 @@ export function createIsolation({ file, memoryMb }: IsolationSettings): Isolatio
 /** The last entry is the process's lifeline: see watchdog.ts. */
 const STDIO = ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'] as const satisfies StdioOptions
 
-/** The file beside this one: a source in the repository, compiled in the package. */
+/** The file next to this one: a source in the repository, compiled in the package. */
 function entryFile(): string {
   // In a bundle of the user's as CommonJS, the URL is undefined.
   const here: string | undefined = import.meta.url

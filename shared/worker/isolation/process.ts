@@ -13,7 +13,7 @@ import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './prot
 
 /**
  * The process of one isolated run, started as `process.ts FILE TYPE`. It holds no lease and has no access to the store.
- * Whatever happens to this process, its worker goes on.
+ * Whatever happens to this process, its worker continues.
  */
 const [file = '', type = ''] = process.argv.slice(2)
 // The file may be a bundle. Its errors then name the sources.

@@ -5,6 +5,7 @@ import {
   flag,
   flagFor,
   json,
+  literal,
   mapOf,
   mapped,
   number,
@@ -12,7 +13,6 @@ import {
   optional,
   text,
   withDefault,
-  word,
 } from '../../../shared/aws/dynamo/attributes.ts'
 
 type Visit = {
@@ -84,14 +84,14 @@ describe('a table of attributes', () => {
     type Pair = { readonly one: number; readonly two?: 'a' | 'b' }
     const pair = attributesOf<Pair>()
     const one = always('o', number)
-    const two = optional('t', word<'a' | 'b'>())
+    const two = optional('t', literal<'a' | 'b'>())
 
     // @ts-expect-error A member has no row.
     pair({ one })
     // @ts-expect-error A member that each record has is optional.
     pair({ one: optional('o', number), two })
     // @ts-expect-error A member that some records have is in each.
-    pair({ one, two: always('t', word<'a' | 'b'>()) })
+    pair({ one, two: always('t', literal<'a' | 'b'>()) })
     // @ts-expect-error The codec takes other values.
     pair({ one: always('o', text), two })
     // @ts-expect-error The codec gives back values that the member does not know.

@@ -95,7 +95,7 @@ describe('the update of a head', () => {
     ])
   })
 
-  it('writes the first live run as a whole map, later ones beside it, and never the other runs', () => {
+  it('writes the first live run as a whole map, later ones next to it, and never the other runs', () => {
     const first = changeOf(claim(aTask({ options: { concurrency: 2 } }), { workerId: 'w1' }, NOW))
     const second = changeOf(claim(first.after, { workerId: 'w2' }, NOW))
 

@@ -16,7 +16,7 @@ import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
 import { totalOf, type Units } from '../../support/dynamo/unit-meter.ts'
 import { aPublication, BORN, changeOf, HOUR, LATER_BORN, SECOND, taskIn } from '../../support/tasks/a-task.ts'
 
-/** The costs are those of docs/data-model.md. */
+/** The costs are from docs/data-model.md. */
 
 /** A time at which fences have nine digits, as from 2029 to 2057. Heads keep several fences. */
 const NOW = Date.UTC(2034, 0, 1, 12)
@@ -365,7 +365,7 @@ describe('requests', () => {
     expect(await units(workers.list())).toEqual({ table: 1 })
   })
 
-  it('that write small items beside heads cost 1 unit', async () => {
+  it('that write small items next to heads cost 1 unit', async () => {
     const { types, records, targets, workers } = stores
     const type = {
       type: 'resize',

@@ -144,7 +144,7 @@ describe('the queue of a dead letter', () => {
     ['the queue of the type', DISPATCH, TYPE_QUEUE, 'type:resize'],
     ['the named queue, rather than the type of the id', DISPATCH, 'Baton-q-mail', 'type:mail'],
     ['the named queue of an unreadable body', 'hello', 'Baton-q-mail', 'type:mail'],
-    ['unknown, for a name that does not tell its type', 'hello', hashed, 'unknown'],
+    ['unknown, for a name that does not contain its type', 'hello', hashed, 'unknown'],
     ['the type of the body, for such a name', '{"v":9,"id":"images.resize:a"}', hashed, 'type:images.resize'],
     ['unknown, for a queue of another system', 'hello', 'Other-q-mail', 'unknown'],
   ])('is %s', async (_name, body, source, queue) => {
@@ -162,7 +162,7 @@ describe('the dead-letter queue', () => {
     for (let nth = 0; nth < 3; nth++) await sqs.send(receive)
   }
 
-  it('tells which queue gave a message up, how often it was delivered, and when it was sent', async () => {
+  it('reports which queue gave a message up, how often it was delivered, and when it was sent', async () => {
     const from = Date.now()
     await giveUp(TYPE_QUEUE, DISPATCH)
     await giveUp('wake', 'hello')

@@ -79,7 +79,7 @@ describe('a call', () => {
 
     await expect(cut).rejects.toMatchObject({
       code: 'unavailable',
-      message: expect.stringMatching(/^GetParameter got no answer of ssm that can be read: .+$/),
+      message: expect.stringMatching(/^GetParameter got an unreadable answer from ssm: .+$/),
     })
     await expect(cut).rejects.toThrow(/^(?!.*Deserialization)/s)
   })

@@ -92,7 +92,7 @@ describe('baton dev', () => {
     shop.edit('tasks/resize.ts', 'async run', 'retry: { maxRetries: 7 },\n  async run')
     shop.edit('infra/app.ts', '// more', "tasks.addHandler('Thumb', { entry: 'tasks/thumb.ts' })\n// more")
 
-    await dev.line(/↻ Shop is deployed anew after .*new: thumb/, from)
+    await dev.line(/↻ Shop is deployed again after .*new: thumb/, from)
 
     expect((await dev.call('GET', '/v1/types/resize')).body.defaults.retry).toEqual({ maxRetries: 7 })
     expect((await dev.run('thumb', 'first')).result).toEqual({ version: 3 })
@@ -112,7 +112,7 @@ describe('baton dev', () => {
       "tasks.addHandler('Late', { entry: 'tasks/late.ts' })",
     )
     shop.write('tasks/late.ts', aTask('late', ''))
-    await dev.line(/↻ Shop is deployed anew after .*new: late/, from)
+    await dev.line(/↻ Shop is deployed again after .*new: late/, from)
     expect((await dev.run('late', 'first')).status).toBe('succeeded')
   })
 

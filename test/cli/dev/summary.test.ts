@@ -59,7 +59,7 @@ test('the summary has the dashboard and the reference of the API, where they are
   ])
 })
 
-test('a deployment is told by the types that it adds, changes and removes', () => {
+test('a deployment is summarised by the types that it adds, changes and removes', () => {
   const before = aSystem([aType('resize'), aType('mail'), aType('old')])
   const after = aSystem([aType('resize', { defaults: {} }), aType('mail'), aType('thumb')])
 

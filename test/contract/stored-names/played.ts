@@ -4,7 +4,7 @@ import { generate, generateWithoutTrial, type ScenarioKind } from '../../simulat
 import { simulate } from '../../simulation/simulate/simulate.ts'
 import type { Mirror } from './mirror.ts'
 
-/** Most names are in the examples. The played scenarios add names that only the use cases compose, such as those of records. */
+/** Most names are in the examples. The played scenarios add names that only the use cases compose, such as names of records. */
 const USUAL_SEEDS = [2, 38, 39]
 const RARE: ReadonlyArray<readonly [ScenarioKind, number]> = [
   ['schedules', 1],

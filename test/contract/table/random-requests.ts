@@ -5,7 +5,7 @@ import type { Request } from './two-tables.ts'
 
 /**
  * Random requests of the kinds that the stores make, on few keys and attributes, so that they often meet. Some of
- * them are faulty: unused and missing names, values of the wrong kind, paths into what is no map, overlapping
+ * them are faulty: unused and missing names, values of the wrong kind, paths into what is not a map, overlapping
  * paths, and keys that are empty.
  */
 

@@ -34,7 +34,7 @@ export function targetsContract(makeStores: MakeStores): void {
     expect(await of(targets, 'nobody')).toEqual([])
   })
 
-  it('returns markers page by page, and only those of one type when asked', async () => {
+  it('returns markers page by page, and only markers of one type when asked', async () => {
     const { targets } = await makeStores()
     const ids = ['crop:1', 'resize.big:1', 'resize:1', 'resize:2', 'resize:3', 'resize_:1', 'sort:1']
     for (const taskId of ids) await targets.mark(aMarker({ taskId }))

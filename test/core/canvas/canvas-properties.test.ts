@@ -4,7 +4,7 @@ import { evaluate, follow, type Knowledge } from '../../../shared/core/canvas/st
 import { growTree, type Tree, type TreeNode, takeApart } from '../../../shared/core/canvas/tree.ts'
 import type { End } from '../../../shared/core/task/head-fields.ts'
 import { type Canvas, canvases } from './a-canvas.ts'
-import { modelOf, stand } from './naive-model.ts'
+import { modelOf, progressOf } from './naive-model.ts'
 
 /** A canvas, whether each of its leaves fails, and the order in which started leaves end. */
 const lives = fc.tuple(
@@ -21,7 +21,7 @@ function* moments(canvas: Canvas, failing: readonly boolean[], dice: readonly nu
   const ends = new Map<number, End>()
   yield { ends, batch: [] }
   for (let round = 0; ; round++) {
-    const open = stand(model, leaf => ends.get(leaf)).started.filter(leaf => !ends.has(leaf))
+    const open = progressOf(model, leaf => ends.get(leaf)).started.filter(leaf => !ends.has(leaf))
     if (open.length === 0) return
     const throwOf = (n: number) => dice[(round + n) % dice.length] ?? 0
     const batch = [
@@ -45,7 +45,7 @@ it('a canvas agrees with the model at any moment: its status, its first failure 
     fc.property(lives, ([canvas, failing, dice]) => {
       const tree = growTree(takeApart(canvas).shape)
       for (const { ends } of moments(canvas, failing, dice)) {
-        const expected = stand(modelOf(canvas), leaf => ends.get(leaf))
+        const expected = progressOf(modelOf(canvas), leaf => ends.get(leaf))
 
         const { status, failure, reachOf: reach } = evaluate(tree, leaf => ends.get(leaf))
 
@@ -66,7 +66,7 @@ it('a batch of ends starts the leaves that the model starts after the batch and 
       const model = modelOf(canvas)
       let before = new Set<number>(leavesOf(tree))
       for (const { ends, batch } of moments(canvas, failing, dice)) {
-        const now = stand(model, leaf => ends.get(leaf))
+        const now = progressOf(model, leaf => ends.get(leaf))
 
         const followed = follow(tree, batch, leaf => ends.get(leaf) ?? 'open')
 
@@ -125,7 +125,7 @@ it('a repeated batch of ends starts the same leaves again', () => {
         for (const leaf of follow(tree, batch, one => last.get(one) ?? 'open').start) started.add(leaf)
       }
 
-      const expected = stand(modelOf(canvas), leaf => last.get(leaf)).started
+      const expected = progressOf(modelOf(canvas), leaf => last.get(leaf)).started
       expect([...started].toSorted((x, y) => x - y)).toEqual(expected.toSorted((x, y) => x - y))
     }),
     { numRuns: 1_000 },

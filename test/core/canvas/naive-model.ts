@@ -22,12 +22,12 @@ export function modelOf(canvas: Canvas, next = { leaf: 0 }): Model {
 }
 
 type Ends = (leaf: number) => End | undefined
-type Stand = { status: 'running' | End; failure?: number; started: number[] }
+type Progress = { status: 'running' | End; failure?: number; started: number[] }
 
-const RUNNING: Stand = { status: 'running', started: [] }
+const RUNNING: Progress = { status: 'running', started: [] }
 
 /** The state of a started part of a canvas. */
-export function stand(model: Model, ends: Ends): Stand {
+export function progressOf(model: Model, ends: Ends): Progress {
   switch (model.kind) {
     case 'leaf': {
       const end = ends(model.leaf)
@@ -37,7 +37,7 @@ export function stand(model: Model, ends: Ends): Stand {
     case 'chain':
       return standOfChain(model.members, ends)
     case 'group': {
-      const members = model.members.map(member => stand(member, ends))
+      const members = model.members.map(member => progressOf(member, ends))
       const started = members.flatMap(member => member.started)
       if (members.some(({ status }) => status === 'running')) return { status: 'running', started }
       const failed = members.find(({ status }) => status === 'failed')
@@ -48,25 +48,25 @@ export function stand(model: Model, ends: Ends): Stand {
   }
 }
 
-function standOfChain(members: readonly Model[], ends: Ends): Stand {
+function standOfChain(members: readonly Model[], ends: Ends): Progress {
   const started: number[] = []
   for (const member of members) {
-    const one = stand(member, ends)
+    const one = progressOf(member, ends)
     started.push(...one.started)
     if (one.status !== 'succeeded') return { ...one, started }
   }
   return { status: 'succeeded', started }
 }
 
-function standOfChord({ group, callback, onError }: Extract<Model, { kind: 'chord' }>, ends: Ends): Stand {
-  const members = stand(group, ends)
+function standOfChord({ group, callback, onError }: Extract<Model, { kind: 'chord' }>, ends: Ends): Progress {
+  const members = progressOf(group, ends)
   if (members.status === 'running') return members
   if (members.status === 'succeeded') {
-    const after = stand(callback, ends)
+    const after = progressOf(callback, ends)
     return { ...after, started: [...members.started, ...after.started] }
   }
   if (!onError) return members
-  const after = stand(onError, ends)
+  const after = progressOf(onError, ends)
   const started = [...members.started, ...after.started]
   return after.status === 'running' ? { ...RUNNING, started } : { ...members, started }
 }

@@ -137,7 +137,7 @@ describe('the deadline of the flow', () => {
     expect(done(undoing, undefined, NOW + HOUR)).toMatchObject({ state: 'failed', error: { message: 'no' } })
   })
 
-  test('gives way to an earlier deadline of a step', () => {
+  test('is replaced by an earlier deadline of a step', () => {
     const begun = claimedBy(within(HOUR, LIMITED))
 
     expect(begun.deadlineAt).toBe(NOW + MINUTE)

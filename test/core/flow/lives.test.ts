@@ -142,7 +142,7 @@ test('while steps are done, all steps before the present one are done, and no la
   })
 })
 
-test('the view shows the status, and the options are those of the present piece', () => {
+test('the view shows the status, and the options belong to the present piece', () => {
   forEveryChange(() => ({ change: { after: task }, after, now }) => {
     const status = statusOf(task, now)
     const bucket = ['delayed', 'ready', 'running'].includes(status) ? 'open' : status

@@ -92,7 +92,7 @@ describe('retry-do and continue of a flow whose earlier undo failed', () => {
   test.each<[ResumeAction, string]>([
     ['retry-do', 'c'],
     ['continue', 'd'],
-  ])('%s goes on with %s, and counts the step as done', (action, piece) => {
+  ])('%s continues with %s, and counts the step as done', (action, piece) => {
     const definition = aFlow({ steps: ['a', 'b', 'c', 'd'].map(name => ({ name, undo: {} })) })
     const third = doneTimes(aFlowTask(definition), 2)
     const halted = failedFor(done(failedFor(third, 'no courier')), 'bank closed')
@@ -171,7 +171,7 @@ describe('retry-undo', () => {
   test.each([
     ['of the failed step', HALTED, ['undo c', 'undo b', 'undo a']],
     ['of an earlier one', HALTED_EARLIER, ['undo b', 'undo a']],
-  ])('goes on with the undo %s', (_name, halted, undos) => {
+  ])('continues with the undo %s', (_name, halted, undos) => {
     const open = resumed(halted, 'retry-undo')
     const { pieces, task } = undoneInTurn(open, LATER)
 

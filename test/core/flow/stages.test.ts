@@ -30,7 +30,7 @@ const moved = (task: Task, next: Partial<NextStage> = {}, now = NOW): Task =>
   ended(claimedBy(task, 'w1', now), { ...DONE, result: 'bytes', next: { stage: 'store', ...next } }, now)
 
 describe('a run that moves its task on', () => {
-  test('opens the next stage, due at once, and is dispatched anew', () => {
+  test('opens the next stage, due at once, and is dispatched again', () => {
     const task = moved(staged({ dueAt: NOW - HOUR, priority: 3 }))
 
     expect(task).toMatchObject({
@@ -245,7 +245,7 @@ describe('a handler that always moves on', () => {
     expect(moves).toBeLessThan(10_550)
   })
 
-  test('and waits a second or more before each move goes on for years', () => {
+  test('and waits a second or more before each move continues for years', () => {
     const old: Task = {
       ...staged(),
       startedAt: NOW - 1_000 * DAY,

@@ -53,7 +53,7 @@ describe('a task follows its type', () => {
     ])
   })
 
-  it('while it runs, and its run goes on', () => {
+  it('while it runs, and its run continues', () => {
     const running = aTask({ kind: 'http', ordering: 'priority', live: [aRun()] })
 
     expect(followed(running, { resize: {} })).toMatchObject({ kind: 'handler', live: running.live })

@@ -44,7 +44,7 @@ describe('a restart', () => {
     expect(Object.values(after.ended).map(run => run.fence)).toEqual(fences)
   })
 
-  test('begins a new birth with a fresh budget, while revisions and fences go on growing', () => {
+  test('begins a new birth with a fresh budget, while revisions and fences continue growing', () => {
     const { after, guard } = changeOf(restart(half, { publication, clean: [], keepInput: false }, NOW))
 
     expect(after).toMatchObject({

@@ -33,7 +33,7 @@ describe('a task of a tenant', () => {
   test.each([
     ['is not due', create(aPublication({ ...FAIR, dueAt: NOW + SECOND }), undefined, NOW)],
     ['is patched while it waits', changeOf(patch(WAITING, { tags: {} }, NOW))],
-    ['is published anew while it waits', changeOf(update(WAITING, aPublication(FAIR), NOW))],
+    ['is published again while it waits', changeOf(update(WAITING, aPublication(FAIR), NOW))],
   ])('does not enter its line when it %s', (_when, change) => {
     expect(lineEntry(change.before, change.after)).toBeUndefined()
   })

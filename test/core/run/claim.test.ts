@@ -55,7 +55,7 @@ describe('a claim succeeds', () => {
       w1,
     ],
     [
-      'by a worker whose name is that of an object member, with a budget of its own',
+      'by a worker whose name is the name of an object member, with a budget of its own',
       aTask({ options: ownBudget }),
       { workerId: 'constructor' },
     ],

@@ -28,7 +28,7 @@ describe('failures counted by worker', () => {
     expect(failuresOf(failed, anInvocation(999))).toBe(1)
   })
 
-  it('of a worker that may claim again are kept longer than those of invocations', () => {
+  it('of a worker that may claim again are kept longer than runs of invocations', () => {
     const failed = failedBy(['studio', ...numbered(1_000, anInvocation)], patient(0))
 
     expect(failuresOf(failed, 'studio')).toBe(1)
@@ -46,7 +46,7 @@ describe('failures counted by worker', () => {
     expect(failuresOf(failed, anInvocation(0))).toBe(1)
   })
 
-  it('of the workers that have failed most are kept before those of workers that have failed less', () => {
+  it('of the workers that have failed most are kept before the runs of workers that have failed less', () => {
     const often = Array.from({ length: 5 }, () => 'clumsy')
 
     const failed = failedBy([...often, ...numbered(1_000, n => `once${n}`)], patient())
@@ -55,7 +55,7 @@ describe('failures counted by worker', () => {
     expect(Object.keys(failed.failuresBy)).toHaveLength(FAILING_WORKERS_MAX)
   })
 
-  it('of listed workers are never dropped in favour of those of unlisted workers', () => {
+  it('of listed workers are never dropped in favour of runs of unlisted workers', () => {
     const listed = numbered(100, n => `w${n}`)
     const strangers = numbered(50, n => `was-listed-${n}`)
     const task = patient(1_000, { workerIds: listed })

@@ -77,18 +77,15 @@ describe('a success', () => {
     ['a release', of({ outcome: 'release' }), { state: 'released' }],
     ['a release for later', of({ outcome: 'release', delayMs: 5_000 }), { state: 'released' }],
     ['a failure', of({ outcome: 'fail', error }), { state: 'failed', error }],
-  ])(
-    '%s after the deadline stands on record as its worker said it, and the task fails',
-    (_which, word, run) => {
-      const task = aTask({ live: [aRun()], deadlineAt: NOW - 1, options: { deadlineMs: 1_000 } })
+  ])('%s after the deadline is recorded as its worker said it, and the task fails', (_which, word, run) => {
+    const task = aTask({ live: [aRun()], deadlineAt: NOW - 1, options: { deadlineMs: 1_000 } })
 
-      const after = afterOf(finish(task, word, NOW, 0))
+    const after = afterOf(finish(task, word, NOW, 0))
 
-      expect(after).toMatchObject({ state: 'failed', error: { name: 'DeadlineExceeded' }, ended: { 1: run } })
-      expect(after.dueAt).toBe(task.dueAt)
-      expect(after.revision).toBe(task.revision + 1)
-    },
-  )
+    expect(after).toMatchObject({ state: 'failed', error: { name: 'DeadlineExceeded' }, ended: { 1: run } })
+    expect(after.dueAt).toBe(task.dueAt)
+    expect(after.revision).toBe(task.revision + 1)
+  })
 
   test('after earlier failures leaves no error at the task', () => {
     const task = aTask({
@@ -100,7 +97,7 @@ describe('a success', () => {
     expect(afterOf(finish(task, of({ outcome: 'succeed' }, 2), NOW, 0))).not.toHaveProperty('error')
   })
 
-  test('is one of n: the task goes on until n workers succeeded, and keeps each result', () => {
+  test('is one of n: the task continues until n workers succeeded, and keeps each result', () => {
     let task = aTask({ options: { concurrency: 3 } })
     const states: string[] = []
 

@@ -72,7 +72,7 @@ describe('a complete task, whose end is not written yet', () => {
     expect(end?.after).not.toHaveProperty('place')
   })
 
-  it('of a flow goes on to the next step', () => {
+  it('of a flow continues to the next step', () => {
     const definition = aFlow()
     const flow = {
       ...{ definition, reachedStep: 0, presentStep: 0, direction: 'do' as const },
@@ -112,7 +112,7 @@ describe('a task that its last run left in the place of running ones', () => {
       ...{ options: { concurrency: 2 }, ended: [success(1)], operation: 'succeed' as const },
       place: { name: 'running#resize#0', order: '1' },
     })
-  // The builder computes the place anew, as every transition but a counted success does.
+  // The builder computes the place again, as every transition but a counted success does.
   const task = { ...outstayed(), place: { name: 'running#resize#0', order: '1' } }
 
   it('gets a look, and leaves that place', () => {

@@ -59,7 +59,7 @@ describe('the reason why a task waits', () => {
     ],
     [
       'no-worker',
-      'due, for one that is not there beside one that has done its part',
+      'due, for one that is not live, while another has done its part',
       aTask({
         options: { workerIds: ['w', 'x'], concurrency: 2 },
         ended: [anEndedRun({ workerId: 'w' })],

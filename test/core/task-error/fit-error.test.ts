@@ -26,7 +26,7 @@ describe('an error is cut to 4 KB of UTF-8, all its parts together,', () => {
   test.each([
     ['a message alone, nearly whole', { name: 'E', message: 'm'.repeat(9_000) }, { message: 4_000 }],
     [
-      'a stack, which gives way to the message',
+      'a stack, which makes room for the message',
       { name: 'E', message: 'm'.repeat(3_000), stack: 's'.repeat(9_000) },
       { message: 3_000, stack: 1_000 },
     ],

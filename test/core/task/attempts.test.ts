@@ -9,7 +9,7 @@ const failures = (count: number) =>
 
 test.each<[string, Task, { used: number; left: number }]>([
   ['before the first run: maxRetries 3 allows four runs', aTask(), { used: 0, left: 4 }],
-  ['while the first run goes on', aTask({ live: [aRun()] }), { used: 1, left: 3 }],
+  ['while the first run continues', aTask({ live: [aRun()] }), { used: 1, left: 3 }],
   ['after a failure', aTask({ ended: failures(1) }), { used: 1, left: 3 }],
   ['after a lost run', aTask({ ended: [anEndedRun({ state: 'lost' })] }), { used: 1, left: 3 }],
   ['after a release', aTask({ ended: [anEndedRun({ state: 'released' })] }), { used: 0, left: 4 }],

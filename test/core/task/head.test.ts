@@ -47,7 +47,7 @@ describe('each head', () => {
   })
 })
 
-describe('the bodies beside a head', () => {
+describe('the bodies next to a head', () => {
   test.each([
     ['a task', aTask({ input: APART })],
     ['a canvas', aCanvas({ canvas: { tree: APART, leaves: 1, started: false } })],

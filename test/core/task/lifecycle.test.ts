@@ -86,7 +86,7 @@ function runsEndedBy({ before, after }: Change<Task>): EndedRun[] {
   return endedRuns(after).filter(run => before?.live[run.fence])
 }
 
-/** A life too rare for chance: of two HTTP runs one fails, and its retry becomes due while the other run goes on. */
+/** A life too rare for chance: of two HTTP runs one fails, and its retry becomes due while the other run continues. */
 const SLOT_COMES_DUE_BESIDE_A_RUN: Step[] = [
   { do: 'publish', body: { kind: 'http', dueInMs: 0, options: { concurrency: 2 } } },
   { do: 'claim', workerId: 'w1' },
@@ -126,7 +126,7 @@ function movedBeforeItsRetry(): Change<Task> {
     head = after
   })
   const [run] = head ? liveRuns(head) : []
-  if (!head || !run) throw new Error('no run goes on beside the failed one')
+  if (!head || !run) throw new Error('no run continues next to the failed one')
   const success = { ...run, state: 'succeeded' as const, endedAt: head.updatedAt }
   const left = { ...head, live: {}, ended: { ...head.ended, [run.fence]: success } }
   const moved = look(left, head.updatedAt, 0.5)

@@ -68,7 +68,7 @@ describe('under retry scope `worker`, a failed run', () => {
     expect(refusal(after, 'b', NOW + 2 * SECOND)).toBeUndefined()
   })
 
-  test('delays the whole task if it is that of a Lambda invocation, whose id never claims again', () => {
+  test('delays the whole task if it is by a Lambda invocation, whose id never claims again', () => {
     const after = ran(unlisted(), 'lambda-1a2b', inAnHour)
 
     expect(after).toMatchObject({ dueAt: NOW + HOUR, retrying: true, retryAtBy: {} })
@@ -175,7 +175,7 @@ describe('the plan', () => {
     expect(plan(task, NOW)).toEqual({ dispatchAt: NOW, lookAt: NOW + HOUR })
   })
 
-  test('has no look for a retry while the task stands in the line of a limit, or wants no worker', () => {
+  test('has no look for a retry while the task is in the line of a limit, or wants no worker', () => {
     const task = ran(unlisted(), 'a', inAnHour)
     const full = claimed(claimed(claimed(task, 'b'), 'c'), 'd')
 

@@ -116,7 +116,7 @@ describe('a flow is refused', () => {
     ],
     ['with a step named __proto__', [{ ...step, name: '__proto__' }], 'steps.0.name'],
     [
-      'with a bad retry beside `do`',
+      'with a bad retry next to `do`',
       [{ ...step, retry: { maxRetries: -1 } }],
       "flow 'order': steps.0.retry.maxRetries must be a whole number from 0 to 1000, not -1",
     ],
@@ -142,7 +142,7 @@ describe('a flow is refused', () => {
     [
       'with a setting in two places',
       [{ name: 'a', timeoutMs: 1, do: { task: notify, timeoutMs: 2 } }],
-      "steps.0.timeoutMs is given beside 'do' and within it",
+      "steps.0.timeoutMs is given next to 'do' and within it",
     ],
     [
       'with two definitions of one type',

@@ -138,7 +138,7 @@ describe('why a task waits whose message was given up', () => {
 
     expect(before).toMatchObject({ reason: 'dead-lettered', deadLetterId: letter.id, status: 'ready' })
     expect(before.sentence).toMatch(
-      /^jobs:a waits since .*: the message that tells workers of jobs to take it/,
+      /^jobs:a waits since .*: the message that announces it to workers of jobs/,
     )
     expect(after.reason).toBe('dispatched')
   })

@@ -153,7 +153,7 @@ describe('a path', () => {
     }
   })
 
-  test('tells its version', async () => {
+  test('reports its version', async () => {
     const app = createApi(api.system, ALL_OPERATIONS, { version: '1.4.2' })
 
     expect(await (await app.request('/healthz')).json()).toEqual({ status: 'ok', version: '1.4.2' })
@@ -223,7 +223,7 @@ describe('an id', () => {
     },
   )
 
-  test('may stand in base64url in every path, also in those of runs and types', async () => {
+  test('may be in base64url in every path, also in paths of runs and types', async () => {
     const encoded = (text: string) => `~${Buffer.from(text).toString('base64url')}`
     const other = await anApi()
     await published(other, { key: 'a' })

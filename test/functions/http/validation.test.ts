@@ -268,7 +268,7 @@ describe('a batch', () => {
     await expectRefused('POST', '/v1/runs/heartbeat', { runs: [] }, 'runs')
   })
 
-  test('of more than 100 members, or beside other fields, is refused as a whole', async () => {
+  test('of more than 100 members, or next to other fields, is refused as a whole', async () => {
     const tasks = Array.from({ length: 101 }, () => ({ type: 'jobs' }))
     await expectRefused('POST', '/v1/tasks/batch', { tasks }, 'tasks')
     await expectRefused('POST', '/v1/tasks/batch', { tasks: [], type: 'jobs' }, 'type')

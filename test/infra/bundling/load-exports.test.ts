@@ -118,7 +118,7 @@ describe('An entry is refused by file, line and column', () => {
       "import './absent'",
       /resize\.ts cannot be bundled: .*resize\.ts:1:8: Could not resolve "\.\/absent"/,
     ],
-    ['that is no TypeScript', 'const = 1', /resize\.ts:1:7: Expected identifier but found "="/],
+    ['that is not TypeScript', 'const = 1', /resize\.ts:1:7: Expected identifier but found "="/],
   ])('%s', (_what, code, message) => {
     const root = aProject({ 'resize.ts': aDefinition('resize', code) })
 

@@ -112,7 +112,7 @@ describe('The modules of an asset', () => {
       ])
     })
 
-    test('unless it is listed beside the package', () => {
+    test('unless it is listed next to the package', () => {
       const modules = plan(aProject(queries), 'queries', 'deployer')
 
       expect(modules.map(({ path }) => path)).toEqual([

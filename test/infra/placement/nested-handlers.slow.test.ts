@@ -62,7 +62,7 @@ describe('A system of many handlers', () => {
 })
 
 describe('A handler in a nested stack', () => {
-  test('stands there with all its resources, and the parent has the nested stack', () => {
+  test('is there with all its resources, and the parent has the nested stack', () => {
     const { stack, nested } = aNestedHandler({ alarms: 'all' })
 
     const { resources } = readTemplate(nested)
@@ -178,7 +178,7 @@ describe('A handler in a nested stack', () => {
   })
 })
 
-test('A stack with all alarms that is too large is told to have fewer', () => {
+test('A stack with all alarms that is too large gets the advice to have fewer', () => {
   const { stack } = aSystem({ alarms: 'all' })
   for (let nth = 0; nth < 500; nth++) new CfnWaitConditionHandle(stack, `Filler${nth}`)
 

@@ -9,7 +9,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { Placement } from '../../../infra/placement.ts'
 import { anApp } from '../synthesised.ts'
 
-/** Where the handlers of a system stand: the construct id of the stack of each. */
+/** Where the handlers of a system are: the construct id of the stack of each. */
 type Stands = Readonly<Record<string, string>>
 
 let project: string
@@ -38,7 +38,7 @@ type Added = string
 const idOf = (added: Added) => added.split('*')[0] as string
 const typesOf = (added: Added) => Number(added.split('*')[1] ?? 1)
 
-/** Adds a system with these handlers, and returns where they stand. */
+/** Adds a system with these handlers, and returns where they are. */
 function add(
   stack: Stack,
   handlers: readonly Added[],
@@ -53,7 +53,7 @@ function add(
   return Object.fromEntries(handlers.map(handler => [idOf(handler), standOf(handler)]))
 }
 
-/** Synthesises an app with one system, and returns where its handlers stand. */
+/** Synthesises an app with one system, and returns where its handlers are. */
 function deploy(ids: readonly string[]): Stands {
   const app = aQuietApp()
   const stands = add(new Stack(app, 'Baton'), ids)
@@ -61,7 +61,7 @@ function deploy(ids: readonly string[]): Stands {
   return stands
 }
 
-/** Asserts that every handler that stood somewhere before stands there again. */
+/** Asserts that every handler that has a place keeps it. */
 function expectUnmoved(before: Stands, after: Stands): void {
   expect(after).toMatchObject(Object.fromEntries(Object.entries(before).filter(([id]) => id in after)))
 }
@@ -74,7 +74,7 @@ const warningsOf = (stack: Stack) =>
     .findWarning('*', Match.anyValue())
     .map(({ entry }) => String(entry.data))
 
-describe('The first 30 handlers stand in the stack of the system', () => {
+describe('The first 30 handlers are in the stack of the system', () => {
   test('and each further one in a nested stack', () => {
     const stands = deploy(numbered(32))
 
@@ -148,7 +148,7 @@ describe('A function of several types', () => {
     expect(inOwnStack).toHaveLength(1 + 14)
   })
 
-  test('stands in the next nested stack when its own has no room for it', () => {
+  test('is in the next nested stack when its own has no room for it', () => {
     const stands = deploy([...numbered(30), ...Array.from({ length: 30 }, (_, nth) => `Group${nth}*30`)])
 
     const groups = Object.values(stands).filter(stack => stack !== 'Baton')
@@ -352,12 +352,12 @@ describe('Several systems of one app', () => {
     expect(new Set(Object.values(smallAgain))).toEqual(new Set(['Small']))
   })
 
-  test('at one path, of which one is synthesised alone, must be told apart', () => {
+  test('at one path, of which one is synthesised alone, must be distinguished', () => {
     deploy(numbered(31))
     const app = aQuietApp()
     add(new Stack(app, 'Small'), others(3))
 
-    expect(() => app.synth()).toThrow("Add the entry '/Small/Tasks': {} beside it")
+    expect(() => app.synth()).toThrow("Add the entry '/Small/Tasks': {} next to it")
     expect(Object.keys(recorded())).toEqual(['Tasks'])
 
     const entry = { ...recorded(), '/Small/Tasks': {} }

@@ -54,7 +54,7 @@ describe('An entry is refused', () => {
       undefined,
       `${FIXTURES}/wrong-by-hand.ts, 'wrong': retry.backoff must be one of exponential, fixed, fibonacci, ladder, not 'expo'`,
     ],
-    ['whose options are no JSON', 'not-json.ts', undefined, "the option 'priority' is a function"],
+    ['whose options are not JSON', 'not-json.ts', undefined, "the option 'priority' is a function"],
   ])('%s', (_why, file, task, message) => {
     expect(() => readDefinition(`${FIXTURES}/${file}`, task)).toThrow(message)
   })

@@ -92,7 +92,7 @@ describe('An option of a handler is refused', () => {
       "bundling.loader must be an object of loaders by extensions, such as { '.html': 'text' }, not 'html'",
     ],
     [
-      'with a constant that is no text',
+      'with a constant that is not a text',
       { bundling: { define: { STAGE: 1 } } },
       'bundling.define.STAGE must be a text, not 1',
     ],
@@ -121,7 +121,7 @@ describe('An option of a handler is refused', () => {
       { environment: { RETRIES: 3 } },
       'environment.RETRIES must be a text, not 3',
     ],
-    ['that is no flag', { events: 'yes' }, "events must be true or false, not 'yes'"],
+    ['that is not a flag', { events: 'yes' }, "events must be true or false, not 'yes'"],
   ])('%s', (_what, props, message) => {
     expect(withProps(props)).toThrow(message)
   })

@@ -165,7 +165,7 @@ describe('stores', () => {
       },
       /cannot get another key or projection for its index byKind .* give the new index another name/,
     ],
-  ])('refuse another form of %s by name, and the old deployment goes on', async (_what, props, message) => {
+  ])('refuse another form of %s by name, and the old deployment continues', async (_what, props, message) => {
     const first = (stack: Stack) => {
       table(stack, 'Items', {
         globalSecondaryIndexes: [

@@ -106,7 +106,7 @@ test('a function that sends to its own queue is not invoked a 17th time, and the
   )
 })
 
-test('a function whose `RecursiveLoop` is `Allow` goes on', async () => {
+test('a function whose `RecursiveLoop` is `Allow` continues', async () => {
   await begin('Allowed')
 
   await eventually('20 hops', () => hopsOf('Allowed').includes(20), PATIENCE_MS)

@@ -269,7 +269,7 @@ test('what cannot be read as a request is answered in the form of API Gateway', 
   }
 })
 
-test('a stream of events ends without an answer inside it when its reader sends what is no request', async () => {
+test('a stream of events ends without an answer inside it when its reader sends what is not a request', async () => {
   const { port, host } = new URL(cloud.apiUrl)
   const socket = connect(Number(port), '127.0.0.1')
   let received = ''

@@ -33,7 +33,7 @@ function aStore(failures: string[]) {
   return deployTables(stack, gateway, [])
 }
 
-test('a deployment goes on when DynamoDB Local cannot describe a table whose index it makes', async () => {
+test('a deployment continues when DynamoDB Local cannot describe a table whose index it makes', async () => {
   const failures = Array.from({ length: 3 }, () => 'com.amazonaws.dynamodb.v20120810#InternalFailure')
   await aStore(failures)
   expect(failures).toEqual([])

@@ -7,7 +7,7 @@ import type { LoadedCanvas } from '../../../shared/runtime/canvas/canvas.ts'
 import { driveCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'
 import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
 import { canvases, type Canvas as Form } from '../../core/canvas/a-canvas.ts'
-import { modelOf, stand } from '../../core/canvas/naive-model.ts'
+import { modelOf, progressOf } from '../../core/canvas/naive-model.ts'
 import { MINUTE } from '../../support/tasks/a-task.ts'
 import {
   aCanvasWorld,
@@ -97,7 +97,7 @@ it('a canvas ends as specified, whatever happens to the stream', async () => {
     fc.asyncProperty(lives, async ({ form, failing, fates }) => {
       const system = await aCanvasWorld()
       const ends = (number: number): End => (failing[number % failing.length] ? 'failed' : 'succeeded')
-      const expected = stand(modelOf(form), ends)
+      const expected = progressOf(modelOf(form), ends)
 
       const canvas = await published(
         fates[0] === 'dies' ? dyingAfter(system, 2) : system,

@@ -80,7 +80,7 @@ it('a purge takes a running task from its worker, whose report is refused then',
   expect(told).toMatchObject({ ok: false, reason: 'removed' })
 })
 
-it('a purge leaves a task alone that was published anew while the purge read its list', async () => {
+it('a purge leaves a task alone that was published again while the purge read its list', async () => {
   const system = aMemorySystem()
   const task = await stored(system)
   await system.clock.advance(SECOND)

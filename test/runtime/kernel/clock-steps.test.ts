@@ -37,7 +37,7 @@ describe('a value that is cached for a second', () => {
     ['is read again when the wall clock is set back at once', { wall: -1_000 }, 10, false],
     ['is read again when the wall clock is set forward', { wall: 5_000 }, 10, false],
     [
-      'is read again after a freeze, during which the monotonic clock stands still',
+      'is read again after a freeze, during which the monotonic clock does not move',
       { monotonic: -5_000 },
       5_010,
       false,

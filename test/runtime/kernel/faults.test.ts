@@ -148,7 +148,7 @@ describe('a task whose claim the store refuses because of its content', () => {
 
 const BY_TENANT = { concurrency: { max: 5, key: 'tenant' } }
 
-describe('work on many tasks goes on without the one that is at fault', () => {
+describe('work on many tasks continues without the one that is at fault', () => {
   test('in a job', async () => {
     const faulty = refusing(system, () => true)
     await claimAll(system)

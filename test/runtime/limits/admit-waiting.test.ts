@@ -89,7 +89,7 @@ describe('tasks in the line of a limit', () => {
     expect(system.messages.limitLooks).toMatchObject([{ delaySeconds: 5 }])
   })
 
-  it('are dispatched once more when their messages were lost, first after 4 s and then ever more rarely', async () => {
+  it('are dispatched once more when their messages were lost, first after 4 s and then less and less often', async () => {
     const system = await aSystemWith(1)
     await blocked(system, await storedAll(system, 1))
     const sentAt: number[] = []

@@ -115,7 +115,7 @@ describe('a concurrency limit', () => {
     expect([refusalOf(begun), refusalOf(refused)]).toEqual([undefined, 'concurrency-limit'])
     expect(waiting).toMatchObject({ operation: 'block', place: { name: 'limit#resize#permit#0' } })
     expect(plan(waiting, system.clock.now())).toEqual({})
-    // The first look of the series has been sent. The series goes on as long as a task waits.
+    // The first look of the series has been sent. The series continues as long as a task waits.
     const line = { kind: 'permit', limit: 'resize' }
     expect(system.messages.limitLooks).toMatchObject([
       { line, at: waiting.updatedAt + SECOND, delaySeconds: 1 },

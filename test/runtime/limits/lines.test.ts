@@ -8,7 +8,7 @@ const ONE_A_MINUTE = { limit: 1, perMs: MINUTE }
 const keys = (count: number) => Array.from({ length: count }, (_, nth) => `k${nth}`)
 
 describe('tasks that wait under a rate limit', () => {
-  it('go on starting under a slight overload, although each expires ten minutes after its publish', async () => {
+  it('continue starting under a slight overload, although each expires ten minutes after its publish', async () => {
     const { publish, pass, startsIn } = await aLimitedWorld({
       deadlineMs: 10 * MINUTE,
       limits: { rate: ONE_A_MINUTE },
@@ -22,7 +22,7 @@ describe('tasks that wait under a rate limit', () => {
     for (const hour of [1, 2, 3]) expect(startsIn(hour * HOUR, (hour + 1) * HOUR)).toBeGreaterThanOrEqual(54)
   })
 
-  it('go on starting while urgent tasks overtake them', async () => {
+  it('continue starting while urgent tasks overtake them', async () => {
     const rate = { limit: 6, perMs: MINUTE }
     const { publish, pass, startsIn, starts } = await aLimitedWorld({
       ordering: 'priority',
@@ -77,7 +77,7 @@ describe('tasks that wait under a rate limit', () => {
         w.deploy({ ordering: 'priority', limits: { rate: ONE_A_MINUTE } })
       },
     ],
-  ] as const)('go on starting after %s', async (_what, change) => {
+  ] as const)('continue starting after %s', async (_what, change) => {
     const world = await aLimitedWorld({ limits: { rate: ONE_A_MINUTE } })
     for (const key of keys(60)) await world.publish({ key })
     await world.pass(5 * MINUTE)

@@ -3,7 +3,7 @@ import { systemClock } from '../../../shared/aws/environment.ts'
 import { oneAtATime } from '../../../shared/runtime/limits/line.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
-it('callers that ask together go on one at a time, timers fire between two of them, and a start goes ahead of a task that only records that it waits', async () => {
+it('callers that ask together continue one at a time, timers fire between two of them, and a start goes ahead of a task that only records that it waits', async () => {
   const system = { ...aMemorySystem(), clock: systemClock }
   const done: string[] = []
   const work = async (place: 'starts' | 'waits') => {

@@ -47,7 +47,7 @@ describe('the looks at a line', () => {
     expect(system.messages.limitLooks).toHaveLength(1)
   })
 
-  it('go on while a task waits, although the limit is not used up', async () => {
+  it('continue while a task waits, although the limit is not used up', async () => {
     const system = await aSystemWith(2)
     await blocked(system, await storedAll(system, 3))
 

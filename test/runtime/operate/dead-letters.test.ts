@@ -42,7 +42,7 @@ describe('collecting', () => {
     expect(await system.deadLetters.noteOf('resize:a')).toMatchObject({ born: '01', revision: 3 })
   })
 
-  test('stops at its time; the next round goes on', async () => {
+  test('stops at its time; the next round continues', async () => {
     const system = aMemorySystem()
     const queue = aQueue([arrived('m1')])
 
@@ -83,7 +83,7 @@ describe('collecting', () => {
   })
 })
 
-test('a letter is kept, and leaves its queue, when no note can stand beside its task', async () => {
+test('a letter is kept, and leaves its queue, when its note cannot be stored', async () => {
   const system = aMemorySystem()
   const note = async () => Promise.reject(new BatonError('unstorable', 'the key is empty'))
   const queue = aQueue([arrived('m1')])
@@ -164,7 +164,7 @@ describe('sending again', () => {
     expect((await listDeadLetters(system, { limit: 10 })).letters).toHaveLength(1)
   })
 
-  test('fails for a letter that cannot be read, and goes on with the others', async () => {
+  test('fails for a letter that cannot be read, and continues with the others', async () => {
     const { system, idOf } = await collected(arrived('m1'), arrived('m2'))
     const { get } = system.deadLetters
     const deadLetters = {

@@ -35,7 +35,7 @@ const entriesUpTo = (count: number) => Array.from({ length: count }, (_, sort) =
 const readNext = async (budget: number) =>
   (await readFromCursor(system, 'cursor', RANGE, budget)).map(({ sort }) => Number(sort))
 
-it('the reader goes on where the last round stopped, and begins anew at the end', async () => {
+it('the reader continues where the last round stopped, and begins again at the end', async () => {
   entries = entriesUpTo(5)
 
   const rounds = [await readNext(2), await readNext(2), await readNext(2), await readNext(2)]
@@ -74,7 +74,7 @@ it('the reader records nothing where a round reads the whole range', async () =>
   expect(puts).toEqual([])
 })
 
-it('the reader goes on after an entry that has left the range meanwhile', async () => {
+it('the reader continues after an entry that has left the range meanwhile', async () => {
   entries = entriesUpTo(5)
   await readNext(2)
   entries = entries.filter(({ id }) => id !== 't1')

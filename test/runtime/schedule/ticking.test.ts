@@ -160,7 +160,7 @@ describe('of several ticks that are due at once', () => {
 })
 
 describe('a pause', () => {
-  test('publishes nothing, and the schedule goes on without the ticks that fell into it', async () => {
+  test('publishes nothing, and the schedule continues without the ticks that fell into it', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND)
     await pass(world, at('02.500'))
@@ -326,7 +326,7 @@ describe('setting a schedule again', () => {
 })
 
 describe('what cannot be published', () => {
-  test('is logged and shown, and the schedule goes on until it can', async () => {
+  test('is logged and shown, and the schedule continues until it can', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const get = world.types.get

@@ -86,7 +86,7 @@ it.each([
   },
 )
 
-it('looks that no waker serves for days are sent ever more rarely', async () => {
+it('looks that no waker serves for days are sent less and less often', async () => {
   const system = await aSystemWith(aTask({ live: [aRun()] }))
   const sentAt = async (ms: number, chance: number) => {
     await system.clock.advance(NOW + ms - system.clock.now())

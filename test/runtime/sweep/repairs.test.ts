@@ -32,7 +32,7 @@ it('a round reports the sum of what all repairs did', async () => {
   expect(report).toEqual({ examined: 7, repaired: 1, failed: 3 })
 })
 
-it('a round goes on when a repair fails, and says which one mends nothing', async () => {
+it('a round continues when a repair fails, and says which one mends nothing', async () => {
   const failing = { ...reporting('broken', {}), round: () => Promise.reject(new Error('no answer')) }
 
   const report = await sweep(system, createSweepMemory(), {

@@ -126,7 +126,7 @@ describe('a far minute that needs no repair', () => {
     expect(await dispatchedBy(system)).toEqual([])
   })
 
-  it('costs an idle system one record and eight pages a round, in a process that goes on', async () => {
+  it('costs an idle system one record and eight pages a round, in a process that continues', async () => {
     const { system, asked } = counting(aMemorySystem())
     const seen: CheckedMinutes = new Set()
     await sweepMinutes(system, seen)

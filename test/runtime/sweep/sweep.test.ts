@@ -159,7 +159,7 @@ describe('the sweeper', () => {
     ['and not more often', 0, { age: 3 * 24 * 60 * MINUTE, backlog: 0, chance: 0.101 }],
     ['never behind a backlog at first', 0, { age: 9 * MINUTE, backlog: 1, chance: 0 }],
     ['certainly behind a backlog after ten minutes', 1, { age: 10 * MINUTE, backlog: 1, chance: 0.999 }],
-    ['ever more rarely behind a backlog', 0, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.0007 }],
+    ['less and less often behind a backlog', 0, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.0007 }],
     ['without end', 1, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.0006 }],
   ])('sends a task that waits again: %s', async (_name, sent, { age, backlog, chance }) => {
     const system = aMemorySystem()

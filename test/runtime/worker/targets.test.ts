@@ -73,7 +73,7 @@ describe('a targeted task', () => {
     expect([await markersOf('a'), await markersOf('b')]).toEqual([[], []])
   })
 
-  it('is marked anew when its run is given back', async () => {
+  it('is marked again when its run is given back', async () => {
     const task = await planned(['a'])
     const [claimed] = await claimAs('a')
 

@@ -6,6 +6,7 @@ import { readyReason, statusReasonOf, whyReasonOf } from '../../../shared/core/s
 import type { Task } from '../../../shared/core/task/task.ts'
 import { explainMember } from '../../../shared/service/operations/diagnosis.ts'
 import { explain } from '../../../shared/service/why/explain.ts'
+import { REASON_TEXTS } from '../../../shared/service/why/reasons.ts'
 import { spanText, timeText } from '../../../shared/service/why/words.ts'
 import { anEndedRun, aRun, aTask, DAY, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
@@ -124,6 +125,9 @@ describe('the sentence', () => {
         expect(sentence, reason).toMatch(/^(\S+ of )?resize:k1 .*\.$/)
         expect(sentence, reason).not.toMatch(/undefined|NaN|\[object|\n/)
         expect(next, reason).toMatch(/^[A-Z].*\.( [A-Z].*\.)*$/)
+        expect([...REASON_TEXTS[reason].facts, 'sentence', 'next'], reason).toEqual(
+          expect.arrayContaining(Object.keys(said(reason, task))),
+        )
       }
   })
 
@@ -140,7 +144,7 @@ describe('the sentence', () => {
     expect(said(reason, aTask(), { messages: 5 }).sentence).not.toContain('lost')
   })
 
-  test('of a crashing task mentions what stands before it', () => {
+  test('of a crashing task mentions what is ahead of it', () => {
     const task = aTask({ ended: [anEndedRun({ state: 'lost' })] })
 
     expect(said('crashing', task, { messages: 5 }).sentence).toMatch(

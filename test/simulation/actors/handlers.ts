@@ -107,7 +107,7 @@ function secretIn(input: object): string | undefined {
   return /"card":\{"number":"(\d+)"/.exec(JSON.stringify(input))?.[1]
 }
 
-/** Logs what a handler must not log, and throws what is no plain error. */
+/** Logs what a handler must not log, and throws what is not a plain error. */
 function failOddly(odd: OddErrorName, secret = '', { log }: TaskContext): never {
   if (secret !== '') log.info(`pays with ${secret}`, oddFields(secret))
   throw oddError(odd).thrown(secret)

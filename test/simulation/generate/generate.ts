@@ -148,7 +148,7 @@ const AFTERWARDS_MS = 20 * 60_000
 const FAR_STORM_MS = 1_600_000
 /**
  * In a storm that is longer than this, at most `MILD_LOSS` of all messages are lost. If half of them were
- * lost for longer, the sweeper would take its own messages for delivered and send ever more rarely. No real
+ * lost for longer, the sweeper would take its own messages for delivered and send less and less often. No real
  * queue loses so many.
  */
 const LONG_STORM_MS = 60_000

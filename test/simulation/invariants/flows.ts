@@ -200,7 +200,7 @@ function whatWasLeft(
   if (left >= 0) return `but step ${left} was not undone`
   const end = steps[cursor]?.state ?? 'pending'
   const mayEndThere = state === 'cancelled' || ['failed', 'undone', 'skipped'].includes(end)
-  return mayEndThere ? undefined : `but step ${cursor}, where it stands, is ${end}`
+  return mayEndThere ? undefined : `but its present step ${cursor} is ${end}`
 }
 
 /** Whether a step has begun and was neither undone nor skipped by an operator. */

@@ -7,7 +7,7 @@ import { createJudge } from '../simulate/judge.ts'
 import { createDrivenWorld } from '../world/driven-world.ts'
 import type { HistoryEvent } from '../world/history.ts'
 
-/** What invariants must accept, beside what they must notice. */
+/** What invariants must accept, besides what they must notice. */
 
 const TYPE = aType('lambda')
 const at = NOW

@@ -5,7 +5,7 @@ import { claim } from '../../../shared/core/run/claim.ts'
 import { isSamePiece } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
-import { publishOwedCallbacks } from '../../../shared/runtime/plan/publish-callbacks.ts'
+import { publishCallbacksOfTasks } from '../../../shared/runtime/plan/publish-callbacks.ts'
 import type { PlantedFault } from './planted-fault.ts'
 import { withTaskWrites } from './task-writes.ts'
 
@@ -41,7 +41,7 @@ export const FLOW_FAULTS: readonly PlantedFault[] = [
       withTaskWrites(system, apply => async change => {
         const { after, before } = change
         if (after.owes && !before?.owes && after.callbacks)
-          await publishOwedCallbacks(asThough(system, after), [after])
+          await publishCallbacksOfTasks(asThough(system, after), [after])
         return apply(change)
       }),
   },
@@ -65,7 +65,7 @@ export const FLOW_FAULTS: readonly PlantedFault[] = [
         const { head: task } = applied
         const settled = recordCallbacksPublished(task, system.clock.now())
         const hidden = settled.ok ? await apply(settled.change) : applied
-        if (hidden.applied) await publishOwedCallbacks(asThough(system, task), [task])
+        if (hidden.applied) await publishCallbacksOfTasks(asThough(system, task), [task])
         return hidden
       }),
   },

@@ -96,7 +96,7 @@ export const TRIAL_FAULTS: readonly PlantedFault[] = [
     ),
   },
   {
-    name: 'a claim that the table refuses fails the claims beside it',
+    name: 'a claim that the table refuses fails the claims next to it',
     needs: 'faults',
     spoil: refusingTogether,
   },

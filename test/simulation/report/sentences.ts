@@ -31,7 +31,7 @@ export function sentencesOf(scenario: Scenario): string {
     ...flows.map(sentenceOfFlow),
     ...workers.map(sentenceOfWorker),
     ...steps.toSorted((a, b) => a.at - b.at).map(step => `${timeOf(step.at)}  ${sentenceOfStep(step)}`),
-    ...(afterwardsMs > 0 ? [`once all tasks are over, time goes on for ${afterwardsMs} ms`] : []),
+    ...(afterwardsMs > 0 ? [`once all tasks are over, time continues for ${afterwardsMs} ms`] : []),
   ].join('\n')
 }
 

@@ -52,7 +52,7 @@ function answerOf(thread: Worker, seed: number, endlessMs: number): Promise<Play
   const { promise, resolve } = Promise.withResolvers<Played | string>()
   const died = (error: unknown) => resolve(`its thread died: ${error}`)
   const exited = (code: number) => resolve(`its thread exited with code ${code}`)
-  const timer = setTimeout(() => resolve(`it went on for ${endlessMs / 1_000} s`), endlessMs)
+  const timer = setTimeout(() => resolve(`it continued for ${endlessMs / 1_000} s`), endlessMs)
   thread.once('message', resolve).once('error', died).once('exit', exited)
   thread.postMessage(seed)
   return promise.finally(() => {

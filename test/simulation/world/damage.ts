@@ -8,8 +8,8 @@ export const DAMAGES = {
   'without a fence': { fence: 'x', due: 'tomorrow' },
   'with a time that is a text': { due: 'tomorrow' },
   'with an input of another form': { input: 7 },
-  'with options that are no JSON': { options: '{' },
-  'with a run that is no run': { live: { 1: 'yes' } },
+  'with options that are not JSON': { options: '{' },
+  'with a run that is not a run': { live: { 1: 'yes' } },
   'with an ended run without a state': { ended: { 1: { by: 'w', at: 1, end: 2 } } },
   'with a flow whose steps are nowhere': { flow: { def: 'gone' } },
 } as const satisfies Readonly<Record<string, object>>

@@ -67,9 +67,9 @@ export type HistoryEvent = {
       readonly end: Act['end']
       /** The delay that the handler has set for the retry. */
       readonly retryInMs?: number
-      /** What the handler threw, if that is no plain error. */
+      /** What the handler threw, if that is not a plain error. */
       readonly odd?: OddErrorName
-      /** What the handler returned, if that is no plain object. */
+      /** What the handler returned, if that is not a plain object. */
       readonly gives?: OddResultName
     }
   /** A dispatch was sent for a revision of a task. */

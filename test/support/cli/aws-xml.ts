@@ -12,7 +12,7 @@ type FakeStack = {
   readonly outputs: Readonly<Record<string, string>>
   /** The parameter with the version of the CDK's bootstrap. @default that of the CDK */
   readonly bootstrap?: string | null
-  /** The resources beside its alarms, as pairs of a type and a physical id. */
+  /** The resources besides its alarms, as pairs of a type and a physical id. */
   readonly resources?: Array<readonly [type: string, physicalId: string]>
 }
 

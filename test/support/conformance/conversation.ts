@@ -41,7 +41,7 @@ const WEIGHTS: Readonly<Record<string, number>> = {
   purge: 1,
 }
 
-/** Server-sent events do not end, and the document itself is no part of a conversation. */
+/** Server-sent events do not end, and the document itself is not a part of a conversation. */
 const NOT_ASKED = ['events', 'openapi']
 
 export function stepsOf(contract: Contract): fc.Arbitrary<Step> {
@@ -175,7 +175,7 @@ function linkedBody(
   known: Known,
 ): unknown {
   if (typeof body !== 'object' || body === null) return body
-  // A claim that waits would hold up the conversation, and for ever where the clock stands still.
+  // A claim that waits would hold up the conversation, and for ever where the clock does not move.
   if (name === 'claim')
     return { ...body, waitMs: 0, ...(third % 8 > 0 && { types: undefined, type: chosen(TYPES, first) }) }
   if (third % 8 === 0) return body

@@ -29,7 +29,7 @@ export type TestApi = {
 
 /**
  * Makes the API of a system in memory, with a type `jobs` of kind `http` and a type `resize` of kind `handler`. `parts` replace
- * parts of the system. The API tells the version of this repository, unless it is given another one.
+ * parts of the system. The API reports the version of this repository, unless it is given another one.
  */
 export async function anApi(
   parts: Partial<DiagnosticSystem> = {},

@@ -1,13 +1,17 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { machineEnvironment } from './a-project.ts'
-import { aStarter, type Starter, type Way } from './starter.ts'
+import { aStarter, type Installation, type Starter } from './starter.ts'
 
 /**
  * The first hour of a user as tests: the starter, its checks and tests, a synthesis, `baton dev`, a task by curl and one by the
  * client, and an edited handler. `more` adds tests that need no second way.
  */
-export function describeQuickstart(title: string, way: Way, more?: (starter: () => Starter) => void): void {
+export function describeQuickstart(
+  title: string,
+  way: Installation,
+  more?: (starter: () => Starter) => void,
+): void {
   describe(`the quickstart ${title}`, () => {
     let starter: Starter
 

@@ -3,8 +3,8 @@ import { join } from 'node:path'
 import { emptyProject, install, type Manager, managerCommand, type Project, within } from './a-project.ts'
 import { tarballs } from './tarballs.ts'
 
-/** The ways in which users have the packages: their package manager, and what their `package.json` names. */
-export type Way = {
+/** How users install the packages: their package manager, and what their `package.json` names. */
+export type Installation = {
   readonly manager: Manager
   /** Whether the packages are folders of the project instead of tarballs. */
   readonly fromFolders?: boolean
@@ -23,7 +23,7 @@ export type Starter = Project & {
 
 type Files = Readonly<Record<string, string>>
 
-export async function aStarter({ manager, fromFolders, inWorkspace }: Way): Promise<Starter> {
+export async function aStarter({ manager, fromFolders, inWorkspace }: Installation): Promise<Starter> {
   const files = await tarballs()
   const root = inWorkspace ? aWorkspace() : emptyProject()
   create(root, manager, files, inWorkspace ? WORKSPACE_FOLDER : '.')

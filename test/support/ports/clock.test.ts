@@ -3,7 +3,7 @@ import { NOW, SECOND } from '../tasks/a-task.ts'
 import { createManualClock } from './clock.ts'
 
 describe('the manual clock', () => {
-  it('stands still until it is advanced', async () => {
+  it('does not move until it is advanced', async () => {
     const clock = createManualClock(NOW)
 
     await clock.advance(3 * SECOND)

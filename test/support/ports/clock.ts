@@ -1,6 +1,6 @@
 import type { Clock } from '../../../shared/ports/machine.ts'
 
-/** A clock that stands still until it is advanced. */
+/** A clock that does not move until it is advanced. */
 export type ManualClock = Clock & {
   /** Moves the wall clock forward or back by `ms`. Monotonic time and sleepers are not affected. */
   step(ms: number): void

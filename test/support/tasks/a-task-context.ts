@@ -3,7 +3,7 @@ import { Next } from '../../../shared/signals.ts'
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }
 
-/** The context that a handler receives beside its input, with these particulars. */
+/** The context that a handler receives besides its input, with these particulars. */
 export function aTaskContext(particulars: Partial<RunContext> = {}): RunContext {
   return {
     taskId: 'webhook:k',

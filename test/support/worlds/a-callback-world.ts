@@ -20,7 +20,7 @@ export const POSITION = 'p'
 
 export type CallbackWorld = Awaited<ReturnType<typeof aCallbackWorld>>
 
-/** A system in memory with the types `work` and `mail`, whose planner runs when it is told to. */
+/** A system in memory with the types `work` and `mail`, whose planner runs when the test asks for it. */
 export async function aCallbackWorld(storing: (tasks: TaskStore) => TaskStore = tasks => tasks) {
   const complaints: string[] = []
   const complain = (text: string) => complaints.push(text)

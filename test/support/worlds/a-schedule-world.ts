@@ -18,7 +18,7 @@ export type ScheduleWorld = MemorySystem & {
   readonly errors: string[]
 }
 
-/** A memory system with the type `resize`, whose clock stands at `at`. The test itself calls the planner and the waker. */
+/** A memory system with the type `resize`, whose clock shows `at`. The test itself calls the planner and the waker. */
 export async function aScheduleWorld(at: string | number): Promise<ScheduleWorld> {
   const clock = createManualClock(new Date(at).getTime())
   const errors: string[] = []

@@ -12,7 +12,7 @@ import { aMemorySystem, timed } from './memory-system.ts'
 
 type Entry = NonNullable<TransactWriteCommandInput['TransactItems']>[number]
 
-/** A table of tasks without the functions of a system, a table of the user beside it, and a client of each. */
+/** A table of tasks without the functions of a system, a table of the user next to it, and a client of each. */
 export type TableWorld = {
   readonly dynamo: DynamoDbLocal
   readonly table: string

@@ -15,7 +15,7 @@ import { createManualClock, type ManualClock } from '../ports/clock.ts'
 import { createMemoryFarTimers, createMemoryMessages, type MemoryMessages } from '../ports/messages.ts'
 import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
 
-/** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
+/** A whole system in memory, whose clock shows `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
 export type MemorySystem = PlanningSystem &
   DiagnosticSystem & {
     readonly clock: ManualClock

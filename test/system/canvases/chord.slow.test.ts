@@ -59,7 +59,7 @@ async function chord(): Promise<{ ms: number; canvas: Given; callback: Given }> 
   await until(async () => (await system.call('GET', `/v1/tasks/${callbackId}`)).body.status === 'succeeded')
   const ms = Date.now() - begunAt
   const callback = (await system.call('GET', `/v1/tasks/${callbackId}`)).body
-  // The planner tells the canvas of the callback's end, after it has read the stream.
+  // The planner reports the callback's end to the canvas, after it has read the stream.
   let canvas: Given
   await until(async () => {
     canvas = (await system.call('GET', `/v1/canvases/${published.body.id}`)).body

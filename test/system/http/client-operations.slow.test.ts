@@ -259,7 +259,7 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
   events: async () => {
     const stop = new AbortController()
     const first = client.events({ taskIds: ['sheet:told'], signal: stop.signal }).next()
-    // Only events after the connection are told. A repeated change is told whenever the connection stands.
+    // Only events after the connection are sent. A repeated change causes an event whenever the connection is open.
     const { id } = await sheet('told')
     const changing = (async () => {
       for (let priority = 1; !stop.signal.aborted; priority++) await client.patch(id, { priority })

@@ -113,7 +113,7 @@ describe('priority', () => {
     const between = spansOf(lows).filter(({ from }) => from > publishedAt && from < lastHigh).length
     const before = spansOf(lows).filter(({ from }) => from <= publishedAt).length
     printMeasured(`priority for ${name}`, { low, high, before, between, tookMs: lastHigh - publishedAt })
-    // A few of the other tasks begin beside the last urgent ones. Without an order nearly all would.
+    // A few of the other tasks begin next to the last urgent ones. Without an order nearly all would.
     expect(between).toBeLessThanOrEqual(low * scaled(0.25, 0.05))
   })
 })

@@ -91,7 +91,7 @@ async function vanish(system: LocalSystem, type: string): Promise<number> {
   return Date.now() - leaseUntil
 }
 
-it('takeovers go on during a resume of 64 shards, a purge and large canvases, and are earlier than with one queue', async () => {
+it('takeovers continue during a resume of 64 shards, a purge and large canvases, and are earlier than with one queue', async () => {
   const apart = await latenessOn(false)
   const shared = await latenessOn(true)
   console.log('measured: late by ms, queues of their own:', apart, 'one queue:', shared)

@@ -34,7 +34,7 @@ async function tasksOf(type: string) {
   return body.items as Array<{ key: string; dueAt: string; createdAt: string }>
 }
 
-/** A system in the test's process, which acts as a second waker beside the deployed one. */
+/** A system in the test's process, which acts as a second waker next to the deployed one. */
 function anotherWaker(): System {
   const { cloud } = system
   for (const [name, value] of Object.entries(cloud.environment)) vi.stubEnv(name, value)

@@ -244,7 +244,7 @@ async function pausedMapping() {
   return mapping
 }
 
-describe('a task that can be claimed says what stands before it', () => {
+describe('a task that can be claimed says what is ahead of it', () => {
   it('backlog of tasks that are claimed in order', async () => {
     await put('busy')
     await claim('busy')
@@ -255,7 +255,7 @@ describe('a task that can be claimed says what stands before it', () => {
     const answer = await why(id)
 
     expect(answer).toMatchObject({ status: 'ready', reason: 'backlog', queue: { type: 'busy', before: 3 } })
-    expect(answer.sentence).toContain('at least 3 tasks come before it among those of busy')
+    expect(answer.sentence).toContain('at least 3 tasks come before it among the tasks of busy')
   })
 
   it('dispatched, and then the backlog of its queue', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { scaled } from '../../support/scale.ts'
 import { aWorkerFleet, hasEnded, statesOf } from '../../support/workers/worker-fleet.ts'
 
-/** Tests standalone workers beside each other, and workers that tasks name. */
+/** Tests standalone workers at the same time, and workers that tasks name. */
 
 const RACED_TASKS = scaled(15, 30)
 

@@ -91,7 +91,7 @@ describe('an isolated run', () => {
   it.each([
     ['exits', 'exit', /ended with exit code 1/],
     ['runs out of memory', 'memory', /was ended by SIGABRT|ended with exit code/],
-  ])('whose handler %s fails, and the runs beside it succeed', async (_name, how, message) => {
+  ])('whose handler %s fails, and the runs next to it succeed', async (_name, how, message) => {
     await aWorker(['--isolate', '--concurrency', '4'], { NODE_OPTIONS: '--max-old-space-size=96' })
     const bystander = await system().publish({
       type: 'video',

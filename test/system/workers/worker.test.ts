@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { aWorkerFleet, hasEnded, statesOf } from '../../support/workers/worker-fleet.ts'
 
-/** Tests one standalone worker. `several-workers.slow.test.ts` tests several of them beside each other. */
+/** Tests one standalone worker. `several-workers.slow.test.ts` tests several of them at the same time. */
 
 const { system, aWorker, hasReported } = aWorkerFleet()
 

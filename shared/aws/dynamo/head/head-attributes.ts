@@ -33,6 +33,7 @@ import {
   flagFor,
   isMap,
   json,
+  literal,
   mapOf,
   mapped,
   mapValues,
@@ -41,7 +42,6 @@ import {
   optional,
   text,
   withDefault,
-  word,
 } from '../attributes.ts'
 
 /**
@@ -101,12 +101,12 @@ export const LIVE_RUN = attributesOf<Omit<LiveRun, 'fence'>>()({
 
 export const ENDED_RUN = attributesOf<Omit<EndedRun, 'fence'>>()({
   workerId: always('by', text),
-  state: always('state', word<EndedRunState>()),
+  state: always('state', literal<EndedRunState>()),
   startedAt: always('at', number),
   endedAt: always('end', number),
   result: optional('result', body),
   error: optional('error', taskError),
-  cause: optional('cause', word<EndCause>()),
+  cause: optional('cause', literal<EndCause>()),
   progress: optional('progress', json<Json>()),
   log: optional('log', text),
   piece: optional('piece', text),
@@ -159,7 +159,7 @@ const ACTION = attributesOf<ActionRecord>()({
 })
 
 const STEP = attributesOf<StepRecord>()({
-  state: always('s', word<StepRecord['state']>()),
+  state: always('s', literal<StepRecord['state']>()),
   do: always('d', ACTION),
   result: optional('r', body),
   undo: optional('u', ACTION),
@@ -203,7 +203,7 @@ export function optionsOfStep(flow: FlowState, own: Options): Options {
 
 type PreviousOf<K extends Previous['kind']> = Omit<Extract<Previous, { readonly kind: K }>, 'kind'>
 
-const handOn = always('how', word<HandOn>())
+const handOn = always('how', literal<HandOn>())
 
 export const previous = oneOf<Previous>()({
   body: attributesOf<PreviousOf<'body'>>()({ handOn, body: always('body', body) }),
@@ -227,12 +227,12 @@ export const CALLBACKS = attributesOf<Callbacks>()({
   onError: withDefault('bad', number, 0),
 })
 
-/** The key of a member begins with the birth of its canvas. The birth is stored all the same: a restart may not rely on keys. */
+/** The key of a member begins with the birth of its canvas. The birth is stored nevertheless: a restart must not rely on keys. */
 export const MEMBER = attributesOf<Member>()({
   canvasId: always('of', text),
   born: always('born', text),
   leaf: always('leaf', number),
-  first: optional('first', word<NonNullable<Member['first']>>()),
+  first: optional('first', literal<NonNullable<Member['first']>>()),
 })
 
 export const CANVAS = attributesOf<CanvasState>()({
@@ -288,7 +288,7 @@ const SCHEDULE = attributesOf<Omit<ScheduleState, 'timing'>>()({
 
 type StoredSchedule = StoredBy<typeof timing> & StoredBy<typeof SCHEDULE>
 
-/** The attributes of the timing stand beside those of the rest. */
+/** The attributes of the timing are on the same level as the others. */
 export const schedule: Codec<ScheduleState, StoredSchedule> = {
   encode: state => ({ ...timing.encode(state.timing), ...SCHEDULE.encode(state) }),
   decode: stored => ({ timing: timing.decode(stored), ...SCHEDULE.decode(stored) }),

@@ -25,7 +25,7 @@ const KNOWN_DEFINITIONS_MAX = 1_000
 /** Reads heads with the definitions that they name. A definition never changes under its name: a process reads each once. */
 export type HeadReader = {
   task(item: Item): Promise<Head>
-  /** The head in an image of the table's stream. Undefined when the image is not that of a head. */
+  /** The head in an image of the table's stream. Undefined when the image is not of a head. */
   taskInImage(image: Readonly<Record<string, AttributeValue>>): Promise<Head | undefined>
   /** Stores the definition, unless it is stored already. */
   keep(definition: FlowDefinition): Promise<void>
@@ -43,7 +43,8 @@ export function createHeadReader(documents: Documents, table: string): HeadReade
     definition.catch(() => known.delete(name))
     return definition
   }
-  const definitionOf = (name: string) => known.get(name) ?? remember(name, read(documents, table, name))
+  const definitionOf = (name: string) =>
+    known.get(name) ?? remember(name, readDefinition(documents, table, name))
   const task = async (item: Item) => {
     assertKnownSchema(item)
     const problem = problemOfHead(item)
@@ -60,7 +61,7 @@ export function createHeadReader(documents: Documents, table: string): HeadReade
     taskInImage: async image => (isHeadImage(image) ? task(plainItem(image)) : undefined),
     keep: async definition => {
       const { name } = definition
-      await (known.get(name) ?? remember(name, write(documents, table, definition)))
+      await (known.get(name) ?? remember(name, storeDefinition(documents, table, definition)))
     },
   }
 }
@@ -71,13 +72,13 @@ function whyOf(error: unknown): string {
     : 'a part of it does not have the form that this code writes'
 }
 
-async function read(documents: Documents, table: string, name: string): Promise<FlowDefinition> {
+async function readDefinition(documents: Documents, table: string, name: string): Promise<FlowDefinition> {
   const item = await documents.get(getDefinition(table, name))
   if (!item) throw new BatonError('invalid', `the steps ${name} of a flow are not stored in this table`)
   return bodyFromItem(item) as unknown as FlowDefinition
 }
 
-async function write(
+async function storeDefinition(
   documents: Documents,
   table: string,
   definition: FlowDefinition,

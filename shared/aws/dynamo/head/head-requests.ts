@@ -10,7 +10,7 @@ import { HEAD, headItem } from './items.ts'
 
 /**
  * The attribute that holds the id of the last write of a head. A request that is repeated after a lost answer recognises its
- * own write by this id. Heartbeats carry no write id: repeating one changes nothing, and its id would hide that of the write
+ * own write by this id. Heartbeats carry no write id: repeating one changes nothing, and its id would hide the id of the write
  * before.
  */
 export const WRITE_ID_ATTRIBUTE = 'tok'

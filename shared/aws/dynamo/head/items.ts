@@ -21,13 +21,13 @@ import {
   attributesOf,
   flag,
   json,
+  literal,
   mapped,
   number,
   optional,
   type StoredBy,
   text,
   withDefault,
-  word,
 } from '../attributes.ts'
 import { type AttributeValue, type Item, SCHEMA, ttlSeconds } from '../documents.ts'
 import { HEAD_SORT_KEY } from '../keys.ts'
@@ -83,9 +83,9 @@ const DIFFERING_ENTRIES_MAX = 40
 export const HEAD = attributesOf<Omit<HeadMembers, Derived>>()({
   born: always('born', text),
   revision: always('rev', number),
-  operation: always('op', word<Operation>()),
-  state: withDefault('state', word<HeadState>(), 'open'),
-  kind: withDefault('kind', word<Head['kind']>(), 'handler'),
+  operation: always('op', literal<Operation>()),
+  state: withDefault('state', literal<HeadState>(), 'open'),
+  kind: withDefault('kind', literal<Head['kind']>(), 'handler'),
   priority: withDefault('priority', number, 0),
   tags: optional('tags', json<NonNullable<Task['tags']>>()),
   traceparent: optional('trace', text),

@@ -71,7 +71,7 @@ export function createLimitStore(
 type Image = Readonly<Record<string, AttributeValue>>
 
 /**
- * What the last write of a limit's item tells the planner: a run gave a permit back (`freed`), claims gave slots back (`returned`), or a
+ * What the planner reads from the last write of a limit's item: a run gave a permit back (`freed`), claims gave slots back (`returned`), or a
  * process noted that tasks wait in a line (`noted`). `image` is an image of the table's stream. Undefined for all other items and writes.
  */
 export function limitChangeIn(image: Image): LimitChange | undefined {

@@ -68,7 +68,7 @@ async function bodyOf(documents: Documents, table: string, item: Item): Promise<
 
 /** Requests about dead letters, their bodies and their notes. */
 
-/** Bodies up to this length stand in the letter's own item, so that a list reads at most some 3 KB for each letter. */
+/** Bodies up to this length are in the letter's own item, so that a list reads at most some 3 KB for each letter. */
 const INLINE_CHARACTERS_MAX = 2_000
 /** A character takes up to 3 bytes, and an item at most 400 KB. Source: DynamoDB quotas. */
 const CHUNK_CHARACTERS_MAX = 120_000
@@ -167,7 +167,7 @@ function deleteChunk(table: string, messageId: string, chunk: number): RequestOf
   return { TableName: table, Key: chunkKey(messageId, chunk) }
 }
 
-/** Writes the note beside a task. No guard: the last note wins, and a note for another revision is void. */
+/** Writes the note about a task. No guard: the last note wins, and a note for another revision is void. */
 function putNote(table: string, lost: LostMessage): RequestOf<'put'> {
   const { taskId, born, revision, letterId, kind, at, receives, expiresAt } = lost
   const Item = {
@@ -177,12 +177,12 @@ function putNote(table: string, lost: LostMessage): RequestOf<'put'> {
   return { TableName: table, Item }
 }
 
-/** Reads the note beside a task. Eventually consistent. */
+/** Reads the note about a task. Eventually consistent. */
 function getNote(table: string, taskId: string): RequestOf<'get'> {
   return { TableName: table, Key: noteKey(taskId) }
 }
 
-/** Deletes the note beside a task. Guard: it is the note of this letter. */
+/** Deletes the note about a task. Guard: it is the note of this letter. */
 function deleteNote(table: string, taskId: string, letterId: string): RequestOf<'delete'> {
   return {
     TableName: table,

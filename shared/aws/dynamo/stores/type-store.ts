@@ -116,7 +116,7 @@ function typeItem(type: TaskType): Item {
 }
 
 /**
- * The type in an item. When the type has got tenants since the item was last put whole, the attribute `fair` beside the JSON text
+ * The type in an item. When the type has got tenants since the item was last put whole, the attribute `fair` next to the JSON text
  * says so.
  *
  * @throws BatonError `newer-schema` for an item that newer code has written, and `unreadable` for one that no version of this

@@ -132,7 +132,7 @@ describe('a head', () => {
   })
 })
 
-describe('items beside heads', () => {
+describe('items next to heads', () => {
   it('expire in whole seconds, never early', () => {
     const write = { ref: `in#${BORN}#1#0`, value: {}, expiresAt: NOW + 1 }
 

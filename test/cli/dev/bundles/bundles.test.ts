@@ -106,7 +106,7 @@ test('a shared file reaches all of them; a file of none reaches none', async () 
   expect(byOther).toEqual([])
 })
 
-test('the files of a bundle are told when it is first made, so that they are watched from then on', async () => {
+test('the files of a bundle are reported when it is first made, so that they are watched from then on', async () => {
   const { bundles, inputs, spec, folder } = aProject()
   expect([...inputs]).toEqual([])
 
@@ -126,7 +126,7 @@ test('a change that changes no code replaces nothing', async () => {
   expect(rebuilt).toEqual([{ key: 'A', types: ['a'], outcome: undefined }])
 })
 
-test('broken code is told by file, line and column, and the next good save recovers', async () => {
+test('broken code is named by file, line and column, and the next good save recovers', async () => {
   const { bundles, write, spec } = aProject()
   await bundles.folderOf('A', spec('a'))
 
@@ -179,7 +179,7 @@ test('a package outside of the bundle is found where the handler that imports it
   expect(await answerOf(made)).toBe("the host's build")
 })
 
-test('another description of a bundle makes it anew', async () => {
+test('another description of a bundle makes it again', async () => {
   const { bundles, spec } = aProject({
     'd.ts': 'declare const WHO: string\nexport const handler = () => WHO',
   })
@@ -219,14 +219,14 @@ test('handlers import the executor from a bundle that they share, and follow its
   expect([...inputs]).toContain(runtime)
 
   const rebuilt = await bundles.rebuild(
-    write('executor.ts', 'export const executorOf = (answer: string) => () => answer + " anew"'),
+    write('executor.ts', 'export const executorOf = (answer: string) => () => answer + " again"'),
   )
 
   expect(rebuilt.map(({ key }) => key)).toEqual(['A', 'B'])
-  expect(await answerOf(newFolder(rebuilt[1]))).toBe('b anew')
+  expect(await answerOf(newFolder(rebuilt[1]))).toBe('b again')
 })
 
-test('a broken executor is told by its place, and the next good save recovers', async () => {
+test('a broken executor is named by its place, and the next good save recovers', async () => {
   const { bundles, write, spec, folder } = aProject({
     'executor.ts': 'export const answer = 1',
     'a.ts': 'import { answer } from "./executor.ts"; export const handler = () => answer',

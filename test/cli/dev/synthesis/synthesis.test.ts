@@ -73,7 +73,7 @@ test('a context that is too long for the environment reaches the app by a file',
   expect(node.tryGetContext('baton:dev')).toBe(true)
 })
 
-test('an app that fails is told by its error', async () => {
+test('an app that fails is named by its error', async () => {
   const folder = anApp('const a = 1\nthrow new TypeError("no queue")')
 
   await expect(synthesise(readProject(folder))).rejects.toThrow('app.mjs:2: TypeError: no queue')
@@ -85,7 +85,7 @@ test('an assembly whose synthesis was killed is removed before the next one', as
   const stopping = new AbortController()
   const manifest = join(folder, '.baton/cdk.out/manifest.json')
 
-  const synthesis = synthesise(project, { signal: stopping.signal, giveWayMs: 5_000 })
+  const synthesis = synthesise(project, { signal: stopping.signal, lowPriorityMs: 5_000 })
   await expect.poll(() => existsSync(manifest)).toBe(true)
   stopping.abort()
   await expect(synthesis).rejects.toThrow('ended with status SIGKILL')
@@ -108,13 +108,13 @@ setInterval(() => {
 const HOUR_MS = 3_600_000
 
 test.runIf(existsSync('/proc/self/autogroup')).each([
-  ['gives way to handlers', HOUR_MS, '5'],
+  ['runs at a lower priority than handlers', HOUR_MS, '5'],
   ['gets its full share of a busy machine after a time', 1, '0'],
-])('a synthesis in the background %s', async (_what, giveWayMs, priority) => {
+])('a synthesis in the background %s', async (_what, lowPriorityMs, priority) => {
   const folder = anApp(WATCH_PRIORITY)
   const priorities = () => readIfThere(join(folder, 'priorities')).trim().split(' ')
 
-  const synthesis = synthesise(readProject(folder), { giveWayMs })
+  const synthesis = synthesise(readProject(folder), { lowPriorityMs })
 
   await expect.poll(() => priorities().at(-1)).toBe(priority)
   writeFileSync(join(folder, 'end'), '')

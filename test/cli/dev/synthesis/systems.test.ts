@@ -125,7 +125,7 @@ test('handlers in nested stacks belong to the system, and their changes are chan
   expect(one?.text).not.toBe(other?.text)
 })
 
-test('a stack with an account and a region of its own is moved to those of the local cloud', () => {
+test('a stack with an account and a region of its own is moved to the local account and region', () => {
   const resource = (place: string) => ({
     Q: { Type: 'AWS::IAM::Policy', Properties: { Resource: `arn:aws:sqs:${place}:q` } },
   })

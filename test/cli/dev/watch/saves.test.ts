@@ -47,13 +47,13 @@ test('nothing is given when nothing was saved', () => {
   saves.giveTo(() => expect.unreachable('no file has changed'))
 })
 
-test('the folders of further files are watched, except for those of installed packages', async () => {
+test('the folders of further files are watched, except for folders of installed packages', async () => {
   const { saves, taken } = aProject()
   const other = aProject()
   const installed = aProject()
   saves.giveTo(files => taken.push(...files))
 
-  saves.alsoBeside([join(other.folder, 'task.ts'), join(installed.folder, 'node_modules', 'task.ts')])
+  saves.alsoFoldersOf([join(other.folder, 'task.ts'), join(installed.folder, 'node_modules', 'task.ts')])
   other.save('task.ts')
 
   await expect.poll(() => taken).toContain(join(other.folder, 'task.ts'))

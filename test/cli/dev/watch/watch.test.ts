@@ -180,7 +180,7 @@ test('a file that is written with the same content has not changed', async () =>
   expect(await settled()).toEqual(['a.ts'])
 })
 
-test('a burst of saves is told together', async () => {
+test('a burst of saves is reported together', async () => {
   const { write, settled, bursts } = watching(aFolder())
 
   for (let nth = 0; nth < 40; nth++) write(`${nth % 20}.ts`, String(nth))

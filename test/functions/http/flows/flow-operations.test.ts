@@ -101,7 +101,7 @@ describe('an operator', () => {
 
       expect(refused).toMatchObject({
         status: 409,
-        body: { detail: expect.stringMatching(/^order:k (has|cannot go on)/) },
+        body: { detail: expect.stringMatching(/^order:k (has|cannot continue)/) },
       })
       await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'plain' })
       expect((await api.call('POST', '/v1/tasks/jobs:plain/retry', { action })).status).toBe(409)

@@ -54,7 +54,7 @@ describe('a flow type', () => {
       'steps.0.do.retry.maxRetries',
     ],
     ['an unknown field', withStep({ do: { type: 'jobs', priority: 1 } }), 'steps.0.do.priority'],
-    ['options beside do', withStep({ timeoutMs: 5 }), 'steps.0.timeoutMs'],
+    ['options next to do', withStep({ timeoutMs: 5 }), 'steps.0.timeoutMs'],
     ['an order of its own', { ...FLOW, ordering: 'priority' }, 'ordering'],
     ['options of its steps', { ...FLOW, defaults: { timeoutMs: 5 } }, 'defaults.timeoutMs'],
     ['a webhook', { ...FLOW, webhook: {} }, 'webhook'],

@@ -37,7 +37,7 @@ describe.each(['arrival', 'priority', 'aged'])('tasks with one due time, ordered
     expect(await claimedKeys(100)).toEqual(KEYS)
   })
 
-  test('stand behind a released task, which keeps its position', async () => {
+  test('are behind a released task, which keeps its position', async () => {
     await api.call('POST', '/v1/tasks/batch', { tasks: [{ type: 'jobs', key: 'first' }] })
     const { body } = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1' })
     const [{ task, run }] = body.claims

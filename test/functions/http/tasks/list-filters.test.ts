@@ -45,7 +45,7 @@ describe('a list of several types', () => {
     expect(await keysOf(`type=mail&type=jobs&order=-created&limit=${limit}`)).toHaveLength(keys.length)
   })
 
-  test('shows the running tasks of both, and only those of the user', async () => {
+  test('shows the running tasks of both, and only tasks of the user', async () => {
     await published(api, { key: 'a', userId: 'u' })
     await published(api, { type: 'mail', key: 'b', userId: 'u' })
     await published(api, { type: 'resize', key: 'c', userId: 'u' })
@@ -94,7 +94,7 @@ describe('since and until', () => {
     expect(await keysOf(`type=jobs&status=failed&until=${at(MINUTE)}`)).toEqual(['a'])
   })
 
-  test('that leave nothing between them, or are no times, are refused by name', async () => {
+  test('that leave nothing between them, or are not times, are refused by name', async () => {
     const reversed = await api.call('GET', `/v1/tasks?type=jobs&since=${at(2)}&until=${at(2)}`)
     const noTime = await api.call('GET', '/v1/tasks?type=jobs&since=yesterday')
 

@@ -34,7 +34,7 @@ describe('the revision of a task', () => {
     expect(listed.items.map(({ revision }: Shown) => revision)).toEqual([3])
   })
 
-  test('goes on when a removed task is published again, so an old revision does not fit the new task', async () => {
+  test('continues when a removed task is published again, so an old revision does not fit the new task', async () => {
     const id = await published(api, { key: 'k' })
     await api.call('DELETE', `/v1/tasks/${id}?ifRevision=0`)
     await published(api, { key: 'k' })

@@ -23,7 +23,7 @@ export function noteDelayCause(write: Write): void {
 function causeAfter({ before, after }: Write): DelayCause {
   if (hasOwnRetries(after, '')) return 'unknown'
   if (!before || opensPiece(before, after)) return 'set'
-  // A loss adds no delay: the task goes on waiting for what it waited for, such as a time that a caller has set.
+  // A loss adds no delay: the task continues waiting for what it waited for, such as a time that a caller has set.
   if (before.dueAt === after.dueAt) return delayCauseOf(before)
   return hasFailed(before, after) ? 'retry' : 'set'
 }

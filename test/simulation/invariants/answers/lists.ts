@@ -15,7 +15,7 @@ type Filter = {
   readonly userId?: string
 }
 
-/** A count of this number means so many tasks or more. */
+/** A count of this number means this many tasks or more. */
 const COUNTED_MAX = 1_000
 
 /** Promises about lists and counts. A task that changes while it is listed may be listed or not. */

@@ -187,7 +187,7 @@ function createActivity() {
     const areAllKnown = sum(minutes.map(({ started }) => started)) === known.length
     if (!lateness || !areAllKnown || known.some(Number.isNaN)) return undefined
     const wrong = wrongShare(known, 0.5, lateness.p50Ms) ?? wrongShare(known, 0.95, lateness.p95Ms)
-    return wrong && `the lateness of ${type} is told as ${JSON.stringify(lateness)}: ${wrong}`
+    return wrong && `the lateness of ${type} is reported as ${JSON.stringify(lateness)}: ${wrong}`
   }
   return {
     see: ({ before, after }: Write) => {

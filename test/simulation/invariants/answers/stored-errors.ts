@@ -10,7 +10,7 @@ const LOG_BYTES_MAX = 4_096
 /** An error that is cut leaves less than this of its room: a character, its ellipsis, and the frame of the error. */
 const ROOM_LEFT_BYTES_MAX = 40
 
-/** The record of a run, with its stack and log, is stored beside the head. It is there this long after the handler has ended. */
+/** The record of a run, with its stack and log, is stored next to the head. It is there this long after the handler has ended. */
 const RECORDED_MS = 10_000
 
 type Run = Omit<ApiRun, 'error' | 'log'> & { readonly error?: Stored; readonly log?: string }
@@ -41,7 +41,7 @@ export const STORED_ERROR_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'the log of a failed run keeps its newest lines and shows what is no secret',
+    name: 'the log of a failed run keeps its newest lines and shows what is not a secret',
     watch: () => {
       const thrown = createThrown()
       return {

@@ -15,10 +15,10 @@ const STUCK_MS = 15 * 60_000
 const REPORTED_MS = 18 * 60_000
 const REPORTED_EVERY_MS = 3 * 60_000
 
-/** Promises about stuck tasks: each is told and counted, and no other task is called stuck. */
+/** Promises about stuck tasks: each is reported and counted, and no other task is called stuck. */
 export const STUCK_INVARIANTS: readonly Invariant[] = [
   onAnswers<WhyAnswer>(
-    'a task that nothing delays is told as stuck after 15 minutes without a sign of life',
+    'a task that nothing delays is reported as stuck after 15 minutes without a sign of life',
     'why',
     (why, read, scenario) => {
       const isWaiting = why.reason === 'dispatched' || why.reason === 'crashing'
@@ -31,7 +31,7 @@ export const STUCK_INVARIANTS: readonly Invariant[] = [
     },
   ),
   onAnswers<WhyAnswer>(
-    'a task that waits behind runs of HTTP workers is not told as stuck',
+    'a task that waits behind runs of HTTP workers is not reported as stuck',
     'why',
     ({ id, reason }, read, scenario) => {
       const heads = ownHeads(id, read, scenario)
@@ -64,7 +64,7 @@ export const STUCK_INVARIANTS: readonly Invariant[] = [
               isQuietSince(head, event.at - REPORTED_MS) &&
               event.at - (reportedAt.get(head.type) ?? START) > REPORTED_EVERY_MS,
           )
-          return missing && `${missing.id} is stuck, and no one is told`
+          return missing && `${missing.id} is stuck, and nothing reports it`
         },
       }
     },
@@ -100,7 +100,7 @@ function lastSignOf(head: SeenHead): number {
   return Math.max(updatedAt, owes ? updatedAt : dueAt, ...leases)
 }
 
-/** Whether all messages have been lost so far. So nothing stands before a task of a Lambda, and nothing will help it. */
+/** Whether all messages have been lost so far. So nothing is ahead of a task of a Lambda, and nothing will help it. */
 function hasEmptyQueues({ trial, calmAt }: Scenario, { at }: Pick<Read, 'at'>): boolean {
   return trial === 'stuck' && at < START + calmAt
 }

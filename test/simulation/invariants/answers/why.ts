@@ -28,20 +28,14 @@ export function onAnswers<Body>(
 
 /** Promises about the answers to `GET /v1/tasks/{id}/why`. */
 export const WHY_INVARIANTS: readonly Invariant[] = [
+  onAnswers<WhyAnswer>('the reason that a caller gets is true of the task', 'why', (why, read, scenario) => {
+    const sightings = sightingsOf(scenario)
+    const heads = sightings.ownHeads(why.id, read)
+    const isPossible = heads.some(head => head && isTrue(why.reason, head, { ...read, scenario, sightings }))
+    return isPossible ? undefined : `${why.id} is said to be ${why.reason}: ${why.sentence}`
+  }),
   onAnswers<WhyAnswer>(
-    'the reason that a caller is told is true of the task',
-    'why',
-    (why, read, scenario) => {
-      const sightings = sightingsOf(scenario)
-      const heads = sightings.ownHeads(why.id, read)
-      const isPossible = heads.some(
-        head => head && isTrue(why.reason, head, { ...read, scenario, sightings }),
-      )
-      return isPossible ? undefined : `${why.id} is said to be ${why.reason}: ${why.sentence}`
-    },
-  ),
-  onAnswers<WhyAnswer>(
-    'each time in a sentence is told with a span that is right to a quarter',
+    'each time in a sentence has a span that is right to a quarter',
     'why',
     ({ id, sentence }, { from, at }, scenario) => {
       const wrong = timesIn(sentence).find(({ time, span }) => {
@@ -50,7 +44,7 @@ export const WHY_INVARIANTS: readonly Invariant[] = [
         const error = clockErrorMs(scenario) + TOLD_TO_MS
         return span > most * 1.25 + error || span < least * 0.75 - error
       })
-      return wrong && `the sentence about ${id} tells a wrong span: ${sentence}`
+      return wrong && `the sentence about ${id} has a wrong span: ${sentence}`
     },
   ),
   onAnswers<WhyAnswer>(
@@ -69,39 +63,35 @@ export const WHY_INVARIANTS: readonly Invariant[] = [
       return fits ? undefined : `the sentence about ${why.id} counts its runs wrongly: ${why.sentence}`
     },
   ),
-  onAnswers<WhyAnswer>(
-    'a paused task is told since when its type is paused',
-    'why',
-    (why, read, scenario) => {
-      if (why.reason !== 'paused') return undefined
-      const { type } = sightingsOf(scenario).ownHeads(why.id, read).at(-1) ?? {}
-      const types = type === undefined ? [] : sightingsOf(scenario).types(type, read)
-      const times = types.flatMap(({ operations = [] }) =>
-        operations.filter(({ what }) => what === 'pause').map(({ at }) => at),
-      )
-      if (times.length === 0) return undefined
-      const isRight = why.since !== undefined && times.includes(Date.parse(why.since))
-      return isRight ? undefined : `${why.id} is said to be paused since ${why.since}`
-    },
-  ),
-  onAnswers<WhyAnswer>('a task behind a rate limit is told the limit', 'why', (why, read, scenario) => {
+  onAnswers<WhyAnswer>('a paused task says since when its type is paused', 'why', (why, read, scenario) => {
+    if (why.reason !== 'paused') return undefined
+    const { type } = sightingsOf(scenario).ownHeads(why.id, read).at(-1) ?? {}
+    const types = type === undefined ? [] : sightingsOf(scenario).types(type, read)
+    const times = types.flatMap(({ operations = [] }) =>
+      operations.filter(({ what }) => what === 'pause').map(({ at }) => at),
+    )
+    if (times.length === 0) return undefined
+    const isRight = why.since !== undefined && times.includes(Date.parse(why.since))
+    return isRight ? undefined : `${why.id} is said to be paused since ${why.since}`
+  }),
+  onAnswers<WhyAnswer>('a task behind a rate limit names the limit', 'why', (why, read, scenario) => {
     const { limit, reason } = why
     if (reason !== 'rate-limit') return undefined
     const rates = sightingsOf(scenario)
       .types(limit?.name.split('=')[0] ?? '', read)
       .map(({ configuration }) => configuration.limits?.rate)
     const isRight = rates.some(rate => rate?.limit === limit?.max && rate?.perMs === limit?.perMs)
-    return isRight ? undefined : `${why.id} is told a wrong limit: ${JSON.stringify(limit)}`
+    return isRight ? undefined : `${why.id} names a wrong limit: ${JSON.stringify(limit)}`
   }),
   onAnswers<WhyAnswer>(
-    'a flow that stands half undone is told the step whose undo has failed',
+    'a flow that is half undone names the step whose undo has failed',
     'why',
     (why, read, scenario) => {
       if (why.reason !== 'undo-failed') return undefined
       const isRight = sightingsOf(scenario)
         .ownHeads(why.id, read)
         .some(head => halted(head).some(name => why.sentence.includes(`the undo of its step ${name} failed`)))
-      return isRight ? undefined : `${why.id} is told another step: ${why.sentence}`
+      return isRight ? undefined : `${why.id} names another step: ${why.sentence}`
     },
   ),
 ]
@@ -114,7 +104,7 @@ function halted(head: SeenHead | undefined): string[] {
   )
 }
 
-/** Times are told to the second, and a shorter distance as `now`. */
+/** Times are exact to the second, and a shorter distance as `now`. */
 const TOLD_TO_MS = 2_000
 const UNIT_MS: Readonly<Record<string, number>> = {
   ms: 1,

@@ -4,7 +4,7 @@ import type { Invariant, Write } from '../invariant.ts'
 import { claimIn } from '../pieces.ts'
 
 /**
- * Promises about what tasks and their limits cost where nothing goes wrong. The figures are those of `docs/data-model.md` and
+ * Promises about what tasks and their limits cost where nothing goes wrong. The figures are from docs/data-model.md` and
  * `docs/flow-control.md`. `line-looks.ts` has the promises about looks.
  */
 
@@ -49,7 +49,7 @@ const PRICES: readonly Price[] = [
     most: ({ lineLooks }) => lineLooks + RACES,
   },
   {
-    of: 'reads of the runs that hold permits: a look reads those of old holders',
+    of: 'reads of the runs that hold permits: a look reads the runs of old holders',
     ...{ by: 'looks', request: /^get \S+ head$/ },
     most: ({ lineLooks }, { holdersMax }) => holdersMax * lineLooks,
   },
@@ -198,7 +198,7 @@ export const COST_INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** A look at a run that goes on is recorded once in eight leases, of 15 s each. */
+/** A look at a run that continues is recorded once in eight leases, of 15 s each. */
 const RECORDED_EVERY_MS = 120_000
 
 /** Readers ask as much as they like. */

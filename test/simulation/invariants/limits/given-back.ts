@@ -5,7 +5,7 @@ import type { Invariant, Write } from '../invariant.ts'
 
 const RELEASED_WITHIN_MS = 10_000
 
-/** Promises about permits: which runs hold them, and when they are given back. `permits.ts` has those of lost runs. */
+/** Promises about permits: which runs hold them, and when they are given back. `permits.ts` has the promises about lost runs. */
 export const GIVEN_BACK_INVARIANTS: readonly Invariant[] = [
   {
     name: 'a handler begins only while its run holds its permits',

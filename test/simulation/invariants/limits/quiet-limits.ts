@@ -4,7 +4,7 @@ import type { Scenario, TypeSetup } from '../../scenario.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { claimIn } from '../pieces.ts'
 
-/** What tasks need beside the time that their limit takes: to reach a process, or to be asked for by an HTTP worker, which others may overtake. */
+/** What tasks need besides the time that their limit takes: to reach a process, or to be asked for by an HTTP worker, which others may overtake. */
 const STARTED_WITHIN_MS = { lambda: 2_000, workers: 2_000, http: 15_000 } as const
 /** A task whose limit is free begins as soon as one without a limit. */
 const FREE_WITHIN_MS = 400

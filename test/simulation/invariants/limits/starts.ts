@@ -76,7 +76,7 @@ function createLimits() {
   }
 }
 
-/** The line under a limit that has just changed. Its starts are counted anew. */
+/** The line under a limit that has just changed. Its starts are counted again. */
 function renewed(line: Line | undefined, at: number): Line {
   const isBusy = line?.busySince !== undefined
   return {

@@ -51,7 +51,7 @@ export const CALLBACK_INVARIANTS: readonly Invariant[] = [
   },
 ]
 
-/** The callbacks that the ends of tasks owe, and those of them that were published. */
+/** The callbacks that the ends of tasks owe, and which of them were published. */
 function createOwedCallbacks(places: ReadonlyMap<number, CallbackOwner>) {
   const owed = createCount()
   const children = createCount()

@@ -63,7 +63,7 @@ export const COALESCED_INVARIANTS: readonly Invariant[] = [
     },
   },
   {
-    name: 'a throttled key begins anew at most once in each window, and never while its task is open',
+    name: 'a throttled key begins again at most once in each window, and never while its task is open',
     watch: scenario => {
       const requests = requestsBy(scenario, 'throttle')
       if (requests.size === 0) return {}
@@ -74,10 +74,10 @@ export const COALESCED_INVARIANTS: readonly Invariant[] = [
           const { before, after } = event
           const { perMs = 0 } = requests.get(after.id)?.[0]?.request.throttle ?? {}
           if (perMs === 0 || before.state === 'removed') return undefined
-          if (before.state === 'open') return `${after.id} begins anew, although it is open`
+          if (before.state === 'open') return `${after.id} begins again, although it is open`
           const betweenMs = after.createdAt - before.createdAt
           return betweenMs < perMs
-            ? `${after.id} begins anew after ${betweenMs} ms, in a window of ${perMs} ms`
+            ? `${after.id} begins again after ${betweenMs} ms, in a window of ${perMs} ms`
             : undefined
         },
       }

@@ -36,7 +36,7 @@ export const KEPT_FIELD_INVARIANTS: readonly Invariant[] = [
         if (event.what !== 'write') return undefined
         const { before, after } = event
         if (before?.born !== after.born || before.edits === after.edits) return undefined
-        // A change that records its principal is no work of the machinery. See `edits.ts`.
+        // A change that records its principal is not work of the machinery. See `edits.ts`.
         if (isRecorded(before, after)) return undefined
         return `${after.operation} changed the revision of ${after.id} from ${before.edits} to ${after.edits}`
       },

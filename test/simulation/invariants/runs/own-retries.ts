@@ -107,7 +107,7 @@ function forget(times: Map<string, number>, task: SeenHead): void {
   for (const name of times.keys()) if (name.startsWith(nameOf(task))) times.delete(name)
 }
 
-/** The run of a worker with retries of its own that this write failed by its report, while the task goes on. */
+/** The run of a worker with retries of its own that this write failed by its report, while the task continues. */
 function failedIn({ before, after }: Write) {
   if (!before || after.operation !== 'fail' || after.state !== 'open' || opensPiece(before, after))
     return undefined

@@ -183,7 +183,7 @@ function isHeldBack({ types, steps }: Scenario): boolean {
 
 /** Whether a schedule publishes more work than a worker with concurrency 1 can do, or a limit holds tasks back for hours. */
 function isOverloaded({ steps, trial }: Scenario): boolean {
-  // The sweeper sends ever more rarely what helps nothing, and in the trial `stuck` nothing helps for half an hour.
+  // The sweeper sends less and less often what helps nothing, and in the trial `stuck` nothing helps for half an hour.
   if (trial === 'rates' || trial === 'stuck') return true
   return steps.some(step => {
     if (step.do !== 'put-schedule' || step.timing.kind === 'at') return false

@@ -44,7 +44,7 @@ export const RUN_INVARIANTS: readonly Invariant[] = [
             ? 0
             : (costs.get(birth) ?? 0) + endedNow(before, after).filter(isCostly).length
           costs.set(birth, spent)
-          // A resumed flow may end by that write. Its failures then are those of the piece before.
+          // A resumed flow may end by that write. Its failures then belong to the piece before.
           const isOver = after.state === 'removed' || ['expire', 'settle'].includes(after.operation)
           if (isOver || before?.state === 'failed' || after.failures === spent) return undefined
           return `${after.operation} left ${after.id} with ${after.failures} failures after ${spent} failed and lost runs`
@@ -115,7 +115,7 @@ function wrongSuccess({ before, after }: Write): string | undefined {
   const isRun = !after.flow && !after.canvas && !after.schedule
   const counts = `${workers.size} of ${after.options.concurrency}`
   if (after.state === 'succeeded' && !isEnough && isRun) return `${after.id} succeeded with ${counts}`
-  // A success that is recorded beside other successes may be the last one. The next write must then be the end.
+  // A success that is recorded next to other successes may be the last one. The next write must then be the end.
   const isCounted = after.operation === 'succeed' && before !== undefined && !isComplete(before)
   return after.state === 'open' && isEnough && !isCounted ? `${after.id} is open with ${counts}` : undefined
 }

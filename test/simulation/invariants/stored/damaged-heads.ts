@@ -8,7 +8,7 @@ const LAG_MS_MAX = 1_000
 
 type Read = Extract<HistoryEvent, { readonly what: 'read' }>
 
-/** Promises about heads that this code cannot read: damaged ones, and those of newer code. */
+/** Promises about heads that this code cannot read: damaged ones, and heads of newer code. */
 export const DAMAGED_HEAD_INVARIANTS: readonly Invariant[] = [
   ofTrial('a head that cannot be read is answered with its id and the reason', () => {
     const damaged = createDamaged()

@@ -12,7 +12,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     ),
   },
   one(
-    'a task is never told as stuck',
+    'a task is never reported as stuck',
     'shared/core/status.ts',
     "  if (isQuietNow && isStuck(task, wait, now)) return 'stuck'\n",
     '',
@@ -20,14 +20,14 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   {
     needs: 'stuck',
     ...one(
-      'a task in the line of HTTP workers is told as stuck when it is quiet',
+      'a task in the line of HTTP workers is reported as stuck when it is quiet',
       'shared/core/status.ts',
       "  if (isQuietNow && isStuck(task, wait, now)) return 'stuck'\n",
       "  if (isQuietNow) return 'stuck'\n",
     ),
   },
   one(
-    'a retry is told as a due time after any patch',
+    'a retry is reported as a due time after any patch',
     'shared/core/operate/patch.ts',
     'retrying: changes.dueAt === undefined && task.retrying,',
     'retrying: false,',
@@ -51,7 +51,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     '',
   ),
   one(
-    'spans are told in tenths of a second',
+    'spans are given in tenths of a second',
     'shared/service/why/words.ts',
     'Math.round(ms / SECOND_MS)} s`',
     'Math.round(ms / 100)} s`',
@@ -69,13 +69,13 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     '  const { used: before, left } = attempts(task)\n  const used = before + 1\n',
   ),
   one(
-    'a paused task is told the time of its own last change',
+    'a paused task shows the time of its own last change',
     'shared/service/why/waiting.ts',
     '...defined({ since: pause?.at }),',
     'since: task.updatedAt,',
   ),
   one(
-    'a flow that stands half undone is told another step',
+    'a flow that is half undone names another step',
     'shared/service/why/explain.ts',
     "filter(({ state }) => state === 'undo-failed')",
     "filter(({ state }) => state !== 'undo-failed')",
@@ -87,7 +87,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     'return live',
   ),
   one(
-    'a rate limit is told one start too high',
+    'a rate limit is shown one start too high',
     'shared/service/why/waiting.ts',
     'max: rate.limit,',
     'max: rate.limit + 1,',
@@ -178,13 +178,13 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     "'task.failed': 'succeeded'",
   ),
   one(
-    'the usage of a limit tells one permit too many',
+    'the usage of a limit shows one permit too many',
     'shared/runtime/limits/limit-usage.ts',
     'held: holders.length,\n    holders: longest,',
     'held: holders.length + 1,\n    holders: longest,',
   ),
   one(
-    'the usage of a rate limit does not tell the next slot',
+    'the usage of a rate limit does not show the next slot',
     'shared/runtime/limits/limit-usage.ts',
     'nextSlotAt: nextSlot(log, rate, clock.now()) }',
     '...(log === undefined && { nextSlotAt: nextSlot(log, rate, clock.now()) }) }',

@@ -154,7 +154,7 @@ export const LIMIT_FAULTS: readonly SourceFault[] = [
     ],
   },
   {
-    name: 'a limit tells values of a key apart by their first characters alone',
+    name: 'a limit distinguishes values of a key by their first characters alone',
     replacements: [
       {
         path: 'shared/core/limits/limits.ts',

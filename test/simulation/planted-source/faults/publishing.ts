@@ -59,7 +59,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
     ],
   },
   {
-    name: 'the keys of callbacks do not tell two ends of one birth apart',
+    name: 'the keys of callbacks do not distinguish two ends of one birth',
     needs: 'control',
     replacements: [
       {
@@ -106,7 +106,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
     ],
   },
   {
-    name: 'a throttled key begins anew as soon as its task has ended',
+    name: 'a throttled key begins again as soon as its task has ended',
     replacements: [
       {
         path: 'shared/runtime/publish/decide-publish.ts',

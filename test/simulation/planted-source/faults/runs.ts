@@ -55,7 +55,7 @@ export const RUN_FAULTS: readonly SourceFault[] = [
   {
     name: 'a step whose undo has ended may be undone again',
     harmless:
-      'undos go backwards from the failed step, and an operator resumes the steps only when none before the failed one is undone; the failed one then begins anew without its undo',
+      'undos go backwards from the failed step, and an operator resumes the steps only when none before the failed one is undone; the failed one then begins again without its undo',
     replacements: [
       {
         path: 'shared/core/flow/pieces.ts',

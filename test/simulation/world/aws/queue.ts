@@ -6,7 +6,7 @@ import type { World } from '../world.ts'
 export type Received<Body> = { readonly messageId: string; readonly body: Body; readonly receipt: number }
 
 /**
- * A queue like those of SQS. It delivers at least once and in no order, and hides a received message for its
+ * A queue as in SQS. It delivers at least once and in no order, and hides a received message for its
  * visibility timeout. It deletes a message after four days, as Baton's queues are set up. The weather also loses,
  * doubles and delays messages.
  */
