@@ -132,7 +132,7 @@ describe('every file', () => {
     expect(wrong.map(([file]) => file)).toEqual(['vitest.config.ts'])
   })
 
-  test('says something of its own: no barrels beside the public entries', () => {
+  test('says something of its own: no barrels next to the public entries', () => {
     const barrels = [...sources].filter(([file, text]) => !ENTRIES.includes(file) && isBarrel(text))
 
     expect(barrels.map(([file]) => file)).toEqual([])

@@ -40,7 +40,7 @@ type Given = FileOptions & {
   readonly words: readonly string[]
 }
 
-/** How the lines ended. `unknown`: no answer said whether the task was stored. `reasons` has those of the first lines without a task. */
+/** How the lines ended. `unknown`: no answer said whether the task was stored. `reasons` says why the first lines have no task. */
 type Tally = { ok: number; existed: number; failed: number; unknown: number; readonly reasons: string[] }
 
 /** The fields of every task. Where they name no type, each line is a whole task. */
@@ -117,7 +117,7 @@ function otherLine({ number }: InputLine, { path }: Report): BatonError {
 
 type Ended = PublishResult | { readonly status: number; readonly detail: string }
 
-/** Publishes the lines of a batch. Those of unknown outcome are sent again: their keys keep them from being stored twice. */
+/** Publishes the lines of a batch. Lines of unknown outcome are sent again: their keys keep them from being stored twice. */
 async function publishBatch(
   context: Context,
   body: Common,
@@ -156,7 +156,7 @@ async function send(
     })
   return sent.map(({ line, task }, nth) => {
     const result = results[nth] ?? NO_RESULT
-    // An earlier try has stored the task, and nobody else: no other task has its key.
+    // An earlier try has stored the task: no other task has its key.
     const isOurs = result.status === 200 && (isRepeated || task.key === keyOf(run, line))
     return [line, isOurs ? { ...result, status: 201 } : result]
   })

@@ -30,8 +30,8 @@ type Machine = {
 
 /**
  * The path of the Node that runs the local system: the one that runs this, if it is new enough, else one that is downloaded once for all
- * projects. It is no dependency of the project: its package would put a `node` into `node_modules/.bin`, which the project's scripts
- * would run, and 190 MB into each project.
+ * projects. As a dependency of the project it would take 190 MB of each project, and its `node` in `node_modules/.bin` would run the
+ * project's scripts.
  *
  * @throws BatonError `misconfigured` when there is neither. The message says what to do.
  */
@@ -63,8 +63,8 @@ function download({ version, cache, install, say }: Machine, name: string): stri
     renameSync(join(folder, 'node_modules', name), join(cache, `node-${NODE_MAJOR}`))
     return undefined
   } catch (error) {
-    const isThere = existsSync(join(cache, `node-${NODE_MAJOR}`, 'bin/node'))
-    return isThere ? undefined : `it could not be stored: ${error instanceof Error ? error.message : error}`
+    const isStored = existsSync(join(cache, `node-${NODE_MAJOR}`, 'bin/node'))
+    return isStored ? undefined : `it could not be stored: ${error instanceof Error ? error.message : error}`
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { EVENT_TYPES } from '../../shared/core/states.ts'
-import { type HttpAnswer, problemAnswer, type RequestHandler } from '../http/event.ts'
+import { EVENTS_PATH, type HttpAnswer, problemAnswer, type RequestHandler } from '../http/event.ts'
 
 const READERS_MAX = 100
 /** The stream sends a comment this often, because proxies cut connections that are silent for a minute. */
@@ -16,7 +16,7 @@ const READ_EVENTS_MAX = 100
 export function createEventStream(log: EventLog): RequestHandler {
   let readers = 0
   return (request, response) => {
-    if (request.method !== 'GET' || pathOf(request) !== '/v1/events') return false
+    if (request.method !== 'GET' || pathOf(request) !== EVENTS_PATH) return false
     const subscription = readSubscription(request)
     if ('problems' in subscription) {
       send(response, invalid(subscription.problems))

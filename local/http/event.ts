@@ -3,6 +3,9 @@ import type { IncomingMessage } from 'node:http'
 import { type HttpAnswer, problemAnswer } from '../../loopback/loopback.ts'
 import { ACCOUNT_ID } from '../account.ts'
 
+/** The path of the stream of events, which has no route in the stack. */
+export const EVENTS_PATH = '/v1/events'
+
 export { type HttpAnswer, problemAnswer, type RequestHandler } from '../../loopback/loopback.ts'
 
 /** The caller of a request, in the form in which API Gateway's IAM authorizer passes it to the function. */

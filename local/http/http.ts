@@ -10,7 +10,6 @@ import type { Duplex } from 'node:stream'
 import type { Admit, HttpAnswer, RequestHandler } from '../../loopback/loopback.ts'
 import { admitting, problemAnswer } from '../../loopback/loopback.ts'
 import { servePages } from '../../loopback/pages.ts'
-import { ENDPOINTS } from '../../shared/api/endpoints.ts'
 import type { Functions } from '../functions/functions.ts'
 import { newTrace } from '../functions/lineage.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/sandbox.ts'
@@ -19,7 +18,15 @@ import type { Meter } from '../gateway/meter.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
 import { type Authentication, callerOf, mayInvoke } from './caller.ts'
-import { findRoute, gatewayAnswer, httpAnswerOf, httpEventOf, type Route, serverError } from './event.ts'
+import {
+  EVENTS_PATH,
+  findRoute,
+  gatewayAnswer,
+  httpAnswerOf,
+  httpEventOf,
+  type Route,
+  serverError,
+} from './event.ts'
 
 /** Limits of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const BODY_BYTES_MAX = 10 * 1024 * 1024
@@ -153,7 +160,7 @@ function admitted(
   const isAdmitted = (request: IncomingMessage) => {
     const { method = 'GET', url = '/' } = request
     const [path = '/'] = url.split('?')
-    if (path !== ENDPOINTS.events[1]) return false
+    if (path !== EVENTS_PATH) return false
     const caller = callerOf(request, Buffer.alloc(0), permissions, authentication)
     return !('reason' in caller) && mayInvoke(caller, { method, path, apiId }, permissions)
   }

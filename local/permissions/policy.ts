@@ -15,6 +15,12 @@ export type RequestedAction = {
   readonly context?: Context
 }
 
+/**
+ * The resource of an action that concerns no single resource, such as a list of all tables, and of a call that cannot be judged. Only
+ * a policy for all resources covers it.
+ */
+export const EVERYTHING = '*'
+
 export type Policy = {
   /** Whether a statement allows the action and none denies it. */
   allows(requested: RequestedAction): boolean

@@ -67,7 +67,7 @@ export function prune(one: Package, written: readonly string[]): void {
   writeRequiredTypes(one)
 }
 
-/** Writes the types of what `require` loads: a declaration beside a CommonJS file has an extension of its own, and so have its imports. */
+/** Writes the types of what `require` loads: a declaration next to a CommonJS file has an extension of its own, and so have its imports. */
 function writeRequiredTypes({ commonjs, exports, ...one }: Package): void {
   const folder = folderOf(one)
   const entries = commonjs.map(path => compiled(exports[path] ?? '', '.d.ts'))

