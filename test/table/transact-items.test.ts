@@ -1,6 +1,6 @@
 import { type AttributeValue, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { removeTask } from '../../shared/runtime/operate/operate.ts'
@@ -239,7 +239,7 @@ describe('a publish that no transaction can carry out', () => {
 })
 
 describe('entries survive the settings of the user’s client:', () => {
-  test.each([
+  it.each([
     ['empty values become null', { marshallOptions: { convertEmptyValues: true } }],
     ['undefined values are removed', { marshallOptions: { removeUndefinedValues: true } }],
     ['class instances become maps', { marshallOptions: { convertClassInstanceToMap: true } }],
@@ -262,7 +262,7 @@ describe('entries survive the settings of the user’s client:', () => {
     documents.destroy()
   })
 
-  test('the client without documents takes them marshalled', async () => {
+  it('the client without documents takes them marshalled', async () => {
     const { client, dynamo } = world
     const raw = dynamo.client()
     const entries = await client.transactItems(resize, LARGE, { key: 'raw' })
@@ -275,7 +275,7 @@ describe('entries survive the settings of the user’s client:', () => {
   })
 })
 
-test.each([
+it.each([
   ['another error', new Error('no')],
   ['nothing', undefined],
   [

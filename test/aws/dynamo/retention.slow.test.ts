@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { lostMessageOf } from '../../../shared/core/dead-letters/lost-message.ts'
 import { hourOf } from '../../../shared/core/events/failures.ts'
@@ -235,7 +235,7 @@ async function workOfEveryKind(): Promise<void> {
   )
 }
 
-test('every item expires as docs/data-model.md says, and the page lists every kind', async () => {
+it('every item expires as docs/data-model.md says, and the page lists every kind', async () => {
   const begin = api.system.clock.now()
 
   await workOfEveryKind()

@@ -1,5 +1,5 @@
 import { DeleteCommand, GetCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { TICK_REMAINS_MS } from '../../../shared/core/bounds.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
@@ -47,7 +47,7 @@ function dying(): MemorySystem {
   return { ...system, tasks: { ...stores.tasks, apply } }
 }
 
-test('a tick whose task has no retention is published once, though its schedule stays due', async () => {
+it('a tick whose task has no retention is published once, though its schedule stays due', async () => {
   const timing = { kind: 'at', at: system.clock.now() + MINUTE } as const
   const task = { type: 'resize', retentionMs: 0 }
   await putSchedule(system, 's', { timing, missed: { catchUp: 1 }, graceMs: 300_000, task })

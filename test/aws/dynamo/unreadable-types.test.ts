@@ -1,5 +1,5 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createTypeStore } from '../../../shared/aws/dynamo/stores/type-store.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
@@ -18,7 +18,7 @@ afterAll(async () => {
   await dynamo.stop()
 })
 
-test.each([
+it.each([
   ['without JSON text', { version: 1 }],
   ['with a version that is not a number', { version: 'one', json: '{}' }],
   ['with a text that is not JSON', { version: 1, json: '{' }],

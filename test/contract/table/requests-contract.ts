@@ -1,6 +1,6 @@
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
 import { requestsOn, transactionsOn } from './random-requests.ts'
 import { type TwoTables, twoTables } from './two-tables.ts'
@@ -25,7 +25,7 @@ export function requestsContract({ runs, seed }: { readonly runs: number; readon
   /** A smaller list would meet other items, so lists are not made smaller. */
   const settings = { numRuns: runs, seed, endOnFailure: true }
 
-  test('random requests have the same outcomes, answers and units, and leave the same items', async () => {
+  it('random requests have the same outcomes, answers and units, and leave the same items', async () => {
     const both = await tables()
     const lists = fc.array(requestsOn(both.name), { minLength: 20, maxLength: 40 })
 
@@ -42,7 +42,7 @@ export function requestsContract({ runs, seed }: { readonly runs: number; readon
     )
   })
 
-  test('random transactions are made or refused alike, and leave the same items', async () => {
+  it('random transactions are made or refused alike, and leave the same items', async () => {
     const both = await tables()
     const lists = fc.array(transactionsOn(both.name), { minLength: 5, maxLength: 10 })
 

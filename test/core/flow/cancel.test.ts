@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { needsAttention } from '../../../shared/core/flow/flow.ts'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
@@ -23,7 +23,7 @@ const cancelled = (task: Task) => afterOf(cancel(task, NOW))
 const LEFT = aFlow({ onCancel: 'leave', steps: ['a', 'b', 'c'].map(name => ({ name, undo: {} })) })
 
 describe('cancelling a flow that undoes', () => {
-  test.each([
+  it.each([
     ['before anything began', aFlowTask(), [], ['pending', 'pending', 'pending']],
     ['while its first step runs', claimedBy(aFlowTask()), ['undo a'], ['undone', 'pending', 'pending']],
     ['between two steps', done(aFlowTask()), ['undo a'], ['undone', 'pending', 'pending']],
@@ -52,7 +52,7 @@ describe('cancelling a flow that undoes', () => {
     expect(after.error).toBeUndefined()
   })
 
-  test('stops the run, records that at its step, and makes the flow compensating', () => {
+  it('stops the run, records that at its step, and makes the flow compensating', () => {
     const after = cancelled(claimedBy(done(aFlowTask())))
 
     expect(statusOf(after, NOW)).toBe('compensating')
@@ -64,7 +64,7 @@ describe('cancelling a flow that undoes', () => {
     expect(finish(after, { born: BORN, fence: 2, ...DONE }, NOW, 0)).toMatchObject({ reason: 'cancelled' })
   })
 
-  test('undoes at once, although the step had a retry in an hour', () => {
+  it('undoes at once, although the step had a retry in an hour', () => {
     const retried = ended(claimedBy(aFlowTask()), {
       outcome: 'fail',
       error: { name: 'Error', message: 'no' },
@@ -75,14 +75,14 @@ describe('cancelling a flow that undoes', () => {
     expect(cancelled(retried)).toMatchObject({ dueAt: NOW, retrying: false, flow: { direction: 'undo' } })
   })
 
-  test('fails the flow when an undo fails, and the flow needs attention', () => {
+  it('fails the flow when an undo fails, and the flow needs attention', () => {
     const after = failedFor(cancelled(done(aFlowTask())), 'bank closed')
 
     expect(after).toMatchObject({ state: 'failed', error: { message: 'bank closed' } })
     expect(needsAttention(after)).toBe(true)
   })
 
-  test('may be repeated, but is refused for a flow that undoes after a failure or that has ended', () => {
+  it('may be repeated, but is refused for a flow that undoes after a failure or that has ended', () => {
     expect(cancel(cancelled(done(aFlowTask())), NOW)).toEqual({ ok: false, reason: 'already-cancelled' })
     expect(cancel(failedFor(aFlowTask(), 'no'), NOW)).toEqual({ ok: false, reason: 'undoing' })
     expect(cancel(doneTimes(aFlowTask(), 3), NOW)).toEqual({ ok: false, reason: 'finished' })
@@ -90,7 +90,7 @@ describe('cancelling a flow that undoes', () => {
 })
 
 describe('cancelling a flow whose type says leave', () => {
-  test.each([
+  it.each([
     ['before anything began', aFlowTask(LEFT), ['pending', 'pending', 'pending']],
     ['while a step runs', claimedBy(done(aFlowTask(LEFT))), ['succeeded', 'failed', 'pending']],
     ['between two steps', done(aFlowTask(LEFT)), ['succeeded', 'pending', 'pending']],
@@ -103,7 +103,7 @@ describe('cancelling a flow whose type says leave', () => {
 })
 
 describe('cancelling a flow without an undo', () => {
-  test('ends the flow, and leaves no step running', () => {
+  it('ends the flow, and leaves no step running', () => {
     const flow = aFlow({ steps: [{ name: 'a' }, { name: 'b' }] })
 
     const after = cancelled(claimedBy(aFlowTask(flow)))
@@ -114,7 +114,7 @@ describe('cancelling a flow without an undo', () => {
 })
 
 describe('removing a flow', () => {
-  test.each([
+  it.each([
     ['at work', claimedBy(done(aFlowTask()))],
     ['undoing', claimedBy(failedFor(done(aFlowTask()), 'no'))],
     ['halted', failedFor(failedFor(aFlowTask(), 'no'), 'no')],

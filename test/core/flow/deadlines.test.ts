@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { resolveOptions } from '../../../shared/core/options/options.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { pieceOf } from '../../../shared/core/task/piece.ts'
@@ -25,7 +25,7 @@ const LIMITED = aFlow({ steps: ['a', 'b'].map(name => ({ name, do: limited, undo
 const looked = (task: Task, now: number) => afterOf(look(task, now, 0))
 
 describe('the deadline of a step', () => {
-  test('counts from its first claim, however late that is', () => {
+  it('counts from its first claim, however late that is', () => {
     const waiting = done(aFlowTask(LIMITED))
     const begun = claimedBy(waiting, 'w1', NOW + HOUR)
 
@@ -34,7 +34,7 @@ describe('the deadline of a step', () => {
     expect(statesOf(begun)).toEqual(['succeeded', 'running'])
   })
 
-  test('stops its run, and the flow undoes', () => {
+  it('stops its run, and the flow undoes', () => {
     const after = looked(claimedBy(done(aFlowTask(LIMITED))), NOW + MINUTE)
 
     expect(after).toMatchObject({ operation: 'expire', live: {}, error: { name: 'DeadlineExceeded' } })
@@ -47,7 +47,7 @@ describe('the deadline of a step', () => {
     expect(after.deadlineAt).toBeUndefined()
   })
 
-  test('includes its retries: a step with a retry in an hour is undone at once', () => {
+  it('includes its retries: a step with a retry in an hour is undone at once', () => {
     const retried = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false))
 
     const after = looked(retried, NOW + MINUTE)
@@ -57,7 +57,7 @@ describe('the deadline of a step', () => {
     expect(after).toMatchObject({ dueAt: NOW + MINUTE, retrying: false, flow: { direction: 'undo' } })
   })
 
-  test('is found by a claim that comes too late, and by a failure that comes too late', () => {
+  it('is found by a claim that comes too late, and by a failure that comes too late', () => {
     const retried = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false))
     const late = claim(retried, { workerId: 'w1' }, NOW + MINUTE)
     const failing = ended(claimedBy(aFlowTask(LIMITED)), failingFor('no', false), NOW + MINUTE)
@@ -71,13 +71,13 @@ describe('the deadline of a step', () => {
     })
   })
 
-  test('does not undo a success that comes late', () => {
+  it('does not undo a success that comes late', () => {
     const after = ended(claimedBy(aFlowTask(LIMITED)), { outcome: 'succeed' }, NOW + HOUR)
 
     expect(after).toMatchObject({ state: 'open', flow: { presentStep: 1, direction: 'do' } })
   })
 
-  test('of an undo stops the undoing', () => {
+  it('of an undo stops the undoing', () => {
     const undoing = claimedBy(failedFor(done(aFlowTask(LIMITED)), 'no'))
 
     const after = looked(undoing, NOW + MINUTE)
@@ -93,7 +93,7 @@ describe('the deadline of a step', () => {
 describe('the deadline of the flow', () => {
   const within = (deadlineMs: number, flow = aFlow()) => aFlowTask(flow, { options: { deadlineMs } })
 
-  test('counts from its due time and holds for all steps together', () => {
+  it('counts from its due time and holds for all steps together', () => {
     const task = within(HOUR)
     const late = done(task, undefined, NOW + HOUR - SECOND)
 
@@ -102,7 +102,7 @@ describe('the deadline of the flow', () => {
     expect(nextWake(late, NOW + HOUR - SECOND)).toBe(NOW + HOUR)
   })
 
-  test('ends a flow that no worker has begun, with nothing to undo', () => {
+  it('ends a flow that no worker has begun, with nothing to undo', () => {
     const after = looked(within(HOUR), NOW + HOUR)
 
     expect(after).toMatchObject({
@@ -113,7 +113,7 @@ describe('the deadline of the flow', () => {
     expect(after.flow?.steps[0]?.do).toMatchObject({ attempts: 0 })
   })
 
-  test.each([
+  it.each([
     ['between two steps', (task: Task) => done(task), 'undo reserve', ['succeeded', 'failed', 'pending'], 0],
     [
       'while a step runs',
@@ -130,14 +130,14 @@ describe('the deadline of the flow', () => {
     expect(after.flow).toMatchObject({ reachedStep: 1, steps: { 1: { do: { attempts } } } })
   })
 
-  test('does not limit the undoing', () => {
+  it('does not limit the undoing', () => {
     const undoing = failedFor(within(MINUTE), 'no')
 
     expect(undoing.deadlineAt).toBeUndefined()
     expect(done(undoing, undefined, NOW + HOUR)).toMatchObject({ state: 'failed', error: { message: 'no' } })
   })
 
-  test('gives way to an earlier deadline of a step', () => {
+  it('gives way to an earlier deadline of a step', () => {
     const begun = claimedBy(within(HOUR, LIMITED))
 
     expect(begun.deadlineAt).toBe(NOW + MINUTE)

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { fieldValue, limitName, limitValue } from '../../../shared/core/limits/limits.ts'
 import { aTask } from '../../support/tasks/a-task.ts'
 
 const oddText = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 })
 
 describe('the name of a limit', () => {
-  test.each(['\ud800', 'a\udfffb', '\u0000', 'a\nb', '\uffff', '\ufdd0', '\u{1fffe}'])(
+  it.each(['\ud800', 'a\udfffb', '\u0000', 'a\nb', '\uffff', '\ufdd0', '\u{1fffe}'])(
     'of the value %j is one that the table takes as a key',
     value => {
       const name = limitName('jobs', 'tenant', fieldValue({ tenant: value }, 'tenant'))
@@ -17,7 +17,7 @@ describe('the name of a limit', () => {
     },
   )
 
-  test('of any text is well-formed and short, and differs where the texts differ', () => {
+  it('of any text is well-formed and short, and differs where the texts differ', () => {
     fc.assert(
       fc.property(oddText, oddText, (one, other) => {
         const names = [one, other].map(value => fieldValue({ tenant: value }, 'tenant') ?? '')
@@ -28,7 +28,7 @@ describe('the name of a limit', () => {
     )
   })
 
-  test.each(['acme', 'Zürich', '東京', '👩‍👩‍👧', 'with space', '~', '='])(
+  it.each(['acme', 'Zürich', '東京', '👩‍👩‍👧', 'with space', '~', '='])(
     'of the value %j shows it as it is',
     value => {
       expect(fieldValue({ tenant: value }, 'tenant')).toBe(value)

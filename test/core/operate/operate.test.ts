@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { TOMBSTONE_MS } from '../../../shared/core/bounds.ts'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
 import { create, isGone } from '../../../shared/core/publish/publish.ts'
@@ -20,7 +20,7 @@ import {
 } from '../../support/tasks/a-task.ts'
 
 describe('a cancel', () => {
-  test('ends the task and its runs, and keeps the record', () => {
+  it('ends the task and its runs, and keeps the record', () => {
     const task = aTask({
       options: { concurrency: 3, retentionMs: DAY },
       live: [aRun({ fence: 2 }), aRun({ fence: 3, workerId: 'w2' })],
@@ -35,15 +35,15 @@ describe('a cancel', () => {
     expect(guard).toEqual({ kind: 'revision', born: BORN, revision: 1, leases: [] })
   })
 
-  test('of a task that waits for its retry leaves nothing to retry', () => {
+  it('of a task that waits for its retry leaves nothing to retry', () => {
     expect(afterOf(cancel(aTask({ retrying: true, dueAt: NOW + HOUR }), NOW)).retrying).toBe(false)
   })
 
-  test('of a task due in the far future leaves its minute', () => {
+  it('of a task due in the far future leaves its minute', () => {
     expect(afterOf(cancel(aTask({ dueAt: NOW + HOUR }), NOW))).not.toHaveProperty('place')
   })
 
-  test.each([
+  it.each([
     ['cancelled', 'already-cancelled'],
     ['succeeded', 'finished'],
     ['failed', 'finished'],
@@ -64,7 +64,7 @@ describe('a removed task', () => {
   })
   const { after: tombstone, guard } = remove(task, NOW)
 
-  test('leaves a tombstone that outlives every message and remembers birth, revision and fence', () => {
+  it('leaves a tombstone that outlives every message and remembers birth, revision and fence', () => {
     expect(tombstone).toMatchObject({
       state: 'removed',
       born: BORN,
@@ -78,17 +78,17 @@ describe('a removed task', () => {
     expect(isGone(tombstone, NOW)).toBe(true)
   })
 
-  test('is in no index and keeps no body', () => {
+  it('is in no index and keeps no body', () => {
     for (const name of ['view', 'place', 'userId', 'input']) expect(tombstone).not.toHaveProperty(name)
   })
 
-  test('never fires, even if already dispatched', () => {
+  it('never fires, even if already dispatched', () => {
     expect(claim(tombstone, { workerId: 'w1' }, NOW)).toMatchObject({ ok: false, reason: 'finished' })
     expect(look(tombstone, NOW, 0)).toMatchObject({ ok: false })
     expect(plan(tombstone, NOW)).toEqual({})
   })
 
-  test('published again is a new birth whose revision and fence count on', () => {
+  it('published again is a new birth whose revision and fence count on', () => {
     const { after, guard } = create(aPublication({ born: LATER_BORN }), tombstone, NOW)
 
     expect(after).toMatchObject({ born: LATER_BORN, state: 'open', revision: 8, fence: 3 })

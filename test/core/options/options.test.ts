@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   DEFAULT_OPTIONS,
   optionDifferences,
@@ -8,7 +8,7 @@ import {
 } from '../../../shared/core/options/options.ts'
 
 describe('options in force', () => {
-  test('are the documented ones of the system when nothing is given', () => {
+  it('are the documented ones of the system when nothing is given', () => {
     expect(resolveOptions()).toEqual({
       concurrency: 1,
       workerIds: [],
@@ -27,7 +27,7 @@ describe('options in force', () => {
     })
   })
 
-  test.each<[string, PartialOptions[], PartialOptions]>([
+  it.each<[string, PartialOptions[], PartialOptions]>([
     ["the type's default holds", [{ leaseMs: 9 }, {}], { leaseMs: 9 }],
     ["the task's own wins over its type's", [{ leaseMs: 9 }, { leaseMs: 7 }], { leaseMs: 7 }],
     [
@@ -41,7 +41,7 @@ describe('options in force', () => {
     expect(resolveOptions(...layers)).toEqual({ ...DEFAULT_OPTIONS, ...expected })
   })
 
-  test('an undefined member of a layer changes nothing and leaves no trace', () => {
+  it('an undefined member of a layer changes nothing and leaves no trace', () => {
     const layer = { timeoutMs: undefined, leaseMs: undefined, retry: { delaysMs: undefined } }
 
     const options = resolveOptions(layer as unknown as PartialOptions)
@@ -52,17 +52,17 @@ describe('options in force', () => {
 })
 
 describe('the stored form of options', () => {
-  test('of the defaults is empty', () => {
+  it('of the defaults is empty', () => {
     expect(optionDifferences(DEFAULT_OPTIONS)).toEqual({})
   })
 
-  test('names exactly what differs', () => {
+  it('names exactly what differs', () => {
     const options = resolveOptions({ timeoutMs: 5, leaseMs: 15_000, retry: { jitter: 0.1 } })
 
     expect(optionDifferences(options)).toEqual({ timeoutMs: 5, retry: { jitter: 0.1 } })
   })
 
-  test('resolves to the options that it was made of', () => {
+  it('resolves to the options that it was made of', () => {
     const some = fc.record(
       {
         concurrency: fc.integer({ min: 1, max: 3 }),

@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { DEFAULT_OPTIONS, type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
 import { overlaidOptions } from '../../../shared/core/options/overlaid-options.ts'
 
 describe('overlaid options', () => {
-  test.each<[PartialOptions, object]>([
+  it.each<[PartialOptions, object]>([
     [{}, DEFAULT_OPTIONS],
     [{ leaseMs: 3_000 }, { leaseMs: 3_000, heartbeatMs: 1_000 }],
     [{ leaseMs: 1 }, { leaseMs: 1, heartbeatMs: 1 }],
@@ -23,7 +23,7 @@ describe('overlaid options', () => {
     expect(overlaidOptions(DEFAULT_OPTIONS, given)).toMatchObject({ ok: true, options: expected })
   })
 
-  test.each<[PartialOptions, PartialOptions, string]>([
+  it.each<[PartialOptions, PartialOptions, string]>([
     [{}, { heartbeatMs: 5, leaseMs: 5 }, 'heartbeatMs'],
     [{}, { retry: { delayMs: 2, maxDelayMs: 1 } }, 'retry.maxDelayMs'],
     [{}, { retry: { delaysMs: [1] } }, 'retry.delaysMs'],

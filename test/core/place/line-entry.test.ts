@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { endWait, joinLine } from '../../../shared/core/limits/limits.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { turnOrder } from '../../../shared/core/place/claim-order.ts'
@@ -19,7 +19,7 @@ const running = aTask({ ...FAIR, live: [aRun()] } as never)
 const released = finish(running, { born: BORN, fence: 1, outcome: 'release' }, NOW + 1, 0)
 
 describe('a task of a tenant', () => {
-  test.each([
+  it.each([
     ['is new and due', create(aPublication(FAIR), undefined, NOW), {}],
     ['is released', changeOf(released), {}],
     ['returns from the place of a limit', changeOf(endWait(BLOCKED, NOW)), { keptTurn: 7 }],
@@ -31,7 +31,7 @@ describe('a task of a tenant', () => {
     })
   })
 
-  test.each([
+  it.each([
     ['is not due', create(aPublication({ ...FAIR, dueAt: NOW + SECOND }), undefined, NOW)],
     ['is patched while it waits', changeOf(patch(WAITING, { tags: {} }, NOW))],
     ['is published anew while it waits', changeOf(update(WAITING, aPublication(FAIR), NOW))],
@@ -39,7 +39,7 @@ describe('a task of a tenant', () => {
     expect(lineEntry(change.before, change.after)).toBeUndefined()
   })
 
-  test('enters a line again when its priority or its tenant changes', () => {
+  it('enters a line again when its priority or its tenant changes', () => {
     const byPriority = aTask({ kind: 'http', ordering: 'priority', fairnessKey: 'a' })
     const patched = changeOf(patch(byPriority, { priority: 3 }, NOW))
     const renamed = changeOf(update(WAITING, aPublication({ ...FAIR, fairnessKey: 'b' }), NOW))
@@ -51,7 +51,7 @@ describe('a task of a tenant', () => {
     expect(lineEntry(renamed.before, renamed.after)).toEqual({ line: LINE, tenant: 'b' })
   })
 
-  test('keeps its turn in the place of a limit', () => {
+  it('keeps its turn in the place of a limit', () => {
     expect(changeOf(joinLine(WAITING, { kind: 'permit', limit: 'resize=x' }, NOW)).after.place).toEqual({
       name: 'limit#resize=x#permit#0',
       order: turnOrder(LINE, 7),

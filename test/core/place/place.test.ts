@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { minuteOf, minuteStart, withIndexEntries } from '../../../shared/core/place/place.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { anEndedRun, aRun, aTask, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
@@ -9,7 +9,7 @@ const waitingFor = (kind: 'slot' | 'permit', limit: string) => ({ wait: { kind, 
 const runningPlaceAt = { name: 'running#resize#0', order: '0' }
 
 describe('the place of a task', () => {
-  test.each<[string | undefined, string, Task]>([
+  it.each<[string | undefined, string, Task]>([
     [undefined, 'a due task of a handler has a message', aTask()],
     [undefined, 'a task due within a queue delay has a message', aTask({ dueAt: far - 1 })],
     [`minute#${minuteOf(far)}#`, 'a task due further ahead waits for its minute', aTask({ dueAt: far })],
@@ -90,7 +90,7 @@ describe('the place of a task', () => {
     else expect(task.place?.name).toMatch(new RegExp(`^${name}`))
   })
 
-  test('is one of eight partitions for tasks of one minute', () => {
+  it('is one of eight partitions for tasks of one minute', () => {
     const names = Array.from(
       { length: 400 },
       (_, i) => aTask({ key: `k${i}`, dueAt: NOW + HOUR }).place?.name,
@@ -101,7 +101,7 @@ describe('the place of a task', () => {
     )
   })
 
-  test('follows from the task alone: computing it again changes nothing', () => {
+  it('follows from the task alone: computing it again changes nothing', () => {
     const task = aTask({ kind: 'http', ...two, live: [aRun()] })
 
     expect(withIndexEntries(task, NOW)).toEqual(task)
@@ -109,7 +109,7 @@ describe('the place of a task', () => {
 })
 
 describe('the view of a task', () => {
-  test.each<[string, Task, Task['view']]>([
+  it.each<[string, Task, Task['view']]>([
     ['open by due time', aTask({ dueAt: NOW + 9 }), { bucket: 'open', sort: NOW + 9 }],
     ['running is open', aTask({ live: [aRun()] }), { bucket: 'open', sort: NOW }],
     [
@@ -148,7 +148,7 @@ describe('the view of a task', () => {
   })
 })
 
-test('minuteOf finds the minute that contains a time', () => {
+it('minuteOf finds the minute that contains a time', () => {
   expect(minuteStart(minuteOf(NOW + 59_999))).toBe(NOW)
   expect(minuteStart(minuteOf(NOW + 60_000))).toBe(NOW + MINUTE)
 })

@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { create, isGone } from '../../../shared/core/publish/publish.ts'
 import { aPublication, aTask, BORN, HOUR, LATER_BORN, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
 describe('a published task', () => {
-  test('has exactly the fields of its publication, and nothing undefined', () => {
+  it('has exactly the fields of its publication, and nothing undefined', () => {
     const { before, after, guard, bodies } = create(aPublication({ input: { a: 1 } }), undefined, NOW)
 
     expect(after).toStrictEqual({
@@ -27,7 +27,7 @@ describe('a published task', () => {
     expect([before, guard, bodies]).toEqual([undefined, { kind: 'absent' }, []])
   })
 
-  test('has its deadline from its due time', () => {
+  it('has its deadline from its due time', () => {
     const { after } = create(
       aPublication({ dueAt: NOW + HOUR, options: { deadlineMs: 60_000 } }),
       undefined,
@@ -37,7 +37,7 @@ describe('a published task', () => {
     expect(after.deadlineAt).toBe(NOW + HOUR + MINUTE)
   })
 
-  test('keeps a large input apart, until long after its end', () => {
+  it('keeps a large input apart, until long after its end', () => {
     const { after, bodies } = create(aPublication({ input: 'x'.repeat(500) }), undefined, NOW)
 
     expect(bodies).toHaveLength(1)
@@ -45,12 +45,12 @@ describe('a published task', () => {
     expect(bodies[0]?.expiresAt).toBeGreaterThan(NOW + after.options.retentionMs)
   })
 
-  test('can have the input null', () => {
+  it('can have the input null', () => {
     expect(create(aPublication({ input: null }), undefined, NOW).after.input).toEqual({ inline: null })
   })
 })
 
-test.each([
+it.each([
   [
     'removed before its end',
     aTask({ state: 'removed', member: { canvasId: 'c', born: BORN, leaf: 1 } }),
@@ -67,7 +67,7 @@ test.each([
   expect(after).toMatchObject({ state: 'open', born: LATER_BORN, member: { canvasId: 'c', leaf: 1, first } })
 })
 
-test.each([
+it.each([
   ['nothing', undefined, true],
   ['a tombstone', aTask({ state: 'removed' }), true],
   ['an ended task past its retention', aTask({ state: 'failed', finishedAt: NOW, expiresAt: NOW }), true],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { update } from '../../../shared/core/publish/update.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import {
@@ -27,7 +27,7 @@ describe('ifExists: update', () => {
     options: { timeoutMs: 5, deadlineMs: 1_000 },
   })
 
-  test('replaces input, due time and options, but not the identity of the task', () => {
+  it('replaces input, due time and options, but not the identity of the task', () => {
     const task = aTask({
       createdAt: 7,
       startedAt: 8,
@@ -66,7 +66,7 @@ describe('ifExists: update', () => {
     expect(guard).toEqual({ kind: 'revision', born: BORN, revision: 4, leases: [] })
   })
 
-  test.each([
+  it.each([
     ['running', aTask({ live: [aRun()] })],
     ['finished', aTask({ state: 'succeeded', finishedAt: NOW })],
     ['finished', aTask({ state: 'removed' })],
@@ -74,13 +74,13 @@ describe('ifExists: update', () => {
     expect(update(task, publication, NOW)).toEqual({ ok: false, reason })
   })
 
-  test('to a concurrency that its successes have reached ends the task, which nothing would wake otherwise', () => {
+  it('to a concurrency that its successes have reached ends the task, which nothing would wake otherwise', () => {
     const task = aTask({ options: { concurrency: 2 }, ended: [anEndedRun()] })
 
     expect(afterOf(update(task, aPublication(), NOW))).toMatchObject({ state: 'succeeded', finishedAt: NOW })
   })
 
-  test('to a budget that is already spent ends the task: no run beyond the budget', () => {
+  it('to a budget that is already spent ends the task: no run beyond the budget', () => {
     const error = { name: 'Error', message: 'no' }
     const task = aTask({ error, ended: [1, 2].map(fence => anEndedRun({ fence, state: 'failed' })) })
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { DELAY_MS_MAX } from '../../../shared/core/bounds.ts'
 import { DEFAULT_OPTIONS, type Retry } from '../../../shared/core/options/options.ts'
 import { backoffMs } from '../../../shared/core/run/judge-budget.ts'
@@ -9,7 +9,7 @@ const delays = (parts: Partial<Retry>, count: number) =>
   Array.from({ length: count }, (_, i) => backoffMs(retry(parts), i + 1, 0))
 
 describe('the wait before a retry', () => {
-  test.each<[string, Partial<Retry>, number[]]>([
+  it.each<[string, Partial<Retry>, number[]]>([
     [
       'exponential doubles up to the maximum',
       { backoff: 'exponential', delayMs: 1_000, maxDelayMs: 10_000 },
@@ -39,7 +39,7 @@ describe('the wait before a retry', () => {
     expect(delays(parts, expected.length)).toEqual(expected)
   })
 
-  test.each(['exponential', 'fibonacci', 'fixed', 'ladder'] as const)(
+  it.each(['exponential', 'fibonacci', 'fixed', 'ladder'] as const)(
     'is a time that can be stored after any number of failures and with the longest delays (%s)',
     backoff => {
       const longest = { delayMs: DELAY_MS_MAX, maxDelayMs: DELAY_MS_MAX, delaysMs: [1e300] }
@@ -52,7 +52,7 @@ describe('the wait before a retry', () => {
     },
   )
 
-  test.each([
+  it.each([
     [0, 0, 1_000],
     [0.2, 0, 1_000],
     [0.2, 0.5, 900],
@@ -62,7 +62,7 @@ describe('the wait before a retry', () => {
     expect(backoffMs(retry({ jitter }), 1, chance)).toBe(expected)
   })
 
-  test('is always a whole number between what jitter leaves and the maximum', () => {
+  it('is always a whole number between what jitter leaves and the maximum', () => {
     const kinds = fc.constantFrom('exponential', 'fixed', 'fibonacci')
     const share = fc.double({ min: 0, max: 1, noNaN: true })
     const property = fc.property(

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
@@ -41,7 +41,7 @@ function mostFailures(given: PartialOptions): number {
   return workerIds.length * (retry.maxRetries + 1)
 }
 
-test('a task whose runs never succeed ends failed, within its budget', () => {
+it('a task whose runs never succeed ends failed, within its budget', () => {
   const fates = fc.array(fc.constantFrom<Fate>('fails', 'dies', 'hangs'), { minLength: 1, maxLength: 5 })
 
   const property = fc.property(options, fates, (options, fates) => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { cancel, remove, restart } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
@@ -26,7 +26,7 @@ const running = (parts: Parameters<typeof aRun>[0] = {}, task: Parameters<typeof
   aTask({ live: [aRun(parts)], ...task })
 
 describe('a heartbeat', () => {
-  test('moves its lease to now plus leaseMs and nothing else', () => {
+  it('moves its lease to now plus leaseMs and nothing else', () => {
     const task = running({}, { options: { leaseMs: 20_000, concurrency: 2 }, revision: 5, kind: 'http' })
 
     const { after, guard, bodies } = changeOf(heartbeat(task, beat, NOW + SECOND))
@@ -40,7 +40,7 @@ describe('a heartbeat', () => {
     expect(bodies).toEqual([])
   })
 
-  test('revives a lease that has ended but was not recorded as lost', () => {
+  it('revives a lease that has ended but was not recorded as lost', () => {
     const task = running({ leaseUntil: NOW - MINUTE })
 
     const decision = heartbeat(task, beat, NOW)
@@ -49,7 +49,7 @@ describe('a heartbeat', () => {
     expect(lose(afterOf(decision), NOW)).toMatchObject({ ok: false })
   })
 
-  test('stores progress, and keeps the stored one when it reports none', () => {
+  it('stores progress, and keeps the stored one when it reports none', () => {
     const told = afterOf(heartbeat(running(), { ...beat, progress: { done: 3 } }, NOW))
 
     const after = afterOf(heartbeat(told, beat, NOW))
@@ -57,13 +57,13 @@ describe('a heartbeat', () => {
     expect(after.live[1]?.progress).toEqual({ done: 3 })
   })
 
-  test('can report null as progress', () => {
+  it('can report null as progress', () => {
     const told = afterOf(heartbeat(running({ progress: 1 }), { ...beat, progress: null }, NOW))
 
     expect(told.live[1]?.progress).toBeNull()
   })
 
-  test("of a handler's run enters the running place once, guarded by the revision", () => {
+  it("of a handler's run enters the running place once, guarded by the revision", () => {
     const first = changeOf(heartbeat(running(), beat, NOW))
     const second = changeOf(heartbeat(first.after, beat, NOW))
 
@@ -73,7 +73,7 @@ describe('a heartbeat', () => {
     expect(second.guard).toEqual({ kind: 'live', born: BORN, fence: 1 })
   })
 
-  test('leaves a task in the place where it waits for another worker', () => {
+  it('leaves a task in the place where it waits for another worker', () => {
     const task = running({}, { kind: 'http', options: { concurrency: 2 } })
 
     const after = afterOf(heartbeat(task, beat, NOW))
@@ -86,7 +86,7 @@ describe('a heartbeat is refused as', () => {
   const expired = running({ leaseUntil: NOW })
   const restarted = { publication: aPublication({ born: LATER_BORN }), clean: [], keepInput: true }
 
-  test.each<[RunGone, string, Task | undefined]>([
+  it.each<[RunGone, string, Task | undefined]>([
     ['lost', 'the waker recorded its end', afterOf(lose(expired, NOW))],
     ['lost', 'another worker took over', afterOf(claim(expired, { workerId: 'w2' }, NOW))],
     ['ended', 'the task keeps no run of this fence', aTask()],
@@ -123,7 +123,7 @@ describe('a heartbeat is refused as', () => {
     expect(heartbeat(task, beat, NOW)).toEqual({ ok: false, reason })
   })
 
-  test.each([6, 100])('cancelled to each of %d runs that a cancel ended together', count => {
+  it.each([6, 100])('cancelled to each of %d runs that a cancel ended together', count => {
     const live = Array.from({ length: count }, (_, i) => aRun({ fence: i + 1, workerId: `w${i}` }))
     const task = aTask({ options: { concurrency: count }, live })
 
@@ -133,7 +133,7 @@ describe('a heartbeat is refused as', () => {
     expect(new Set(reasons.map(answer => !answer.ok && answer.reason))).toEqual(new Set(['cancelled']))
   })
 
-  test('timed-out to each of many runs that a deadline ended together', () => {
+  it('timed-out to each of many runs that a deadline ended together', () => {
     const live = Array.from({ length: 8 }, (_, i) => aRun({ fence: i + 1, workerId: `w${i}` }))
     const task = aTask({ options: { concurrency: 8 }, live, deadlineAt: NOW })
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
@@ -8,7 +8,7 @@ import { afterOf, aRun, aTask, BORN, changeOf, MINUTE, NOW } from '../../support
 const expired = { startedAt: NOW - MINUTE, leaseUntil: NOW }
 
 describe('a run whose lease has ended', () => {
-  test('is recorded as lost, counted, and the task is claimable at once', () => {
+  it('is recorded as lost, counted, and the task is claimable at once', () => {
     const task = aTask({ dueAt: NOW - MINUTE, live: [aRun(expired)] })
 
     const { after, bodies } = changeOf(lose(task, NOW))
@@ -25,7 +25,7 @@ describe('a run whose lease has ended', () => {
     expect(claim(after, { workerId: 'w2' }, NOW)).toMatchObject({ ok: true, run: { fence: 2 } })
   })
 
-  test('is recorded with at most 39 other lost runs, which one write can hold; the next look records the rest', () => {
+  it('is recorded with at most 39 other lost runs, which one write can hold; the next look records the rest', () => {
     const live = Array.from({ length: 99 }, (_, i) => aRun({ fence: i + 1, workerId: `w${i}`, ...expired }))
     const task = aTask({ options: { concurrency: 100, retry: { maxRetries: 200 } }, live })
 
@@ -36,7 +36,7 @@ describe('a run whose lease has ended', () => {
     expect(Object.keys(second.live)).toHaveLength(19)
   })
 
-  test('is guarded by the lease that was judged', () => {
+  it('is guarded by the lease that was judged', () => {
     const live = [
       aRun({ fence: 1, ...expired }),
       aRun({ fence: 2, workerId: 'w2' }),
@@ -58,13 +58,13 @@ describe('a run whose lease has ended', () => {
     expect(Object.keys(after.live)).toEqual(['2'])
   })
 
-  test('counts against its own worker under budgets per worker', () => {
+  it('counts against its own worker under budgets per worker', () => {
     const task = aTask({ options: { retry: { scope: 'worker' } }, live: [aRun(expired)] })
 
     expect(afterOf(lose(task, NOW)).failuresBy).toEqual({ w1: 1 })
   })
 
-  test('of a worker named like an object member is counted as a number', () => {
+  it('of a worker named like an object member is counted as a number', () => {
     const task = aTask({
       options: { retry: { scope: 'worker' } },
       live: [aRun({ workerId: 'constructor', ...expired })],
@@ -75,7 +75,7 @@ describe('a run whose lease has ended', () => {
 })
 
 describe('nothing is lost', () => {
-  test.each<[string, Task]>([
+  it.each<[string, Task]>([
     ['a millisecond before the lease ends', aTask({ live: [aRun({ leaseUntil: NOW + 1 })] })],
     ['without live runs', aTask()],
     ['of a task that has ended', aTask({ state: 'cancelled', finishedAt: NOW, live: [aRun(expired)] })],
@@ -88,7 +88,7 @@ describe('nothing is lost', () => {
   })
 })
 
-test.each([
+it.each([
   ['the waker', 0],
   ['the waker', 3],
   ['the next worker', 0],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Claimer } from '../../../shared/core/run/claim.ts'
 import {
   type Served,
@@ -10,7 +10,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { anEndedRun, aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
 
 describe('the status of a task', () => {
-  test.each<[string, string, Task]>([
+  it.each<[string, string, Task]>([
     ['delayed', 'not due', aTask({ dueAt: NOW + 1 })],
     ['delayed', 'waiting for a retry', aTask({ dueAt: NOW + 1, retrying: true })],
     ['ready', 'due this very moment', aTask({ dueAt: NOW })],
@@ -34,13 +34,13 @@ describe('the status of a task', () => {
     expect(statusOf(task, NOW)).toBe(status)
   })
 
-  test('does not exist for a removed task', () => {
+  it('does not exist for a removed task', () => {
     expect(() => statusOf(aTask({ state: 'removed' }), NOW)).toThrow(/resize:k1 is removed/)
   })
 })
 
 describe('the reason why a task waits', () => {
-  test.each<[StatusReason | undefined, string, Task, boolean]>([
+  it.each<[StatusReason | undefined, string, Task, boolean]>([
     ['due', 'not due', aTask({ dueAt: NOW + 1 }), true],
     ['retry', 'waiting for a retry', aTask({ dueAt: NOW + 1, retrying: true }), true],
     ['due', 'not due, without handler', aTask({ dueAt: NOW + 1 }), false],
@@ -90,7 +90,7 @@ describe('the reason why a task waits', () => {
     options: { concurrency: 2, retry: { scope: 'worker' as const } },
     retryAtBy: { old: NOW + 1 },
   }
-  test.each<[StatusReason | undefined, string, Task, Claimer[]]>([
+  it.each<[StatusReason | undefined, string, Task, Claimer[]]>([
     ['no-worker', 'due, with no worker of its type', aTask(), []],
     [undefined, 'due, with a worker of its type', aTask(), [old]],
     ['no-worker', 'due, every worker being too old', aTask({ options: { minWorkerVersion: '2' } }), [old]],
@@ -134,7 +134,7 @@ describe('the reason why a task waits', () => {
 
   const slot = { wait: { kind: 'slot' as const, limit: 'resize' } }
   const permit = { wait: { kind: 'permit' as const, limit: 'resize' } }
-  test.each<[StatusReason | undefined, string, Task, Partial<Served>]>([
+  it.each<[StatusReason | undefined, string, Task, Partial<Served>]>([
     ['paused', 'due, its type paused', aTask(), { isPaused: true }],
     [
       'paused',

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { taskError } from '../../../shared/aws/dynamo/head/run-attributes.ts'
 import { fitError, type TaskError } from '../../../shared/core/task-error/task-error.ts'
 import { jsonBytes } from '../../../shared/core/values/json.ts'
@@ -11,7 +11,7 @@ function textsOf({ name, message, stack = '', causes = [] }: TaskError): string[
 }
 
 describe('an error is cut to 4 KB of UTF-8, all its parts together,', () => {
-  test('but stays unchanged when it fits', () => {
+  it('but stays unchanged when it fits', () => {
     const error = {
       name: 'TypeError',
       message: 'fetch failed',
@@ -23,7 +23,7 @@ describe('an error is cut to 4 KB of UTF-8, all its parts together,', () => {
     expect(fitError({ name: 'Error', message: '' })).toEqual({ name: 'Error', message: '' })
   })
 
-  test.each([
+  it.each([
     ['a message alone, nearly whole', { name: 'E', message: 'm'.repeat(9_000) }, { message: 4_000 }],
     [
       'a stack, which gives way to the message',
@@ -64,7 +64,7 @@ describe('an error is cut to 4 KB of UTF-8, all its parts together,', () => {
     },
   )
 
-  test('whatever its texts are, and is read as it was stored', () => {
+  it('whatever its texts are, and is read as it was stored', () => {
     const text = fc.string({ unit: 'binary', maxLength: 1_500, size: 'max' })
     const cause = fc.record({ name: text, message: text })
     const anError = fc.record(
@@ -85,7 +85,7 @@ describe('an error is cut to 4 KB of UTF-8, all its parts together,', () => {
   })
 })
 
-test('an error that was stored without causes is read unchanged', () => {
+it('an error that was stored without causes is read unchanged', () => {
   expect(taskError.decode('["E","no"]')).toEqual({ name: 'E', message: 'no' })
   expect(taskError.decode('["E","no","at x"]')).toEqual({ name: 'E', message: 'no', stack: 'at x' })
 })

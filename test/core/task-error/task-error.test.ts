@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { errorOfThrown, ReportedError } from '../../../shared/core/task-error/task-error.ts'
 
 function withMembers(error: Error, members: object): Error {
@@ -77,7 +77,7 @@ const CHAINS: ReadonlyArray<readonly [string, unknown, string, readonly string[]
 ]
 
 describe('a thrown value is described with its causes:', () => {
-  test.each(CHAINS)('%s', (_name, thrown, headline, causes) => {
+  it.each(CHAINS)('%s', (_name, thrown, headline, causes) => {
     const error = errorOfThrown(thrown)
 
     expect(`${error.name}: ${error.message}`).toBe(headline)
@@ -85,7 +85,7 @@ describe('a thrown value is described with its causes:', () => {
     expect('causes' in error).toBe(causes.length > 0)
   })
 
-  test('an error whose members throw when they are read', () => {
+  it('an error whose members throw when they are read', () => {
     const error = new Error('hidden')
     for (const member of ['message', 'stack', 'cause', 'errors']) {
       Object.defineProperty(error, member, {
@@ -98,7 +98,7 @@ describe('a thrown value is described with its causes:', () => {
     expect(errorOfThrown(error)).toEqual({ name: 'Error', message: 'undefined' })
   })
 
-  test('an error of another process, as that process described it', () => {
+  it('an error of another process, as that process described it', () => {
     const described = {
       name: 'Boom',
       message: 'there',

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { attempts } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { anEndedRun, aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
@@ -7,7 +7,7 @@ import { aFlowTask, doneTimes } from '../../support/tasks/flow-life.ts'
 const failures = (count: number) =>
   Array.from({ length: count }, (_, i) => anEndedRun({ fence: i + 1, state: 'failed' }))
 
-test.each<[string, Task, { used: number; left: number }]>([
+it.each<[string, Task, { used: number; left: number }]>([
   ['before the first run: maxRetries 3 allows four runs', aTask(), { used: 0, left: 4 }],
   ['while the first run goes on', aTask({ live: [aRun()] }), { used: 1, left: 3 }],
   ['after a failure', aTask({ ended: failures(1) }), { used: 1, left: 3 }],

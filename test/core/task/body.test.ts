@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { INLINE_BODY_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { bodyOf, bodyRef } from '../../../shared/core/task/body.ts'
 import { bodiesExpiringBefore } from '../../../shared/core/task/head.ts'
@@ -6,13 +6,13 @@ import { shortError } from '../../../shared/core/task-error/task-error.ts'
 import { anEndedRun, aTask, BORN, NOW } from '../../support/tasks/a-task.ts'
 
 describe('a body', () => {
-  test('of up to 200 bytes stays in the head', () => {
+  it('of up to 200 bytes stays in the head', () => {
     const value = 'x'.repeat(INLINE_BODY_BYTES_MAX - 2)
 
     expect(bodyOf(value, 'ref', NOW)).toEqual({ body: { inline: value }, writes: [] })
   })
 
-  test('of more than 200 bytes is an item of its own, written first', () => {
+  it('of more than 200 bytes is an item of its own, written first', () => {
     const value = 'x'.repeat(INLINE_BODY_BYTES_MAX - 1)
 
     expect(bodyOf(value, 'ref', NOW)).toEqual({
@@ -21,21 +21,21 @@ describe('a body', () => {
     })
   })
 
-  test('is measured in bytes, not characters', () => {
+  it('is measured in bytes, not characters', () => {
     expect(bodyOf('€'.repeat(67), 'ref', NOW).writes).toHaveLength(1)
   })
 
-  test('of two inputs decided on the same revision have different places', () => {
+  it('of two inputs decided on the same revision have different places', () => {
     expect(bodyRef.input(BORN, 2, { a: 1 })).not.toBe(bodyRef.input(BORN, 2, { a: 2 }))
   })
 
-  test('records of runs sort by fence', () => {
+  it('records of runs sort by fence', () => {
     const refs = [2, 10, 9].map(fence => bodyRef.run(BORN, fence))
 
     expect(refs.toSorted()).toEqual([2, 9, 10].map(fence => bodyRef.run(BORN, fence)))
   })
 
-  test('that expires too early is found, in input and results', () => {
+  it('that expires too early is found, in input and results', () => {
     const early = { ref: 'early', bytes: 300, expiresAt: NOW + 1 }
     const late = { ref: 'late', bytes: 300, expiresAt: NOW + 9 }
     const task = aTask({
@@ -52,7 +52,7 @@ describe('a body', () => {
 })
 
 describe('an error', () => {
-  test('keeps neither stack nor causes in a head', () => {
+  it('keeps neither stack nor causes in a head', () => {
     expect(
       shortError({
         name: 'Error',
@@ -66,7 +66,7 @@ describe('an error', () => {
     })
   })
 
-  test('is never cut in the middle of a character', () => {
+  it('is never cut in the middle of a character', () => {
     const { message } = shortError({ name: 'Error', message: `${'x'.repeat(118)}😀tail` })
 
     expect(message.isWellFormed()).toBe(true)

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createCancelled, noteProgress } from '../../../shared/core/canvas/canvas.ts'
 import { isOfTask, revise } from '../../../shared/core/change/change.ts'
 import { remove } from '../../../shared/core/operate/operate.ts'
@@ -27,19 +27,19 @@ const HEADS: ReadonlyArray<readonly [string, Head]> = [
 ]
 
 describe('each head', () => {
-  test.each(HEADS)('is of exactly one kind: a %s', (kind, head) => {
+  it.each(HEADS)('is of exactly one kind: a %s', (kind, head) => {
     const kinds = { task: isTask(head), canvas: isCanvas(head), schedule: isSchedule(head) }
 
     expect(Object.entries(kinds).flatMap(([name, isOne]) => (isOne ? [name] : []))).toEqual([kind])
   })
 
-  test.each(HEADS)('is of the kind of every %s, and of no other head', (kind, head) => {
+  it.each(HEADS)('is of the kind of every %s, and of no other head', (kind, head) => {
     const same = HEADS.filter(([, other]) => isSameKind(head, other))
 
     expect(same).toEqual(HEADS.filter(([other]) => other === kind))
   })
 
-  test('has the members of its kind only, also when it is removed', () => {
+  it('has the members of its kind only, also when it is removed', () => {
     const own = ['live', 'ended', 'failures', 'failuresBy', 'retrying', 'priority', 'ordering']
     const others = HEADS.filter(([kind]) => kind !== 'task')
 
@@ -48,7 +48,7 @@ describe('each head', () => {
 })
 
 describe('the bodies beside a head', () => {
-  test.each([
+  it.each([
     ['a task', aTask({ input: APART })],
     ['a canvas', aCanvas({ canvas: { tree: APART, leaves: 1, started: false } })],
     ['a schedule', aSchedule({ input: APART })],
@@ -60,7 +60,7 @@ describe('the bodies beside a head', () => {
   })
 })
 
-test('a change is one of a task exactly when it writes a task', () => {
+it('a change is one of a task exactly when it writes a task', () => {
   expect(isOfTask(createCancelled(aPublication(), NOW).change)).toBe(true)
   expect(isOfTask(revise(aTask(), aTask(), NOW).change)).toBe(true)
   expect(isOfTask({ ...remove(aCanvas(), NOW) })).toBe(false)

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { runId, splitRunId, splitTaskId, taskId } from '../../../shared/core/task/task.ts'
 import { BORN } from '../../support/tasks/a-task.ts'
 
 describe('a task id', () => {
-  test.each([
+  it.each([
     ['resize:img-1', { type: 'resize', key: 'img-1' }],
     ['resize:a:b:c', { type: 'resize', key: 'a:b:c' }],
     ['resize::', { type: 'resize', key: ':' }],
@@ -17,7 +17,7 @@ describe('a task id', () => {
     expect(splitTaskId(id)).toEqual(expected)
   })
 
-  test('of any type and key splits into them again', () => {
+  it('of any type and key splits into them again', () => {
     const type = fc.stringMatching(/^[A-Za-z0-9._-]{1,100}$/)
     const key = fc.string({ minLength: 1, maxLength: 200, unit: 'grapheme' })
 
@@ -29,11 +29,11 @@ describe('a task id', () => {
 })
 
 describe('a run id', () => {
-  test('splits into birth and fence', () => {
+  it('splits into birth and fence', () => {
     expect(splitRunId(runId(BORN, 12))).toEqual({ born: BORN, fence: 12 })
   })
 
-  test.each([
+  it.each([
     '',
     BORN,
     `${BORN}.`,

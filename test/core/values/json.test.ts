@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   escapedBytes,
   INEXACT,
@@ -16,7 +16,7 @@ const nested = (levels: number): unknown => {
 }
 
 describe('a value that survives storage', () => {
-  test.each([
+  it.each([
     ['null', null],
     ['an empty string', ''],
     ['empty containers', [{}, []]],
@@ -31,7 +31,7 @@ describe('a value that survives storage', () => {
     expect(jsonProblem(value)).toBeUndefined()
   })
 
-  test.each([
+  it.each([
     ['a number that has lost digits', { a: [1, INEXACT] }, 'a.1', /lose digits/],
     ['NaN', { a: { b: Number.NaN } }, 'a.b', /finite/],
     ['infinity', [Number.POSITIVE_INFINITY], '0', /finite/],
@@ -47,7 +47,7 @@ describe('a value that survives storage', () => {
     expect(jsonProblem(value)).toEqual({ path, message: expect.stringMatching(message) })
   })
 
-  test('a value that contains itself is refused', () => {
+  it('a value that contains itself is refused', () => {
     const loop: Record<string, unknown> = {}
     loop.self = loop
 
@@ -55,12 +55,12 @@ describe('a value that survives storage', () => {
   })
 })
 
-test('sizes are bytes of UTF-8, not characters', () => {
+it('sizes are bytes of UTF-8, not characters', () => {
   expect(textBytes('aä€😀')).toBe(1 + 2 + 3 + 4)
   expect(jsonBytes({ a: '€' })).toBe('{"a":""}'.length + 3)
 })
 
-test('escaped bytes are the bytes of JSON text within JSON text: at most twice as many', () => {
+it('escaped bytes are the bytes of JSON text within JSON text: at most twice as many', () => {
   fc.assert(
     fc.property(fc.jsonValue(), value => {
       const text = JSON.stringify(value)

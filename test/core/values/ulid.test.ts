@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { monotonicUlids } from '../../../shared/core/values/text.ts'
 
 const TIME = '01KDWPVNG0'
 
-test.each([
+it.each([
   ['0000000000000000', '0000000000000001'],
   ['000000000000000Z', '0000000000000010'],
   ['000000000000ZZZZ', '0000000000010000'],
@@ -14,7 +14,7 @@ test.each([
   expect([ulid(0), ulid(0)]).toEqual([TIME + random, TIME + following])
 })
 
-test('the ULID after the largest one of a time is a fresh one', () => {
+it('the ULID after the largest one of a time is a fresh one', () => {
   const made = ['ZZZZZZZZZZZZZZZZ', '1234567890ABCDEZ'].map(random => TIME + random)
   const ulid = monotonicUlids(() => made.shift() ?? '')
 

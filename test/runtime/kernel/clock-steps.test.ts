@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
@@ -43,7 +43,7 @@ describe('a value that is cached for a second', () => {
       false,
     ],
   ]
-  test.each(STEPS)('%s', async (_what, { wall = 0, monotonic = 0 }, passed, isKnown) => {
+  it.each(STEPS)('%s', async (_what, { wall = 0, monotonic = 0 }, passed, isKnown) => {
     const system = aMemorySystem()
     const { clock, set } = aProcess(system)
     const cache = createTimedCache<number>(SECOND)

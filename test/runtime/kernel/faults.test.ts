@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { Operation } from '../../../shared/core/task/head-fields.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -50,20 +50,20 @@ beforeEach(async () => {
 })
 
 describe('a task whose claim the store refuses because of its content', () => {
-  test('does not keep other tasks from being claimed', async () => {
+  it('does not keep other tasks from being claimed', async () => {
     const faulty = refusing(system, operation => operation === 'claim')
 
     expect((await claimAll(faulty)).sort()).toEqual(['a', 'c'])
   })
 
-  test('does not make the claim request fail, even alone', async () => {
+  it('does not make the claim request fail, even alone', async () => {
     const faulty = refusing(system, operation => operation === 'claim')
     await claimAll(faulty)
 
     expect(await claimAll(faulty)).toEqual([])
   })
 
-  test('shows why, waits for its retry, and fails at the end of its budget', async () => {
+  it('shows why, waits for its retry, and fails at the end of its budget', async () => {
     const faulty = refusing(system, operation => operation === 'claim')
 
     await claimAll(faulty)
@@ -83,7 +83,7 @@ describe('a task whose claim the store refuses because of its content', () => {
     expect(system.counted('TaskFault')).toBe(4)
   })
 
-  test('is recorded only within the time of its claim', async () => {
+  it('is recorded only within the time of its claim', async () => {
     let writes = 0
     const faulty = refusing(system, operation => operation === 'claim')
     const apply: typeof faulty.tasks.apply = async change => {
@@ -100,7 +100,7 @@ describe('a task whose claim the store refuses because of its content', () => {
     expect(writes).toBe(1)
   })
 
-  test('is not tried by every claim when it cannot be written at all, and can be removed', async () => {
+  it('is not tried by every claim when it cannot be written at all, and can be removed', async () => {
     let tries = 0
     const faulty = refusing(system, operation => {
       tries += operation === 'claim' ? 1 : 0
@@ -117,7 +117,7 @@ describe('a task whose claim the store refuses because of its content', () => {
     expect(await removeTask(faulty, 'jobs:bad')).toEqual({ ok: true })
   })
 
-  test('does not harm other tasks when the store refuses the name of its limit', async () => {
+  it('does not harm other tasks when the store refuses the name of its limit', async () => {
     await system.types.put(
       { ...(await registered(system, HTTP)), configuration: { ...HTTP.configuration, limits: BY_TENANT } },
       1,
@@ -135,7 +135,7 @@ describe('a task whose claim the store refuses because of its content', () => {
     expect(await head(system, 'bad')).toMatchObject({ failures: 1 })
   })
 
-  test('is not an outage, and an outage fails no task', async () => {
+  it('is not an outage, and an outage fails no task', async () => {
     const out: MemorySystem = {
       ...system,
       tasks: { ...system.tasks, apply: () => Promise.reject(new BatonError('unavailable', 'no answer')) },
@@ -149,7 +149,7 @@ describe('a task whose claim the store refuses because of its content', () => {
 const BY_TENANT = { concurrency: { max: 5, key: 'tenant' } }
 
 describe('work on many tasks goes on without the one that is at fault', () => {
-  test('in a job', async () => {
+  it('in a job', async () => {
     const faulty = refusing(system, () => true)
     await claimAll(system)
     await system.clock.advance(MINUTE)
@@ -183,7 +183,7 @@ describe('work on many tasks goes on without the one that is at fault', () => {
     ).toEqual(['removed', 'succeeded', 'removed'])
   })
 
-  test('in looks, which SQS does not deliver again for it', async () => {
+  it('in looks, which SQS does not deliver again for it', async () => {
     await claimAll(system)
     const looks = await Promise.all(
       ['a', 'bad', 'c'].map(async key => {
@@ -203,7 +203,7 @@ describe('work on many tasks goes on without the one that is at fault', () => {
     expect(Object.keys((await head(system, 'c')).live)).toEqual([])
   })
 
-  test('in a round of the sweeper', async () => {
+  it('in a round of the sweeper', async () => {
     const { heads } = system.tasks
     const tasks: MemorySystem['tasks'] = {
       ...system.tasks,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../shared/core/errors.ts'
 import { minuteOf } from '../../../shared/core/place/place.ts'
 import { minutePlaceName } from '../../../shared/core/place/place-names.ts'
@@ -34,7 +34,7 @@ function at(seconds: string): string {
 }
 
 describe('a schedule', () => {
-  test.each([1, 2, 3])('publishes one task per tick, though %d wakers receive its look', async wakers => {
+  it.each([1, 2, 3])('publishes one task per tick, though %d wakers receive its look', async wakers => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND)
 
@@ -49,7 +49,7 @@ describe('a schedule', () => {
     })
   })
 
-  test('publishes nothing before its tick', async () => {
+  it('publishes nothing before its tick', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND)
     const early: number[] = []
@@ -71,7 +71,7 @@ describe('a schedule', () => {
     expect(early.every(ms => ms >= 0)).toBe(true)
   })
 
-  test('gives each task the time of its tick, the body that was set, and itself as its parent', async () => {
+  it('gives each task the time of its tick, the body that was set, and itself as its parent', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S, { task: { type: 'resize', input: { n: 1 }, priority: 7, userId: 'u1' } })
 
@@ -86,7 +86,7 @@ describe('a schedule', () => {
     })
   })
 
-  test('ticks through both clock changes of a year, without the wall times that are skipped', async () => {
+  it('ticks through both clock changes of a year, without the wall times that are skipped', async () => {
     const world = await aScheduleWorld('2026-03-27T12:00:00Z')
     await put(world, DAILY_AT_2_30)
 
@@ -104,7 +104,7 @@ describe('a schedule', () => {
     ])
   })
 
-  test('publishes a task once although a waker dies between the writes of task and head', async () => {
+  it('publishes a task once although a waker dies between the writes of task and head', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const { born } = await head(world)
@@ -126,7 +126,7 @@ describe('a schedule', () => {
     expect(await publishedTicks(world)).toEqual([at('05.250')])
   })
 
-  test('that ticks once ends with its tick, and is kept for a week', async () => {
+  it('that ticks once ends with its tick, and is kept for a week', async () => {
     const world = await aScheduleWorld(START)
     await put(world, { kind: 'at', at: Date.parse(at('03.000')) })
 
@@ -142,7 +142,7 @@ describe('a schedule', () => {
 })
 
 describe('of several ticks that are due at once', () => {
-  test.each([
+  it.each([
     ['the latest alone runs', 'skip', ['2026-01-01T12:10:00.000Z']],
     [
       'the latest two run when it catches up on two',
@@ -161,7 +161,7 @@ describe('of several ticks that are due at once', () => {
 })
 
 describe('a pause', () => {
-  test('publishes nothing, and the schedule goes on without the ticks that fell into it', async () => {
+  it('publishes nothing, and the schedule goes on without the ticks that fell into it', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND)
     await pass(world, at('02.500'))
@@ -176,7 +176,7 @@ describe('a pause', () => {
     expect(await publishedTicks(world)).toEqual([...during, at('21.000'), at('22.000')])
   })
 
-  test('is caught up on when the schedule asks for that', async () => {
+  it('is caught up on when the schedule asks for that', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND, { missed: { catchUp: 2 } })
     await pauseSchedule(world, SCHEDULE_ID)
@@ -188,7 +188,7 @@ describe('a pause', () => {
     expect(await publishedTicks(world)).toEqual([at('09.000'), at('10.000'), at('11.000')])
   })
 
-  test.each([
+  it.each([
     ['before it', '05.100', '06.000', [at('05.000')]],
     ['after it, between two pauses', '03.000', '04.000', [at('05.000')]],
     ['in it', '04.000', '06.000', []],
@@ -213,7 +213,7 @@ describe('a pause', () => {
     expect(schedule?.pauses).toHaveLength(from === '03.000' ? 1 : 2)
   })
 
-  test('that comes while a tick is on its way is respected', async () => {
+  it('that comes while a tick is on its way is respected', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const { born } = await head(world)
@@ -226,7 +226,7 @@ describe('a pause', () => {
     expect(await publishedTicks(world)).toEqual([])
   })
 
-  test('shows no next tick, stands last in the list, and survives a new definition', async () => {
+  it('shows no next tick, stands last in the list, and survives a new definition', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     await pauseSchedule(world, SCHEDULE_ID)
@@ -248,7 +248,7 @@ describe('a pause', () => {
     })
   })
 
-  test('of a schedule that has ended is refused, and of a missing schedule unknown', async () => {
+  it('of a schedule that has ended is refused, and of a missing schedule unknown', async () => {
     const world = await aScheduleWorld(START)
     await put(world, { kind: 'at', at: Date.parse(at('01.000')) })
     await pass(world, at('02.000'))
@@ -259,7 +259,7 @@ describe('a pause', () => {
 })
 
 describe('setting a schedule again', () => {
-  test('with the same definition changes nothing, not even for one that has ended', async () => {
+  it('with the same definition changes nothing, not even for one that has ended', async () => {
     const world = await aScheduleWorld(START)
     const once = { kind: 'at', at: Date.parse(at('01.000')) } as const
     await put(world, once)
@@ -272,7 +272,7 @@ describe('setting a schedule again', () => {
     expect(await head(world)).toEqual(before)
   })
 
-  test('with another task keeps its next tick', async () => {
+  it('with another task keeps its next tick', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     await world.clock.advance(2_000)
@@ -283,7 +283,7 @@ describe('setting a schedule again', () => {
     expect(await readTask(world, `resize:s@${at('05.250')}`)).toMatchObject({ input: { inline: 'new' } })
   })
 
-  test('with another timing is due by that, counted from its creation', async () => {
+  it('with another timing is due by that, counted from its creation', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     await world.clock.advance(2_000)
@@ -294,7 +294,7 @@ describe('setting a schedule again', () => {
     expect(await publishedTicks(world)).toEqual([at('03.250'), at('06.250')])
   })
 
-  test('with a timing that is over, or never comes, is refused', async () => {
+  it('with a timing that is over, or never comes, is refused', async () => {
     const world = await aScheduleWorld(START)
     const rest = { missed: 'skip', graceMs: 300_000, task: { type: 'resize' } } as const
 
@@ -307,7 +307,7 @@ describe('setting a schedule again', () => {
     expect(await readTask(world, SCHEDULE_ID)).toBeUndefined()
   })
 
-  test('after its removal starts a new schedule, and the old one never ticks', async () => {
+  it('after its removal starts a new schedule, and the old one never ticks', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const old = await head(world)
@@ -327,7 +327,7 @@ describe('setting a schedule again', () => {
 })
 
 describe('what cannot be published', () => {
-  test('is logged and shown, and the schedule goes on until it can', async () => {
+  it('is logged and shown, and the schedule goes on until it can', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const get = world.types.get
@@ -344,7 +344,7 @@ describe('what cannot be published', () => {
     expect((await head(world)).error).toBeUndefined()
   })
 
-  test('because the store refuses one task for good does not stop the schedule, which shows why', async () => {
+  it('because the store refuses one task for good does not stop the schedule, which shows why', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const refusing = {
@@ -367,7 +367,7 @@ describe('what cannot be published', () => {
     expect(await publishedTicks(world)).toEqual([at('10.250')])
   })
 
-  test('because of an outage is tried again, and no tick is passed over', async () => {
+  it('because of an outage is tried again, and no tick is passed over', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const { born } = await head(world)
@@ -385,7 +385,7 @@ describe('what cannot be published', () => {
 })
 
 describe('triggering a schedule', () => {
-  test('publishes a task of its own at once, and leaves the ticks as they are', async () => {
+  it('publishes a task of its own at once, and leaves the ticks as they are', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
 
@@ -399,7 +399,7 @@ describe('triggering a schedule', () => {
     expect(keys).toEqual([expect.stringMatching(/^now-/), expect.stringMatching(/^now-/), at('05.250')])
   })
 
-  test('shows as its last run, even when it is paused', async () => {
+  it('shows as its last run, even when it is paused', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     await pauseSchedule(world, SCHEDULE_ID)
@@ -409,7 +409,7 @@ describe('triggering a schedule', () => {
     expect((await head(world)).schedule).toMatchObject({ paused: true, lastRunAt: Date.parse(START) })
   })
 
-  test('of a missing schedule is unknown, and of a type that is gone refused', async () => {
+  it('of a missing schedule is unknown, and of a type that is gone refused', async () => {
     const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const types = { ...world.types, get: async () => undefined }
@@ -423,7 +423,7 @@ describe('triggering a schedule', () => {
 })
 
 describe('a schedule that is due far ahead', () => {
-  test('a tick waits for its minute, whose EventBridge schedule then wakes it', async () => {
+  it('a tick waits for its minute, whose EventBridge schedule then wakes it', async () => {
     const world = await aScheduleWorld(START)
     const dueAt = Date.parse('2027-01-01T00:00:00Z')
     await put(world, { kind: 'cron', cron: '0 0 1 1 *', timezone: 'UTC' })
@@ -446,7 +446,7 @@ describe('a schedule that is due far ahead', () => {
     expect(world.messages.dispatches).toEqual([])
   })
 
-  test('a paused schedule leaves its minute', async () => {
+  it('a paused schedule leaves its minute', async () => {
     const world = await aScheduleWorld(START)
     await put(world, DAILY_AT_2_30)
 
@@ -459,7 +459,7 @@ describe('a schedule that is due far ahead', () => {
 })
 
 describe('the sweeper', () => {
-  test('leaves paused schedules alone, but renews what they publish', async () => {
+  it('leaves paused schedules alone, but renews what they publish', async () => {
     const world = await aScheduleWorld(START)
     const input = 'x'.repeat(300)
     await put(world, EVERY_5_S, { task: { type: 'resize', input } })

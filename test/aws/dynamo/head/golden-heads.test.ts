@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { changedPaths } from '../../../../shared/aws/dynamo/head/head-requests.ts'
 import { headItem, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
 import { isTask } from '../../../../shared/core/task/head.ts'
@@ -7,13 +7,13 @@ import { goldenChanges, goldenHeads } from './golden-heads.ts'
 
 /** The stored form of heads, word for word. Code of other versions reads it, so a difference breaks stored tasks. */
 
-test('heads are stored in the form of all earlier versions', async () => {
+it('heads are stored in the form of all earlier versions', async () => {
   const texts = Object.entries(goldenHeads()).map(([name, task]) => section(name, linesOf(headItem(task))))
 
   await expect(texts.join('\n')).toMatchFileSnapshot('golden-heads.snap.txt')
 })
 
-test('changes write exactly the paths that differ', async () => {
+it('changes write exactly the paths that differ', async () => {
   const texts = Object.entries(goldenChanges()).map(([name, [before, after]]) => {
     const { set, remove } = changedPaths(headItem(before), headItem(after), ['op', 'ppk', 'psk'])
     const sets = set.map(([path, value]) => `SET ${JSON.stringify(path)} ${canonical(value)}`)
@@ -24,13 +24,13 @@ test('changes write exactly the paths that differ', async () => {
   await expect(texts.join('\n')).toMatchFileSnapshot('golden-changes.snap.txt')
 })
 
-test.each(Object.entries(goldenHeads()))('%s is read as it was written', (_name, task) => {
+it.each(Object.entries(goldenHeads()))('%s is read as it was written', (_name, task) => {
   const read = taskFromItem(headItem(task), isTask(task) ? task.flow?.definition : undefined)
 
   expect(read).toEqual(task)
 })
 
-test('a slot that earlier code has reserved for a task is read as a place in the line of the limit', () => {
+it('a slot that earlier code has reserved for a task is read as a place in the line of the limit', () => {
   const { id } = aTask()
   const stored = { ...headItem(aTask()), wait: { of: 'resize', at: 1, terms: '1/1000' } }
 
