@@ -8,7 +8,7 @@ import { finish } from '../../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../../shared/core/run/heartbeat.ts'
 import type { Ordering, TypeKind } from '../../../../shared/core/states.ts'
 import type { Body } from '../../../../shared/core/task/body.ts'
-import type { FlowState, StepRecord } from '../../../../shared/core/task/flow-state.ts'
+import type { ActionRecord, FlowState, StepRecord } from '../../../../shared/core/task/flow-state.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
 import type { CanvasState, HeadState, ScheduleState } from '../../../../shared/core/task/head-fields.ts'
 import type { EndedRun, LiveRun, Task } from '../../../../shared/core/task/task.ts'
@@ -34,7 +34,7 @@ import { aFlowTask, claimedBy, done, failedFor } from '../../../support/tasks/fl
 
 /** Tasks of every kind with every member, and changes between two of them, whose stored form the golden test keeps. */
 
-const APART: Body = { ref: `out#${BORN}#1#x`, bytes: 70_000, expiresAt: NOW + DAY }
+export const APART: Body = { ref: `out#${BORN}#1#x`, bytes: 70_000, expiresAt: NOW + DAY }
 const INLINE: Body = { inline: { text: 'ünïcode \ud83d\ude00', list: [1.5, null, true], ['__proto__']: 1 } }
 const BARE_ERROR: TaskError = { name: 'Error', message: 'no' }
 const ERROR: TaskError = { ...BARE_ERROR, stack: 'at f', causes: [{ name: 'TypeError', message: 'deep' }] }
@@ -53,7 +53,7 @@ const FULL_RUN: Required<LiveRun> = {
   ],
 }
 
-const FULL_ENDED: Required<EndedRun> = {
+export const FULL_ENDED: Required<EndedRun> = {
   fence: 3,
   workerId: 'w3',
   state: 'failed',
@@ -89,7 +89,7 @@ const ORIGIN: Partial<Task> = {
   ],
 }
 
-const FULL_OPTIONS = {
+export const FULL_OPTIONS = {
   concurrency: 3,
   workerIds: ['w1', 'w2'],
   minWorkerVersion: '1.2',
@@ -110,7 +110,7 @@ const FULL_OPTIONS = {
   retentionMs: 5,
 }
 
-const EVERY_MEMBER = aTask({
+export const EVERY_MEMBER = aTask({
   ...ORIGIN,
   revision: 3,
   operation: 'claim',
@@ -138,6 +138,7 @@ const EVERY_MEMBER = aTask({
 })
 
 const ACTION = { startedAt: NOW, endedAt: NOW + 1, attempts: 2, fence: 4, workerId: 'w1', ranAt: NOW + 1 }
+export const FULL_ACTION: Required<ActionRecord> = { ...ACTION, error: ERROR, reportDigest: 'd' }
 const STEPS: Readonly<Record<string, StepRecord>> = {
   0: {
     state: 'undoing',
@@ -149,7 +150,7 @@ const STEPS: Readonly<Record<string, StepRecord>> = {
   2: { state: 'running', do: { attempts: 0 } },
 }
 
-function aFlowHead(flow: Partial<FlowState>, parts: Partial<Omit<TaskParts, 'options'>> = {}): Task {
+export function aFlowHead(flow: Partial<FlowState>, parts: Partial<Omit<TaskParts, 'options'>> = {}): Task {
   const state: FlowState = {
     definition: aFlow(),
     reachedStep: 0,
@@ -250,20 +251,24 @@ const OTHERS: Readonly<Record<string, Head>> = {
   'a null input': aTask({ input: { inline: null } }),
 }
 
-const KINDS: readonly TypeKind[] = ['handler', 'http', 'webhook', 'flow']
-const ORDERINGS: readonly Ordering[] = ['arrival', 'priority', 'aged']
-const STATES: readonly HeadState[] = ['open', 'succeeded', 'failed', 'cancelled', 'removed']
+// The compiler refuses a set that lacks a word.
+const KINDS: Record<TypeKind, true> = { handler: true, http: true, webhook: true, flow: true }
+const ORDERINGS: Record<Ordering, true> = { arrival: true, priority: true, aged: true }
+const STATES: Record<HeadState, true> = {
+  ...{ open: true, succeeded: true, failed: true, cancelled: true, removed: true },
+}
+const keysOf = <Word extends string>(words: Record<Word, true>) => Object.keys(words) as Word[]
 
 export function goldenHeads(): Record<string, Head> {
   return {
     ...OTHERS,
     ...named(FLOWS, name => `a flow ${name}`),
     ...Object.fromEntries(
-      KINDS.flatMap(kind =>
-        ORDERINGS.map(ordering => [`kind ${kind} in order ${ordering}`, aTask({ kind, ordering })]),
+      keysOf(KINDS).flatMap(kind =>
+        keysOf(ORDERINGS).map(ordering => [`kind ${kind} in order ${ordering}`, aTask({ kind, ordering })]),
       ),
     ),
-    ...Object.fromEntries(STATES.map(state => [`state ${state}`, aTask({ state, finishedAt: NOW })])),
+    ...Object.fromEntries(keysOf(STATES).map(state => [`state ${state}`, aTask({ state, finishedAt: NOW })])),
   }
 }
 
