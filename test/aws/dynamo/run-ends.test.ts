@@ -1,28 +1,23 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { DELAY_MS_MAX, PRIORITY_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskContext } from '../../../shared/define/definitions.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { Fatal, Next, Release, RetryLater } from '../../../shared/signals.ts'
-import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
+import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 import { runTask } from '../../support/worlds/run-task.ts'
 
 /** Every end of a run by its handler must be written, although DynamoDB stores no NaN, no Infinity and at most 38 digits. */
 
-let dynamo: DynamoDbLocal
+const dynamo = aDynamo()
 let stores: DynamoStores
 let system: MemorySystem
 beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  stores = dynamoStores(dynamo.client(), await dynamo.createTable())
+  stores = await dynamo.newStores()
   system = { ...aMemorySystem(), ...stores }
   await registered(system)
-})
-afterAll(async () => {
-  stores.documents.destroy()
-  await dynamo.stop()
 })
 
 type Run = (input: unknown, context: TaskContext) => unknown

@@ -1,5 +1,5 @@
 import { DeleteCommand, GetCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { TICK_REMAINS_MS } from '../../../shared/core/bounds.ts'
 import type { Change } from '../../../shared/core/change/change.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
@@ -7,26 +7,21 @@ import { isGone } from '../../../shared/core/publish/publish.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
 import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
-import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
+import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { changeOf, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
 
-let dynamo: DynamoDbLocal
+const dynamo = aDynamo()
 let stores: DynamoStores
 let system: MemorySystem
 
 beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  stores = dynamoStores(dynamo.client(), await dynamo.createTable())
+  stores = await dynamo.newStores()
   system = { ...aMemorySystem(), ...stores }
   // DynamoDB Local deletes what has expired by the time of the machine.
   await system.clock.advance(Date.now() - NOW)
   await registered(system)
-})
-afterAll(async () => {
-  stores.documents.destroy()
-  await dynamo.stop()
 })
 
 /** Deletes the head of a task as DynamoDB does once its TTL has passed; answers whether it did. */

@@ -1,26 +1,15 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { expect, it } from 'vitest'
+import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
 import { requestsOn, transactionsOn } from './random-requests.ts'
 import { type TwoTables, twoTables } from './two-tables.ts'
 
 /** Holds the table in memory to DynamoDB Local by this many lists of random requests, and of random transactions. */
 export function requestsContract({ runs, seed }: { readonly runs: number; readonly seed: number }): void {
-  let dynamo: DynamoDbLocal
-  let client: DynamoDBClient
-
-  beforeAll(async () => {
-    dynamo = await startDynamoDbLocal()
-    client = dynamo.client()
-  })
-  afterAll(async () => {
-    client?.destroy()
-    await dynamo?.stop()
-  })
+  const dynamo = aDynamo()
 
   /** One table for all runs: what an earlier run left there is no harm. */
-  const tables = async (): Promise<TwoTables> => twoTables(client, await dynamo.createTable())
+  const tables = async (): Promise<TwoTables> => twoTables(dynamo.client(), await dynamo.createTable())
 
   /** A smaller list would meet other items, so lists are not made smaller. */
   const settings = { numRuns: runs, seed, endOnFailure: true }

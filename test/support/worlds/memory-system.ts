@@ -13,7 +13,7 @@ import { createMemoryStores } from '../../../shared/testing/stores/memory-stores
 import { imageOf } from '../../../shared/testing/table/values.ts'
 import { createManualClock, type ManualClock } from '../ports/clock.ts'
 import { createMemoryFarTimers, createMemoryMessages, type MemoryMessages } from '../ports/messages.ts'
-import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
+import { aPublication, aType, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
 
 /** A whole system in memory, whose clock stands at `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
 export type MemorySystem = PlanningSystem &
@@ -88,16 +88,8 @@ export async function timed<T>(system: MemorySystem, work: Promise<T>): Promise<
 
 /** Registers a type, which has a handler unless `parts` say otherwise. */
 export async function registered(system: MemorySystem, parts: Partial<TaskType> = {}): Promise<TaskType> {
-  const type: TaskType = {
-    type: 'resize',
-    configuration: { kind: 'handler', defaults: {}, shards: 1 },
-    paused: false,
-    handlerSince: NOW,
-    version: 1,
-    createdAt: NOW,
-    updatedAt: NOW,
-    ...parts,
-  }
+  const configuration = { kind: 'handler', defaults: {}, shards: 1 } as const
+  const type = aType({ configuration, handlerSince: NOW, ...parts })
   await system.types.put(type, 0)
   return type
 }

@@ -248,6 +248,8 @@ const OTHERS: Readonly<Record<string, Head>> = {
   'a task of a tick': aTask({ parentId: 'schedule:nightly', state: 'succeeded', expiresAt: NOW }),
   'a tombstone': remove(EVERY_MEMBER, NOW).after,
   'a tombstone of a member': remove(aTask({ member: { canvasId: 'c1', born: BORN, leaf: 1 } }), NOW).after,
+  'a tombstone of a canvas': remove(aCanvas(), NOW).after,
+  'a tombstone of a schedule': remove(aSchedule(), NOW).after,
   'a null input': aTask({ input: { inline: null } }),
 }
 
