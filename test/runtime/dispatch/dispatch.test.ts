@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -14,6 +14,11 @@ import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { aFlow, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aSystemWith, limited } from '../../support/worlds/limited-system.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+
+let system: MemorySystem
+beforeEach(() => {
+  system = aMemorySystem()
+})
 
 const CLAIMER = { workerId: 'lambda-1' }
 
@@ -70,7 +75,6 @@ const untilStopped = ({ signal }: TaskContext) =>
 
 describe('a batch of dispatches', () => {
   it('runs concurrently, under the name of its invocation, and no message is delivered again', async () => {
-    const system = aMemorySystem()
     const tasks = await storedAll(system, {}, {}, {})
     let running = 0
     const most: number[] = []
@@ -88,7 +92,6 @@ describe('a batch of dispatches', () => {
   })
 
   it('waits for a task that is less than a second and a half early, and is sent back when it is earlier', async () => {
-    const system = aMemorySystem()
     const tasks = await storedAll(system, { dueAt: NOW + 1_400 }, { dueAt: NOW + 20 * SECOND })
     const startedAt: number[] = []
 
@@ -100,7 +103,6 @@ describe('a batch of dispatches', () => {
   })
 
   it('runs a task whose last run was lost alone, and sends the rest back before it begins', async () => {
-    const system = aMemorySystem()
     const [first, second, third] = await storedAll(system, {}, {}, {})
     const begun: string[] = []
     let sentBackBefore = 0
@@ -121,7 +123,6 @@ describe('a batch of dispatches', () => {
   })
 
   it('sends one dispatch of each suspect back, however many came', async () => {
-    const system = aMemorySystem()
     const [first, second, third] = await storedAll(system, {}, {}, { options: { concurrency: 2 } })
     const [one, two] = [await afterLostRun(system, first!), await afterLostRun(system, second!)]
     const twice = await afterLostRun(system, third!)
@@ -133,7 +134,6 @@ describe('a batch of dispatches', () => {
   })
 
   it('is run whole when a flow has lost a run in an earlier step', async () => {
-    const system = aMemorySystem()
     const [first, second] = await storedAll(
       system,
       {},
@@ -170,7 +170,6 @@ describe('a message is delivered again', () => {
     ['that could not be sent back to let a suspect run alone', {}, true, ['m2']],
     ['that came too early and could not be sent back', { dueAt: NOW + MINUTE }, false, ['m0', 'm2']],
   ])('%s', async (_name, parts, isBesideSuspect, expected) => {
-    const system = aMemorySystem()
     const [first, second, third] = await storedAll(system, parts, {}, parts)
     const between = isBesideSuspect ? await afterLostRun(system, second!) : second!
     const failures = [{ index: isBesideSuspect ? 1 : 0, reason: 'no answer', transient: true }]
@@ -183,7 +182,6 @@ describe('a message is delivered again', () => {
   })
 
   it('whose claim could not be written, while the other dispatches of its batch are served', async () => {
-    const system = aMemorySystem()
     const tasks = await storedAll(system, {}, {})
     const { apply } = system.tasks
     const on: System = {
@@ -204,7 +202,6 @@ describe('a message is delivered again', () => {
     ['is sent again in twenty seconds when the store does not answer', true, []],
     ['is delivered again by its queue when it cannot be sent, either', false, ['m0']],
   ])('whose claim met an outage %s', async (_name, isSendable, expected) => {
-    const system = aMemorySystem()
     const [task] = await storedAll(system, {})
     const outage = () => Promise.reject(new BatonError('unavailable', 'throttled'))
     const on: System = {
@@ -222,7 +219,6 @@ describe('a message is delivered again', () => {
 
 describe('an invocation whose process must end', () => {
   it('releases its runs, which costs no retry, and starts none of those that are early', async () => {
-    const system = aMemorySystem()
     const tasks = await storedAll(system, {}, {}, { dueAt: NOW + 1_400 })
     const ending = new AbortController()
     let begun = 0
@@ -248,7 +244,6 @@ describe('an invocation whose process must end', () => {
 
 describe('an invocation without time left', () => {
   it('ends its runs as timed out, which costs a retry, and their messages are not delivered again', async () => {
-    const system = aMemorySystem()
     const tasks = await storedAll(system, {}, {})
 
     const again = await served(system, tasks, untilStopped, { stopAt: NOW + 5 * SECOND })
@@ -262,8 +257,6 @@ describe('an invocation without time left', () => {
   })
 
   it('leaves no timer behind when all runs end earlier', async () => {
-    const system = aMemorySystem()
-
     await served(system, await storedAll(system, {}))
 
     expect(system.clock.sleepers()).toBe(0)
@@ -271,7 +264,6 @@ describe('an invocation without time left', () => {
 })
 
 it('a webhook run gets the settings of its type', async () => {
-  const system = aMemorySystem()
   const webhook = { url: 'https://example.com/hook' }
   await registered(system, {
     type: 'notify',

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { BatonError } from '../../../shared/core/errors.ts'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
@@ -12,6 +12,11 @@ import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 import { runTask } from '../../support/worlds/run-task.ts'
+
+let system: MemorySystem
+beforeEach(() => {
+  system = aMemorySystem()
+})
 
 const CLAIMER = { workerId: 'w1' }
 
@@ -96,7 +101,6 @@ describe('a handler that ends before its run is stopped', () => {
   ]
 
   it.each(cases)('%s', async (_name, run, expected: { state?: string; run?: string; dueIn?: number }) => {
-    const system = aMemorySystem()
     const task = await stored(system)
 
     const { after, runs } = await runWith(system, task, run)
@@ -110,7 +114,6 @@ describe('a handler that ends before its run is stopped', () => {
   })
 
   it('gets its input parsed; an input that does not fit fails without a retry and names the field', async () => {
-    const system = aMemorySystem()
     const input = z.object({ width: z.number() })
     const good = await stored(system, { key: 'good', input: { width: 3 } })
     const bad = await stored(system, { key: 'bad', input: { width: 'wide' } })
@@ -124,7 +127,6 @@ describe('a handler that ends before its run is stopped', () => {
   })
 
   it('keeps dates and toJSON values, and leaves undefined members out', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
 
     const { runs } = await runWith(system, task, () => ({ at: new Date(0), none: undefined, list: [1] }))
@@ -147,7 +149,6 @@ describe('a handler whose run ends under it', () => {
   ])(
     '%s: its signal aborts with the next heartbeat, and its result is not written',
     async (_name, decide, state) => {
-      const system = aMemorySystem()
       const task = await stored(system)
       let abortedAt = 0
 
@@ -166,7 +167,6 @@ describe('a handler whose run ends under it', () => {
   )
 
   it('over its timeout: the run fails as timed out and is retried', async () => {
-    const system = aMemorySystem()
     const task = await stored(system, { options: { timeoutMs: 2_000 } })
 
     const { after, runs } = await runWith(system, task, (_input, { signal }) => untilAborted(signal))
@@ -176,7 +176,6 @@ describe('a handler whose run ends under it', () => {
   })
 
   it('over its timeout, although it ignores its signal: the run fails, too', async () => {
-    const system = aMemorySystem()
     const task = await stored(system, { options: { timeoutMs: 2_000 } })
 
     const { runs } = await runWith(system, task, () => new Promise(() => {}))
@@ -185,7 +184,6 @@ describe('a handler whose run ends under it', () => {
   })
 
   it('over its timeout: what its handler returns later is not written', async () => {
-    const system = aMemorySystem()
     const task = await stored(system, { options: { timeoutMs: 2_000 } })
     const ends: string[] = []
     const { apply } = system.tasks
@@ -205,7 +203,6 @@ describe('a handler whose run ends under it', () => {
   })
 
   it('past its deadline: the task fails for good', async () => {
-    const system = aMemorySystem()
     const task = await stored(system, { options: { deadlineMs: 2_000 } })
 
     const { after, runs } = await runWith(system, task, (_input, { signal }) => untilAborted(signal))
@@ -217,7 +214,6 @@ describe('a handler whose run ends under it', () => {
   })
 
   it('that has used up all the time of its function fails as timed out, since a release would repeat that for ever', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     const outOfTime = new AbortController()
 
@@ -236,7 +232,6 @@ describe('a handler whose run ends under it', () => {
   })
 
   it('before it began: it is not called any more', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     let started = false
 
@@ -254,7 +249,6 @@ describe('a handler whose run ends under it', () => {
   })
 
   it('in a process that must stop: the run is released and no retry is counted', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     const aborting = new AbortController()
 
@@ -275,7 +269,6 @@ describe('a handler whose run ends under it', () => {
 
 describe('heartbeats', () => {
   it('renew the lease while the handler works, from 1.5 s on, and report progress', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     const leases: Array<number | undefined> = []
 
@@ -292,7 +285,6 @@ describe('heartbeats', () => {
   })
 
   it('use a changed interval from the next heartbeat on', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     let beats = 0
     const counting = { ...system, tasks: { ...system.tasks } }
@@ -315,7 +307,6 @@ describe('heartbeats', () => {
   })
 
   it('tolerate a store that does not answer until the lease ends, then abort the handler', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     const broken = { ...system, tasks: { ...system.tasks } }
     broken.tasks.apply = change =>
@@ -335,7 +326,6 @@ describe('heartbeats', () => {
   })
 
   it('that hang do not keep the handler beyond its lease, nor its process', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     const hanging = { ...system, tasks: { ...system.tasks } }
     hanging.tasks.apply = change =>
@@ -353,7 +343,6 @@ describe('heartbeats', () => {
   })
 
   it('carry at most 1 KB of progress', async () => {
-    const system = aMemorySystem()
     const task = await stored(system, { options: { retry: { maxRetries: 0 } } })
 
     const { after } = await runWith(system, task, (_input, { progress }) => progress('x'.repeat(1_100)))
@@ -362,7 +351,6 @@ describe('heartbeats', () => {
   })
 
   it('end with the run: nothing sleeps or writes afterwards', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
 
     await runWith(system, task, () => 1)
@@ -371,7 +359,6 @@ describe('heartbeats', () => {
   })
 
   it('end with the run, and so does the watch of its timeout and of its deadline', async () => {
-    const system = aMemorySystem()
     const options = { timeoutMs: 3_600_000, deadlineMs: 7_200_000 }
     const task = await stored(system, { options })
 
@@ -385,7 +372,6 @@ describe('heartbeats', () => {
 
 describe('a claim that is refused, or whose run cannot begin or end', () => {
   it('of another birth: the dispatch is dropped and changes nothing', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     await system.tasks.apply(remove(task, system.clock.now()))
     await registered(system)
@@ -398,7 +384,6 @@ describe('a claim that is refused, or whose run cannot begin or end', () => {
   })
 
   it('of a task that another worker took: the handler is not called', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     await runWith(system, task, () => 'first')
 
@@ -409,7 +394,6 @@ describe('a claim that is refused, or whose run cannot begin or end', () => {
   })
 
   it('of a task whose input cannot be read now: the task is released and no retry is counted', async () => {
-    const system = aMemorySystem()
     const task = await stored(system, { input: 'x'.repeat(1_000), options: { retry: { maxRetries: 0 } } })
     const broken = { ...system, tasks: { ...system.tasks } }
     broken.tasks.body = () => Promise.reject(new BatonError('unavailable', 'no answer'))
@@ -421,7 +405,6 @@ describe('a claim that is refused, or whose run cannot begin or end', () => {
   })
 
   it('because the store fails once at the end: the end is written again within the lease', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     let failures = 3
     const flaky = { ...system, tasks: { ...system.tasks } }
@@ -457,7 +440,6 @@ describe('a result that JSON cannot hold fails the task for good, and the error 
     ['that nests beyond any stack', nested, 'result of resize 0.0.0.0.0.0.0.0'],
     ['that has one object in two places', () => [shared, shared], undefined],
   ])('%s', async (_what, result, message) => {
-    const system = aMemorySystem()
     const { after } = await runWith(system, await stored(system), () => result())
 
     expect(after?.state).toBe(message === undefined ? 'succeeded' : 'failed')

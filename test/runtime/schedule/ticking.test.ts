@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { BatonError } from '../../../shared/core/errors.ts'
 import { minuteOf } from '../../../shared/core/place/place.ts'
 import { minutePlaceName } from '../../../shared/core/place/place-names.ts'
@@ -22,7 +22,13 @@ import {
   publishedTicks,
   put,
   SCHEDULE_ID,
+  type ScheduleWorld,
 } from '../../support/worlds/a-schedule-world.ts'
+
+let world: ScheduleWorld
+beforeEach(async () => {
+  world = await aScheduleWorld(START)
+})
 
 const START = '2026-01-01T12:00:00.250Z'
 const EVERY_SECOND = { kind: 'cron', cron: '* * * * * *', timezone: 'UTC' } as const
@@ -35,7 +41,6 @@ function at(seconds: string): string {
 
 describe('a schedule', () => {
   it.each([1, 2, 3])('publishes one task per tick, though %d wakers receive its look', async wakers => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND)
 
     await pass(world, at('10.500'), wakers)
@@ -50,7 +55,6 @@ describe('a schedule', () => {
   })
 
   it('publishes nothing before its tick', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND)
     const early: number[] = []
     const apply = world.tasks.apply
@@ -72,7 +76,6 @@ describe('a schedule', () => {
   })
 
   it('gives each task the time of its tick, the body that was set, and itself as its parent', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S, { task: { type: 'resize', input: { n: 1 }, priority: 7, userId: 'u1' } })
 
     await pass(world, at('06.000'))
@@ -105,7 +108,6 @@ describe('a schedule', () => {
   })
 
   it('publishes a task once although a waker dies between the writes of task and head', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const { born } = await head(world)
     const dying = {
@@ -127,7 +129,6 @@ describe('a schedule', () => {
   })
 
   it('that ticks once ends with its tick, and is kept for a week', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, { kind: 'at', at: Date.parse(at('03.000')) })
 
     await pass(world, at('30.000'))
@@ -150,7 +151,6 @@ describe('of several ticks that are due at once', () => {
       ['2026-01-01T12:09:00.000Z', '2026-01-01T12:10:00.000Z'],
     ],
   ] as const)('%s', async (_name, missed, run) => {
-    const world = await aScheduleWorld(START)
     await put(world, { kind: 'cron', cron: '* * * * *', timezone: 'UTC' }, { missed })
     await world.clock.advance(10 * 60_000)
 
@@ -162,7 +162,6 @@ describe('of several ticks that are due at once', () => {
 
 describe('a pause', () => {
   it('publishes nothing, and the schedule goes on without the ticks that fell into it', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND)
     await pass(world, at('02.500'))
 
@@ -177,7 +176,6 @@ describe('a pause', () => {
   })
 
   it('is caught up on when the schedule asks for that', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_SECOND, { missed: { catchUp: 2 } })
     await pauseSchedule(world, SCHEDULE_ID)
     await pass(world, at('10.500'))
@@ -193,7 +191,6 @@ describe('a pause', () => {
     ['after it, between two pauses', '03.000', '04.000', [at('05.000')]],
     ['in it', '04.000', '06.000', []],
   ])('whose end a waker has not seen loses no tick that was due %s', async (_name, from, to, run) => {
-    const world = await aScheduleWorld(START)
     await put(world, { kind: 'cron', cron: '5 * * * * *', timezone: 'UTC' })
     const until = (seconds: string) => world.clock.advance(Date.parse(at(seconds)) - world.clock.now())
 
@@ -214,7 +211,6 @@ describe('a pause', () => {
   })
 
   it('that comes while a tick is on its way is respected', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const { born } = await head(world)
     await world.clock.advance(5_000)
@@ -227,7 +223,6 @@ describe('a pause', () => {
   })
 
   it('shows no next tick, stands last in the list, and survives a new definition', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     await pauseSchedule(world, SCHEDULE_ID)
     await putSchedule(world, 'later', {
@@ -249,7 +244,6 @@ describe('a pause', () => {
   })
 
   it('of a schedule that has ended is refused, and of a missing schedule unknown', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, { kind: 'at', at: Date.parse(at('01.000')) })
     await pass(world, at('02.000'))
 
@@ -260,7 +254,6 @@ describe('a pause', () => {
 
 describe('setting a schedule again', () => {
   it('with the same definition changes nothing, not even for one that has ended', async () => {
-    const world = await aScheduleWorld(START)
     const once = { kind: 'at', at: Date.parse(at('01.000')) } as const
     await put(world, once)
     await pass(world, at('02.000'))
@@ -273,7 +266,6 @@ describe('setting a schedule again', () => {
   })
 
   it('with another task keeps its next tick', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     await world.clock.advance(2_000)
 
@@ -284,7 +276,6 @@ describe('setting a schedule again', () => {
   })
 
   it('with another timing is due by that, counted from its creation', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     await world.clock.advance(2_000)
 
@@ -295,7 +286,6 @@ describe('setting a schedule again', () => {
   })
 
   it('with a timing that is over, or never comes, is refused', async () => {
-    const world = await aScheduleWorld(START)
     const rest = { missed: 'skip', graceMs: 300_000, task: { type: 'resize' } } as const
 
     const past = await putSchedule(world, 's', { timing: { kind: 'at', at: 1 }, ...rest })
@@ -308,7 +298,6 @@ describe('setting a schedule again', () => {
   })
 
   it('after its removal starts a new schedule, and the old one never ticks', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const old = await head(world)
     await world.clock.advance(1_000)
@@ -328,7 +317,6 @@ describe('setting a schedule again', () => {
 
 describe('what cannot be published', () => {
   it('is logged and shown, and the schedule goes on until it can', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const get = world.types.get
     const without = { ...world, types: { ...world.types, get: async () => undefined } }
@@ -345,7 +333,6 @@ describe('what cannot be published', () => {
   })
 
   it('because the store refuses one task for good does not stop the schedule, which shows why', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const refusing = {
       ...world,
@@ -368,7 +355,6 @@ describe('what cannot be published', () => {
   })
 
   it('because of an outage is tried again, and no tick is passed over', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const { born } = await head(world)
     await world.clock.advance(5_000)
@@ -386,7 +372,6 @@ describe('what cannot be published', () => {
 
 describe('triggering a schedule', () => {
   it('publishes a task of its own at once, and leaves the ticks as they are', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
 
     const first = await triggerSchedule(world, SCHEDULE_ID)
@@ -400,7 +385,6 @@ describe('triggering a schedule', () => {
   })
 
   it('shows as its last run, even when it is paused', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     await pauseSchedule(world, SCHEDULE_ID)
 
@@ -410,7 +394,6 @@ describe('triggering a schedule', () => {
   })
 
   it('of a missing schedule is unknown, and of a type that is gone refused', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, EVERY_5_S)
     const types = { ...world.types, get: async () => undefined }
 
@@ -424,7 +407,6 @@ describe('triggering a schedule', () => {
 
 describe('a schedule that is due far ahead', () => {
   it('a tick waits for its minute, whose EventBridge schedule then wakes it', async () => {
-    const world = await aScheduleWorld(START)
     const dueAt = Date.parse('2027-01-01T00:00:00Z')
     await put(world, { kind: 'cron', cron: '0 0 1 1 *', timezone: 'UTC' })
     const { place, shard } = await head(world)
@@ -447,7 +429,6 @@ describe('a schedule that is due far ahead', () => {
   })
 
   it('a paused schedule leaves its minute', async () => {
-    const world = await aScheduleWorld(START)
     await put(world, DAILY_AT_2_30)
 
     await pauseSchedule(world, SCHEDULE_ID)
@@ -460,7 +441,6 @@ describe('a schedule that is due far ahead', () => {
 
 describe('the sweeper', () => {
   it('leaves paused schedules alone, but renews what they publish', async () => {
-    const world = await aScheduleWorld(START)
     const input = 'x'.repeat(300)
     await put(world, EVERY_5_S, { task: { type: 'resize', input } })
     await pauseSchedule(world, SCHEDULE_ID)

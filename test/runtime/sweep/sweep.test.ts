@@ -1,14 +1,24 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { joinLine } from '../../../shared/core/limits/limits.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, claimed, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  claimed,
+  type MemorySystem,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
+
+let system: MemorySystem
+beforeEach(() => {
+  system = aMemorySystem()
+})
 
 describe('the sweeper', () => {
   it('plans a task again that became due and was not looked at, where the queue is empty', async () => {
-    const system = aMemorySystem()
     await registered(system)
     system.messages.backlogs.set('resize', 0)
     const task = await stored(system)
@@ -27,7 +37,6 @@ describe('the sweeper', () => {
     ['a task that became due only just now', 0, 5 * SECOND, 0],
     ['a backlog older than messages live', 1, 4 * 24 * 60 * MINUTE + 11 * SECOND, 1],
   ])('leaves alone or repairs: %s', async (_name, backlog, after, repaired) => {
-    const system = aMemorySystem()
     await registered(system)
     if (backlog !== undefined) system.messages.backlogs.set('resize', backlog)
     await stored(system)
@@ -37,7 +46,6 @@ describe('the sweeper', () => {
   })
 
   it('finds a lost dispatch of a webhook type, whose tasks go through the queue of the shipped one', async () => {
-    const system = aMemorySystem()
     await registered(system, { type: 'notify', configuration: { kind: 'webhook', defaults: {}, shards: 1 } })
     system.messages.backlogs.set('webhook', 0)
     const task = await stored(system, { type: 'notify', kind: 'webhook' })
@@ -49,7 +57,6 @@ describe('the sweeper', () => {
   })
 
   it('finds a run whose look was lost', async () => {
-    const system = aMemorySystem()
     await registered(system)
     system.messages.backlogs.set('resize', 5)
     const task = await claimed(system, await stored(system))
@@ -61,7 +68,6 @@ describe('the sweeper', () => {
   })
 
   it('finds a delayed task of an HTTP type that was never moved to its ready place', async () => {
-    const system = aMemorySystem()
     await registered(system, { configuration: { kind: 'http', defaults: {}, shards: 1 } })
     const parts = { kind: 'http', ordering: 'priority' } as const
     const late = await stored(system, { ...parts, key: 'late', dueAt: system.clock.now() + 5 * SECOND })
@@ -74,7 +80,6 @@ describe('the sweeper', () => {
   })
 
   it('renews the input of a task that waits for weeks before it would expire', async () => {
-    const system = aMemorySystem()
     await registered(system)
     const task = await stored(system, { input: 'x'.repeat(1_000) })
     await system.clock.advance(36 * 24 * 60 * MINUTE)
@@ -90,7 +95,6 @@ describe('the sweeper', () => {
   })
 
   it('leaves the input of a task with a short retention alone once it is renewed', async () => {
-    const system = aMemorySystem()
     await registered(system)
     const options = { retentionMs: 24 * 60 * MINUTE }
     const task = await stored(system, { input: 'x'.repeat(1_000), options })
@@ -102,7 +106,6 @@ describe('the sweeper', () => {
   })
 
   it('sweeps the other types when one cannot be swept', async () => {
-    const system = aMemorySystem()
     await registered(system, { type: 'broken' })
     await registered(system)
     system.messages.backlogs.set('resize', 0)
@@ -120,7 +123,6 @@ describe('the sweeper', () => {
   })
 
   it('repairs a type although one of its limits cannot be read, and sweeps the others', async () => {
-    const system = aMemorySystem()
     await registered(system)
     for (const limit of ['resize#broken', 'resize#whole']) {
       const task = await stored(system, { key: limit })
@@ -139,7 +141,6 @@ describe('the sweeper', () => {
   })
 
   it('dispatches a task that waited for days as soon as its handler is deployed', async () => {
-    const system = aMemorySystem()
     await stored(system)
     await system.clock.advance(2 * 24 * 60 * MINUTE)
     await registered(system, { handlerSince: system.clock.now() })
@@ -162,7 +163,6 @@ describe('the sweeper', () => {
     ['ever more rarely behind a backlog', 0, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.0007 }],
     ['without end', 1, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.0006 }],
   ])('sends a task that waits again: %s', async (_name, sent, { age, backlog, chance }) => {
-    const system = aMemorySystem()
     await registered(system, { handlerSince: 0 })
     system.messages.backlogs.set('resize', backlog)
     await stored(system)
@@ -174,7 +174,6 @@ describe('the sweeper', () => {
   })
 
   it('counts the wait of a task from the last unbroken rounds: after missed ones it sends again for certain', async () => {
-    const system = aMemorySystem()
     await registered(system, { handlerSince: 0 })
     system.messages.backlogs.set('resize', 0)
     await stored(system)
@@ -200,7 +199,6 @@ describe('the sweeper', () => {
     ['counts a round though a message is refused for good', false, 1],
     ['does not count a round in which a message was not sent', true, 0],
   ])('%s', async (_name, transient, counted) => {
-    const system = aMemorySystem()
     await registered(system)
     system.messages.backlogs.set('resize', 0)
     await stored(system)
@@ -215,7 +213,6 @@ describe('the sweeper', () => {
   })
 
   it('sends a task that no worker may claim about six times an hour, so that a new fitting worker waits some minutes', async () => {
-    const system = aMemorySystem()
     await registered(system)
     system.messages.backlogs.set('resize', 0)
     await stored(system)
@@ -238,7 +235,6 @@ describe('the sweeper', () => {
   ])(
     'sends for certain what many tasks at once have lost: %s',
     async (_name, { count, backlog, minutes }) => {
-      const system = aMemorySystem()
       await registered(system, { handlerSince: 0 })
       system.messages.backlogs.set('resize', backlog)
       for (let nth = 0; nth < count; nth++) await stored(system, { key: `k${nth}` })
@@ -261,7 +257,6 @@ describe('the sweeper', () => {
   )
 
   it('repairs behind a backlog that never ends', async () => {
-    const system = aMemorySystem()
     await registered(system)
     system.messages.backlogs.set('resize', 1)
     await stored(system)
@@ -280,7 +275,6 @@ describe('the sweeper', () => {
   ])(
     'reads two cursors and three empty pages of each shard of an idle type %s: 3.5 units',
     async (_name, backlog) => {
-      const system = aMemorySystem()
       await registered(system, { configuration: { kind: 'handler', defaults: {}, shards: 4 } })
       if (backlog !== undefined) system.messages.backlogs.set('resize', backlog)
       const reads = { pages: 0, cursors: 0 }
