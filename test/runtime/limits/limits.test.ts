@@ -9,7 +9,14 @@ import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import { storedAll } from '../../support/worlds/limited-system.ts'
+import {
+  aMemorySystem,
+  type MemorySystem,
+  registered,
+  stored,
+  timed,
+} from '../../support/worlds/memory-system.ts'
 
 async function aLimitedSystem(limits: TypeLimits, parts: Partial<TaskType> = {}): Promise<MemorySystem> {
   const system = aMemorySystem()
@@ -18,14 +25,8 @@ async function aLimitedSystem(limits: TypeLimits, parts: Partial<TaskType> = {})
 }
 
 /** The outcome of a claim. The clock moves on while the claim waits. */
-async function claim(system: MemorySystem, task: Task, workerId = 'w1', on: System = system) {
-  let outcome: Claimed | NotClaimed | undefined
-  const claiming = claimTask(on, task, { workerId }).then(answer => {
-    outcome = answer
-  })
-  for (let nth = 0; nth < 100 && !outcome; nth++) await system.clock.advance(20)
-  await claiming
-  return outcome as Claimed | NotClaimed
+function claim(system: MemorySystem, task: Task, workerId = 'w1', on: System = system) {
+  return timed(system, claimTask(on, task, { workerId }))
 }
 
 const refusalOf = (outcome: Claimed | NotClaimed) => ('refused' in outcome ? outcome.refused : undefined)
@@ -39,12 +40,6 @@ async function head(system: MemorySystem, { id }: Task): Promise<Task> {
 /** Delivers the pending looks of the series now. */
 async function lookAgain(system: MemorySystem): Promise<void> {
   for (const look of system.messages.limitLooks.splice(0)) await serveLimitLook(system, look)
-}
-
-async function storedAll(system: MemorySystem, count: number, parts: object = {}): Promise<Task[]> {
-  const tasks: Task[] = []
-  for (let nth = 0; nth < count; nth++) tasks.push(await stored(system, { key: `k${nth}`, ...parts }))
-  return tasks
 }
 
 describe('a rate limit', () => {

@@ -9,7 +9,7 @@ import { readTask } from '../../../shared/runtime/read/read.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { cachedLiveWorkers } from '../../../shared/runtime/worker/worker.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
 let system: MemorySystem
 beforeEach(() => {
@@ -96,9 +96,7 @@ describe('reading a task', () => {
     await stored(system)
     expect((await read())?.statusReason).toBe('no-handler')
 
-    const configuration = { kind: 'handler' as const, defaults: {} }
-    const type = { type: 'resize', configuration, paused: false, version: 1, createdAt: 0, updatedAt: 0 }
-    await system.types.put({ ...type, handlerSince: 1 }, 0)
+    await registered(system)
     await system.clock.advance(1_000)
     expect((await read())?.statusReason).toBeUndefined()
   })

@@ -10,7 +10,13 @@ import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  type MemorySystem,
+  registered,
+  stored,
+  timed,
+} from '../../support/worlds/memory-system.ts'
 import { runTask } from '../../support/worlds/run-task.ts'
 
 let system: MemorySystem
@@ -32,14 +38,13 @@ async function runWith(
 ) {
   const { input = z.unknown(), ...signals } = more
   const definition = defineTask('resize', { input, run })
-  let report: Awaited<ReturnType<typeof runTask>> | undefined
-  const running = runTask(system, task, CLAIMER, { definition, ...signals }).then(done => {
-    report = done
-  })
-  for (let i = 0; i < 200 && !report; i++) await system.clock.advance(100)
-  await running
+  const report = await timed(system, runTask(system, task, CLAIMER, { definition, ...signals }))
   const after = await readTask(system, task.id)
   return { report, after, runs: Object.values(after?.ended ?? {}) }
+}
+
+const throwing = (error: unknown) => () => {
+  throw error
 }
 
 /** Waits until the run's signal is aborted. */
@@ -51,48 +56,24 @@ describe('a handler that ends before its run is stopped', () => {
   const cases: ReadonlyArray<[string, Run, object]> = [
     ['returns', () => ({ bytes: 3 }), { state: 'succeeded', run: 'succeeded' }],
     ['returns nothing', () => undefined, { state: 'succeeded', run: 'succeeded' }],
-    [
-      'throws',
-      () => {
-        throw new TypeError('no')
-      },
-      { state: 'open', run: 'failed', dueIn: 1 * SECOND },
-    ],
+    ['throws', throwing(new TypeError('no')), { state: 'open', run: 'failed', dueIn: 1 * SECOND }],
     [
       'throws a value that is not an error',
-      () => {
-        throw { code: 7 }
-      },
+      throwing({ code: 7 }),
       { state: 'open', run: 'failed', dueIn: 1 * SECOND },
     ],
     [
       'throws RetryLater',
-      () => {
-        throw new RetryLater(7_000)
-      },
+      throwing(new RetryLater(7_000)),
       { state: 'open', run: 'failed', dueIn: 7 * SECOND },
     ],
     [
       'throws a wrapped RetryLater',
-      () => {
-        throw new Error('x', { cause: new RetryLater(7_000) })
-      },
+      throwing(new Error('x', { cause: new RetryLater(7_000) })),
       { state: 'open', run: 'failed', dueIn: 7 * SECOND },
     ],
-    [
-      'throws Fatal',
-      () => {
-        throw new Fatal('never')
-      },
-      { state: 'failed', run: 'failed' },
-    ],
-    [
-      'throws Release',
-      () => {
-        throw new Release(3_000)
-      },
-      { state: 'open', run: 'released', dueIn: 3 * SECOND },
-    ],
+    ['throws Fatal', throwing(new Fatal('never')), { state: 'failed', run: 'failed' }],
+    ['throws Release', throwing(new Release(3_000)), { state: 'open', run: 'released', dueIn: 3 * SECOND }],
     ['returns Release', () => new Release(), { state: 'open', run: 'released', dueIn: 0 }],
     ['returns what JSON cannot hold', () => ({ at: 2n ** 70n }), { state: 'failed', run: 'failed' }],
     ['returns no number', () => Number.NaN, { state: 'failed', run: 'failed' }],
@@ -166,20 +147,15 @@ describe('a handler whose run ends under it', () => {
     },
   )
 
-  it('over its timeout: the run fails as timed out and is retried', async () => {
+  it.each<[string, Run]>([
+    ['over its timeout', (_input, { signal }) => untilAborted(signal)],
+    ['over its timeout, although it ignores its signal', () => new Promise(() => {})],
+  ])('%s: the run fails as timed out and is retried', async (_name, run) => {
     const task = await stored(system, { options: { timeoutMs: 2_000 } })
 
-    const { after, runs } = await runWith(system, task, (_input, { signal }) => untilAborted(signal))
+    const { after, runs } = await runWith(system, task, run)
 
     expect(after?.state).toBe('open')
-    expect(runs[0]).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
-  })
-
-  it('over its timeout, although it ignores its signal: the run fails, too', async () => {
-    const task = await stored(system, { options: { timeoutMs: 2_000 } })
-
-    const { runs } = await runWith(system, task, () => new Promise(() => {}))
-
     expect(runs[0]).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
   })
 
@@ -348,14 +324,6 @@ describe('heartbeats', () => {
     const { after } = await runWith(system, task, (_input, { progress }) => progress('x'.repeat(1_100)))
 
     expect(after?.error?.message).toContain('progress has 1102 bytes')
-  })
-
-  it('end with the run: nothing sleeps or writes afterwards', async () => {
-    const task = await stored(system)
-
-    await runWith(system, task, () => 1)
-
-    expect(system.clock.sleepers()).toBe(0)
   })
 
   it('end with the run, and so does the watch of its timeout and of its deadline', async () => {

@@ -13,6 +13,7 @@ import {
   type MemorySystem,
   registered,
   stored,
+  timed,
 } from '../../support/worlds/memory-system.ts'
 
 /** Two looks that send the next one, and those around them. */
@@ -40,12 +41,7 @@ async function aRunningTask() {
       messageId: id.slice(-8),
       wake: { kind: 'look', look } as const,
     }))
-    let isOver = false
-    const serving = serveWakes(system, received, system.clock.now() + 25 * SECOND).then(() => {
-      isOver = true
-    })
-    while (!isOver) await system.clock.advance(20)
-    await serving
+    await timed(system, serveWakes(system, received, system.clock.now() + 25 * SECOND))
     collect()
   }
   const beatInTime = async () => {

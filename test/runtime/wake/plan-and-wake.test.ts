@@ -73,17 +73,6 @@ describe('planning', () => {
 })
 
 describe('a look', () => {
-  it('at a run whose lease has ended records it as lost', async () => {
-    const task = await claimed(system, await stored(system))
-    await system.clock.advance(15_500)
-
-    await wakeTasks(system, [lookAt(task)])
-
-    const after = await readTask(system, task.id)
-    expect(after).toMatchObject({ state: 'open', live: {}, failures: 1, operation: 'lose' })
-    expect(system.counted('LeaseLost')).toBe(1)
-  })
-
   it('at a run whose lease has moved is sent again for the new end, one hop later', async () => {
     const task = await claimed(system, await stored(system))
     await system.clock.advance(10 * SECOND)
@@ -165,14 +154,5 @@ describe('a far minute', () => {
     for (const { task, delaySeconds } of sent) {
       expect(delaySeconds).toBe(Math.floor((task.dueAt - system.clock.now()) / SECOND))
     }
-  })
-
-  it('continues in a new message when the time of the function ends', async () => {
-    const dueAt = due(system)
-    await stored(system, { dueAt })
-
-    await wakeMinuteShard(system, { minute: dueAt / MINUTE, shard: 3 }, system.clock.now())
-
-    expect(system.messages.minuteLooks).toEqual([{ minute: dueAt / MINUTE, shard: 3 }])
   })
 })
