@@ -1,67 +1,32 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { z } from 'zod'
 import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/definitions.ts'
-import { claimTask } from '../../../shared/runtime/claim/claim.ts'
-import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
-import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
-import { aFlow, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
-import { aSystemWith, limited } from '../../support/worlds/limited-system.ts'
+import { aFlow, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import { afterLostRun, servedDispatches } from '../../support/worlds/served-dispatches.ts'
 
 let system: MemorySystem
 beforeEach(() => {
   system = aMemorySystem()
 })
 
-const CLAIMER = { workerId: 'lambda-1' }
-
 type Parts = Parameters<typeof stored>[1]
 
-/** Serves the tasks, as messages m0, m1 and so on, with a handler. Returns the ids of the messages to deliver again. */
-async function served(
+/** Serves the tasks, as messages m0, m1 and so on. */
+function served(
   system: MemorySystem,
   tasks: readonly Task[],
-  run: (context: TaskContext) => unknown = () => 'done',
-  {
-    stopAt = NOW + HOUR,
-    on = system,
-    passedOn = 0,
-    aborting,
-  }: { stopAt?: number; on?: System; passedOn?: number; aborting?: AbortSignal } = {},
-): Promise<string[]> {
-  const definition = defineTask('resize', { input: z.unknown(), run: (_input, context) => run(context) })
-  const received = tasks.map((task, index) => ({ messageId: `m${index}`, task, passedOn }))
-  let again: string[] | undefined
-  const tools = { definition, typeOf: cachedTypeReader(on), stopAt, ...(aborting && { aborting }) }
-  const serving = serveDispatches(on, received, CLAIMER, tools)
-  const over = serving.then(ids => {
-    again = ids
-  })
-  for (let i = 0; i < 200 && !again; i++) await system.clock.advance(100)
-  await over
-  return again ?? []
+  serving?: Parameters<typeof servedDispatches>[2],
+) {
+  const received = tasks.map((task, index) => ({ messageId: `m${index}`, task }))
+  return servedDispatches(system, received, serving)
 }
 
 function storedAll(system: MemorySystem, ...all: Parts[]): Promise<Task[]> {
   return Promise.all(all.map((parts, index) => stored(system, { key: `k${index}`, ...parts })))
-}
-
-/** The task after a run whose worker died, due again. */
-async function afterLostRun(system: MemorySystem, seen: Task): Promise<Task> {
-  await claimTask(system, seen, { workerId: 'lambda-0' })
-  await system.clock.advance(MINUTE)
-  const { id, born } = seen
-  await wakeTasks(system, [{ id, born, revision: 0, hops: 0, delaySeconds: 0 }])
-  const task = await readTask(system, id)
-  if (task?.operation !== 'lose') throw new Error('its run was not lost')
-  return task
 }
 
 async function statesOf(system: MemorySystem, tasks: readonly Task[]): Promise<unknown[]> {
@@ -79,10 +44,12 @@ describe('a batch of dispatches', () => {
     let running = 0
     const most: number[] = []
 
-    const again = await served(system, tasks, async () => {
-      most.push(++running)
-      await system.clock.sleep(SECOND)
-      running--
+    const again = await served(system, tasks, {
+      run: async () => {
+        most.push(++running)
+        await system.clock.sleep(SECOND)
+        running--
+      },
     })
 
     expect(again).toEqual([])
@@ -95,7 +62,7 @@ describe('a batch of dispatches', () => {
     const tasks = await storedAll(system, { dueAt: NOW + 1_400 }, { dueAt: NOW + 20 * SECOND })
     const startedAt: number[] = []
 
-    const again = await served(system, tasks, () => startedAt.push(system.clock.now()))
+    const again = await served(system, tasks, { run: () => startedAt.push(system.clock.now()) })
 
     expect(again).toEqual([])
     expect(startedAt).toEqual([NOW + 1_400])
@@ -108,9 +75,11 @@ describe('a batch of dispatches', () => {
     let sentBackBefore = 0
     const suspects = [await afterLostRun(system, second!), await afterLostRun(system, third!)]
 
-    const again = await served(system, [first!, ...suspects], ({ key }) => {
-      begun.push(key)
-      sentBackBefore = system.messages.dispatches.length
+    const again = await served(system, [first!, ...suspects], {
+      run: ({ key }) => {
+        begun.push(key)
+        sentBackBefore = system.messages.dispatches.length
+      },
     })
 
     expect(again).toEqual([])
@@ -150,21 +119,6 @@ describe('a batch of dispatches', () => {
   })
 })
 
-describe('a dispatch whose task another worker is about to claim', () => {
-  it('is passed on a second later, up to ten times', async () => {
-    const system = await aSystemWith(1)
-    const task = await stored(system)
-    await acquirePermits(system, task, [limited(1)])
-
-    const again = await served(system, [task])
-    const [{ delaySeconds, passedOn } = {}] = system.messages.dispatches
-    await served(system, [task], undefined, { passedOn: 10 })
-
-    expect([again, delaySeconds, passedOn]).toEqual([[], 1, 1])
-    expect(system.messages.dispatches).toHaveLength(1)
-  })
-})
-
 describe('a message is delivered again', () => {
   it.each([
     ['that could not be sent back to let a suspect run alone', {}, true, ['m2']],
@@ -175,7 +129,7 @@ describe('a message is delivered again', () => {
     const failures = [{ index: isBesideSuspect ? 1 : 0, reason: 'no answer', transient: true }]
     const on = { ...system, messages: { ...system.messages, dispatch: async () => failures } }
 
-    const again = await served(system, [first!, between, third!], () => 'done', { on })
+    const again = await served(system, [first!, between, third!], { on })
 
     expect(again).toEqual(expected)
     expect(await statesOf(system, [second!])).toEqual(['succeeded'])
@@ -192,7 +146,7 @@ describe('a message is delivered again', () => {
       },
     }
 
-    const again = await served(system, tasks, () => 'done', { on })
+    const again = await served(system, tasks, { on })
 
     expect(again).toEqual(['m0'])
     expect(await statesOf(system, tasks)).toEqual(['open', 'succeeded'])
@@ -210,7 +164,7 @@ describe('a message is delivered again', () => {
       messages: isSendable ? system.messages : { ...system.messages, dispatch: outage },
     }
 
-    const again = await served(system, [task!], () => 'done', { on })
+    const again = await served(system, [task!], { on })
 
     expect(again).toEqual(expected)
     expect(system.messages.dispatches.map(({ delaySeconds }) => delaySeconds)).toEqual(isSendable ? [20] : [])
@@ -223,16 +177,12 @@ describe('an invocation whose process must end', () => {
     const ending = new AbortController()
     let begun = 0
 
-    const again = await served(
-      system,
-      tasks,
-      context => {
-        begun += 1
-        if (begun === 2) ending.abort()
-        return untilStopped(context)
-      },
-      { aborting: ending.signal },
-    )
+    const run = (context: TaskContext) => {
+      begun += 1
+      if (begun === 2) ending.abort()
+      return untilStopped(context)
+    }
+    const again = await served(system, tasks, { run, aborting: ending.signal })
 
     expect(again).toEqual([])
     expect(begun).toBe(2)
@@ -246,7 +196,7 @@ describe('an invocation without time left', () => {
   it('ends its runs as timed out, which costs a retry, and their messages are not delivered again', async () => {
     const tasks = await storedAll(system, {}, {})
 
-    const again = await served(system, tasks, untilStopped, { stopAt: NOW + 5 * SECOND })
+    const again = await served(system, tasks, { run: untilStopped, stopAt: NOW + 5 * SECOND })
 
     expect(again).toEqual([])
     for (const { id } of tasks) {
@@ -272,7 +222,7 @@ it('a webhook run gets the settings of its type', async () => {
   const task = await stored(system, { type: 'notify', kind: 'webhook' })
   const seen: unknown[] = []
 
-  await served(system, [task], context => seen.push(context.webhook))
+  await served(system, [task], { run: context => seen.push(context.webhook) })
 
   expect(seen).toEqual([webhook])
 })
