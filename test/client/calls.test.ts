@@ -284,6 +284,9 @@ describe('a publish', () => {
 })
 
 describe('many publishes', () => {
+  const TWO = ['1', '2'].map(key => ({ type: 'a', key }))
+  const stored = (key: string) => ({ status: 201, id: `a:${key}`, created: true })
+  const failed = (status: number) => ({ status, problem: { type: 'about:blank', title: 'No', status } })
   const results = (count: number) =>
     answer({ results: Array.from({ length: count }, () => ({ status: 201, created: true })) })
 
@@ -314,8 +317,6 @@ describe('many publishes', () => {
 
   it('are sent again alone when the API could not store them for now', async () => {
     const [a, b, c, d] = ['1', '2', '3', '4'].map(key => ({ type: 'a', key }))
-    const stored = (key: string) => ({ status: 201, id: `a:${key}`, created: true })
-    const failed = (status: number) => ({ status, problem: { type: 'about:blank', title: 'No', status } })
     const { client, bodies } = aClient([
       answer({ results: [stored('1'), failed(503), failed(429), failed(409)] }),
       answer({ results: [stored('2'), failed(503)] }),
@@ -329,63 +330,38 @@ describe('many publishes', () => {
   })
 
   it('keep the last answer of the API when no further try is answered', async () => {
-    const failed = { status: 503, problem: { type: 'about:blank', title: 'No', status: 503 } }
-    const stored = { status: 201, id: 'a:2', created: true }
-    const { client, requests } = aClient([answer({ results: [failed, stored] }), network], { tries: 2 })
+    const results = [failed(503), stored('2')]
+    const { client, requests } = aClient([answer({ results }), network], { tries: 2 })
 
-    const all = await done(
-      client.publishMany([
-        { type: 'a', key: '1' },
-        { type: 'a', key: '2' },
-      ]),
-    )
-
-    expect(all).toEqual([failed, stored])
+    expect(await done(client.publishMany(TWO))).toEqual(results)
     expect(requests).toHaveLength(2)
   })
 
   it('are each sent again only if that does no harm', async () => {
     const plain = { type: 'a', key: '1' }
     const restarting = { type: 'a', key: '2', ifExists: 'restart' as const }
-    const failed = (status: number) => ({ status, problem: { type: 'about:blank', title: 'No', status } })
-    const stored = { status: 201, id: 'a:1', created: true }
     const { client, bodies } = aClient([
       answer({ results: [failed(503), failed(503)] }),
-      answer({ results: [stored] }),
+      answer({ results: [stored('1')] }),
     ])
 
     const all = await done(client.publishMany([plain, restarting]))
 
     expect(await bodies()).toEqual([{ tasks: [plain, restarting] }, { tasks: [plain] }])
-    expect(all).toEqual([stored, failed(503)])
+    expect(all).toEqual([stored('1'), failed(503)])
   })
 
   it('keep their results when the caller is refused meanwhile', async () => {
-    const failed = { status: 503, problem: { type: 'about:blank', title: 'No', status: 503 } }
-    const stored = { status: 201, id: 'a:1', created: true }
-    const { client } = aClient([answer({ results: [stored, failed] }), answer({ message: 'Forbidden' }, 403)])
+    const results = [stored('1'), failed(503)]
+    const { client } = aClient([answer({ results }), answer({ message: 'Forbidden' }, 403)])
 
-    const all = await done(
-      client.publishMany([
-        { type: 'a', key: '1' },
-        { type: 'a', key: '2' },
-      ]),
-    )
-
-    expect(all).toEqual([stored, failed])
+    expect(await done(client.publishMany(TWO))).toEqual(results)
   })
 
   it('give each task of a batch that no try could deliver its problem', async () => {
     const { client, requests } = aClient([outage], { tries: 2 })
 
-    const all = await done(
-      client.publishMany([
-        { type: 'a', key: '1' },
-        { type: 'a', key: '2' },
-      ]),
-    )
-
-    expect(all).toMatchObject([
+    expect(await done(client.publishMany(TWO))).toMatchObject([
       { id: 'a:1', status: 503 },
       { id: 'a:2', status: 503 },
     ])

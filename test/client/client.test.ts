@@ -202,18 +202,3 @@ describe('the client throws a ProblemError', () => {
     await expect(offline.get('a:b')).rejects.toMatchObject({ status: 0, cause })
   })
 })
-
-it('a wrong input does not compile', () => {
-  const wrong = () => {
-    // @ts-expect-error `width` is a number
-    void client.publish(jobs, { width: '1' })
-    // @ts-expect-error `width` is missing
-    void client.publish(jobs, {})
-    // @ts-expect-error there is no such option
-    void client.publish(jobs, { width: 1 }, { prio: 1 })
-    // @ts-expect-error the result has no such field
-    void client.result(jobs, 'jobs:a').then(result => result.size)
-  }
-
-  expect(wrong).toBeTypeOf('function')
-})

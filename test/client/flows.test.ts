@@ -141,16 +141,3 @@ it('a signature is published as a task', async () => {
     { call: 'POST /v1/tasks', body: { type: 'resize', input: { url: 'a' }, priority: 1, key: NEW_KEY } },
   ])
 })
-
-it('a wrong input, option or result does not compile', () => {
-  const wrong = () => {
-    // @ts-expect-error `url` is missing
-    void client.publish(order, {})
-    // @ts-expect-error canvases have no priority
-    void client.publish(group([montage]), { priority: 1 })
-    // @ts-expect-error the result is a list of texts
-    void client.canvasResult(group([montage]), 'c1').then(result => result[0] satisfies number)
-  }
-
-  expect(wrong).toBeTypeOf('function')
-})

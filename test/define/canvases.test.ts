@@ -89,12 +89,6 @@ it('only arguments that earlier tasks hand on may be left out of an input', () =
     add.with(['1'])
     // @ts-expect-error `resize` needs its input
     resize.with()
-    // @ts-expect-error `resize` needs its input
-    chain(montage, resize)
-    // @ts-expect-error `resize` needs its input
-    chord([montage], resize)
-    // @ts-expect-error members of a canvas have no keys of their own
-    resize.with({ url: 'a' }, { key: 'k' })
   }
 
   expect(inputs).toEqual([[], [1], [1, 2]])

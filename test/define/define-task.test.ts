@@ -148,27 +148,6 @@ describe('a wrong option is refused by defineTask, with the message of the API',
   })
 })
 
-it('a wrong stage does not compile', () => {
-  const wrong = () => {
-    defineTask('x', {
-      stages: {
-        // @ts-expect-error there is no such stage
-        one: (_input, ctx) => ctx.next('three'),
-        two: () => 1,
-      },
-    })
-    defineTask('x', {
-      input: z.object({ url: z.string() }),
-      // @ts-expect-error a stage takes the input of the task
-      stages: { one: (_input, ctx) => ctx.next('two', { input: { url: 1 } }), two: () => 1 },
-    })
-    // @ts-expect-error one of `run` and `stages`
-    defineTask('x', { run: () => 1, stages: { one: () => 1 } })
-  }
-
-  expect(wrong).toBeTypeOf('function')
-})
-
 describe('a task whose definition has schemas of `previous` and `params`', () => {
   const montage = defineTask('montage', {
     previous: z.array(z.object({ bytes: z.number() })),

@@ -1,11 +1,11 @@
-import type { AttributeValue } from '../../../shared/aws/dynamo/documents.ts'
+type WireValue = { S: string } | { N: string } | { BOOL: boolean } | { M: Record<string, WireValue> }
 
 /** An item in the form of DynamoDB's wire. */
-export function wireItem(members: object): Record<string, AttributeValue> {
-  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, attributeOf(value)]))
+export function wireItem(members: object): Record<string, WireValue> {
+  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, wireValue(value)]))
 }
 
-function attributeOf(value: unknown): AttributeValue {
+function wireValue(value: unknown): WireValue {
   if (typeof value === 'string') return { S: value }
   if (typeof value === 'number') return { N: String(value) }
   if (typeof value === 'boolean') return { BOOL: value }
