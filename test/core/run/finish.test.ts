@@ -20,6 +20,7 @@ import {
   MINUTE,
   NOW,
   SECOND,
+  type TaskParts,
 } from '../../support/tasks/a-task.ts'
 
 const error = { name: 'Error', message: 'no luck' }
@@ -159,34 +160,32 @@ describe('a failure', () => {
     expect(after).toMatchObject({ state: 'failed', failures: 4, retrying: false, finishedAt: NOW, error })
   })
 
-  it('with no retries ends the task at once', () => {
-    const task = running({ options: { retry: { maxRetries: 0 } } })
+  const noRetries = { options: { retry: { maxRetries: 0 } } }
+  it.each<[string, TaskParts, object, Partial<Task>]>([
+    ['with no retries ends the task at once', noRetries, {}, { state: 'failed' }],
+    [
+      'that is fatal ends the task even if budget is left',
+      {},
+      { fatal: true },
+      { state: 'failed', failures: 1, error },
+    ],
+    [
+      'with retryInMs waits that long instead, and costs a retry',
+      {},
+      { retryInMs: 90_000 },
+      { dueAt: NOW + 90_000, failures: 1, retrying: true },
+    ],
+    ['with retryInMs 0 may be retried at once', {}, { retryInMs: 0 }, { dueAt: NOW }],
+    [
+      'with retryInMs beyond the budget still ends the task',
+      noRetries,
+      { retryInMs: 1 },
+      { state: 'failed' },
+    ],
+  ])('%s', (_name, parts, more, expected) => {
+    const after = afterOf(finish(running(parts), of({ outcome: 'fail', error, ...more }), NOW, 0))
 
-    expect(afterOf(finish(task, fail, NOW, 0)).state).toBe('failed')
-  })
-
-  it('that is fatal ends the task even if budget is left', () => {
-    const after = afterOf(finish(running(), of({ outcome: 'fail', error, fatal: true }), NOW, 0))
-
-    expect(after).toMatchObject({ state: 'failed', failures: 1, error })
-  })
-
-  it('with retryInMs waits that long instead, and costs a retry', () => {
-    const after = afterOf(finish(running(), of({ outcome: 'fail', error, retryInMs: 90_000 }), NOW, 0))
-
-    expect(after).toMatchObject({ dueAt: NOW + 90_000, failures: 1, retrying: true })
-  })
-
-  it('with retryInMs 0 may be retried at once', () => {
-    const after = afterOf(finish(running(), of({ outcome: 'fail', error, retryInMs: 0 }), NOW, 0))
-
-    expect(after.dueAt).toBe(NOW)
-  })
-
-  it('with retryInMs beyond the budget still ends the task', () => {
-    const task = running({ options: { retry: { maxRetries: 0 } } })
-
-    expect(afterOf(finish(task, of({ outcome: 'fail', error, retryInMs: 1 }), NOW, 0)).state).toBe('failed')
+    expect(after).toMatchObject(expected)
   })
 
   it('keeps all of its error that fits in its record, with its log, and a short text in the head', () => {
@@ -244,24 +243,17 @@ describe('a failure', () => {
     },
   )
 
-  it('counts a success of a worker that is no longer listed', () => {
+  it.each([
+    ['a success of a worker that is no longer listed', 'w0', 'w1', 'open'],
+    ['the success of a listed worker once', 'w1', 'w2', 'failed'],
+  ])('counts %s', (_what, successful, failing, state) => {
     const task = aTask({
       options: { concurrency: 2, workerIds: ['w1', 'w2'], retry: { scope: 'worker', maxRetries: 0 } },
-      ended: [anEndedRun({ fence: 1, workerId: 'w0' })],
-      live: [aRun({ fence: 2, workerId: 'w1' })],
+      ended: [anEndedRun({ fence: 1, workerId: successful })],
+      live: [aRun({ fence: 2, workerId: failing })],
     })
 
-    expect(afterOf(finish(task, of({ outcome: 'fail', error }, 2), NOW, 0)).state).toBe('open')
-  })
-
-  it('counts the success of a listed worker once', () => {
-    const task = aTask({
-      options: { concurrency: 2, workerIds: ['w1', 'w2'], retry: { scope: 'worker', maxRetries: 0 } },
-      ended: [anEndedRun({ fence: 1, workerId: 'w1' })],
-      live: [aRun({ fence: 2, workerId: 'w2' })],
-    })
-
-    expect(afterOf(finish(task, of({ outcome: 'fail', error }, 2), NOW, 0)).state).toBe('failed')
+    expect(afterOf(finish(task, of({ outcome: 'fail', error }, 2), NOW, 0)).state).toBe(state)
   })
 
   it('leaves no lease and no limit with the ended run', () => {

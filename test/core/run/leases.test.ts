@@ -123,24 +123,17 @@ describe('a heartbeat is refused as', () => {
     expect(heartbeat(task, beat, NOW)).toEqual({ ok: false, reason })
   })
 
-  it.each([6, 100])('cancelled to each of %d runs that a cancel ended together', count => {
+  it.each([
+    ['cancelled', 6, 'a cancel', (task: Task) => afterOf(cancel(task, NOW))],
+    ['cancelled', 100, 'a cancel', (task: Task) => afterOf(cancel(task, NOW))],
+    ['timed-out', 8, 'a deadline', (task: Task) => expire({ ...task, deadlineAt: NOW }, NOW).after],
+  ])('%s to each of %d runs that %s ended together', (reason, count, _what, end) => {
     const live = Array.from({ length: count }, (_, i) => aRun({ fence: i + 1, workerId: `w${i}` }))
-    const task = aTask({ options: { concurrency: count }, live })
 
-    const cancelled = afterOf(cancel(task, NOW))
+    const after = end(aTask({ options: { concurrency: count }, live }))
 
-    const reasons = live.map(({ fence }) => heartbeat(cancelled, { born: BORN, fence }, NOW))
-    expect(new Set(reasons.map(answer => !answer.ok && answer.reason))).toEqual(new Set(['cancelled']))
-  })
-
-  it('timed-out to each of many runs that a deadline ended together', () => {
-    const live = Array.from({ length: 8 }, (_, i) => aRun({ fence: i + 1, workerId: `w${i}` }))
-    const task = aTask({ options: { concurrency: 8 }, live, deadlineAt: NOW })
-
-    const { after } = expire(task, NOW)
-
-    const reasons = live.map(({ fence }) => heartbeat(after, { born: BORN, fence }, NOW))
-    expect(new Set(reasons.map(answer => !answer.ok && answer.reason))).toEqual(new Set(['timed-out']))
+    const answers = live.map(({ fence }) => heartbeat(after, { born: BORN, fence }, NOW))
+    expect(new Set(answers.map(answer => !answer.ok && answer.reason))).toEqual(new Set([reason]))
   })
 })
 

@@ -6,6 +6,7 @@ import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { Log, MetricName } from '../../../shared/ports/machine.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
 import { CHANGE_HOOKS } from '../../../shared/runtime/change-hooks.ts'
+import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import type { DiagnosticSystem, PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { planLimits } from '../../../shared/runtime/limits/begin-looks.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
@@ -92,6 +93,11 @@ export async function registered(system: MemorySystem, parts: Partial<TaskType> 
   const type = aType({ configuration, handlerSince: NOW, ...parts })
   await system.types.put(type, 0)
   return type
+}
+
+/** Serves the messages of jobs that were sent so far, until a time. */
+export async function servedJobs(system: MemorySystem, stopAt = Number.POSITIVE_INFINITY): Promise<void> {
+  for (const look of system.messages.jobLooks.splice(0)) await workOnJob(system, look, stopAt)
 }
 
 /** Claims a stored task for the worker `w1`. Returns the claimed task. */
