@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { changedPaths } from '../../../../shared/aws/dynamo/head/head-requests.ts'
 import { headItem, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
 import { isTask } from '../../../../shared/core/task/head.ts'
-import { aTask } from '../../../support/tasks/a-task.ts'
+import { anEndedRun, aTask } from '../../../support/tasks/a-task.ts'
 import { goldenChanges, goldenHeads } from './golden-heads.ts'
 
 /** The stored form of heads, word for word. Code of other versions reads it, so a difference breaks stored tasks. */
@@ -29,6 +29,41 @@ it('changes write exactly the paths that differ', async () => {
 
   await expect(texts.join('\n')).toMatchFileSnapshot('golden-changes.snap.txt')
 })
+
+it('the paths of a change lead from any head to any other one', () => {
+  const items = Object.values(goldenHeads()).map(head => headItem(head))
+
+  for (const before of items) {
+    for (const after of items) expect(withPaths(before, changedPaths(before, after))).toEqual(after)
+  }
+})
+
+const numbered = <T>(count: number, one: (nth: number) => T): T[] =>
+  Array.from({ length: count }, (_, nth) => one(nth))
+const manyRuns = (count: number) => aTask({ ended: numbered(count, nth => anEndedRun({ fence: nth + 1 })) })
+const manyFailures = (count: number) =>
+  aTask({ failuresBy: Object.fromEntries(numbered(count, nth => [`w${nth}`, 1])) })
+
+it.each([
+  ['ended runs', 'ended', manyRuns],
+  ['failures of workers', 'failuresBy', manyFailures],
+])('a change writes up to forty %s one by one, and more of them as a whole map', (_what, map, many) => {
+  const pathsTo = (count: number) =>
+    changedPaths(headItem(many(1)), headItem(many(count))).set.filter(([path]) => path[0] === map)
+
+  expect(pathsTo(41).map(([path]) => path.length)).toEqual(Array(40).fill(2))
+  expect(pathsTo(42).map(([path]) => path)).toEqual([[map]])
+})
+
+/** The item after these paths were written. */
+function withPaths(item: object, { set, remove }: ReturnType<typeof changedPaths>): object {
+  const written: Record<string, unknown> = structuredClone({ ...item })
+  const mapOf = (path: readonly string[]) =>
+    path.slice(0, -1).reduce((map, name) => map[name] as typeof written, written)
+  for (const [path, value] of set) mapOf(path)[path.at(-1) ?? ''] = value
+  for (const path of remove) delete mapOf(path)[path.at(-1) ?? '']
+  return written
+}
 
 it.each(Object.entries(goldenHeads()))('%s is read as it was written', (_name, task) => {
   const read = taskFromItem(headItem(task), isTask(task) ? task.flow?.definition : undefined)

@@ -292,17 +292,12 @@ export function goldenChanges(): Record<string, Pair> {
   })
   const flow = aFlowTask()
   const second = done(flow, 'r')
-  const manyRuns = (count: number) =>
-    aTask({ ended: Array.from({ length: count }, (_, nth) => anEndedRun({ fence: nth + 1 })) })
-  const manyFailures = (count: number) =>
-    aTask({ failuresBy: Object.fromEntries(Array.from({ length: count }, (_, nth) => [`w${nth}`, 1])) })
   return {
     'a claim': pairOf(running),
     'a heartbeat': pairOf(changeOf(heartbeat(live, { ...word, progress: [1] }, NOW + 5 * SECOND))),
     'a success': pairOf(changeOf(finish(live, { ...word, outcome: 'succeed', result: 1 }, NOW + 1, 0))),
     'a failure': pairOf(changeOf(finish(live, { ...word, outcome: 'fail', error: ERROR }, NOW + 1, 0))),
     'a cancel': pairOf(changeOf(cancel(live, NOW))),
-    'a removal': pairOf(remove(EVERY_MEMBER, NOW)),
     'a patch': pairOf(
       changeOf(patch(crowd, { priority: 4, tags: { a: 'b' }, options: { leaseMs: 1_000 } }, NOW)),
     ),
@@ -316,12 +311,6 @@ export function goldenChanges(): Record<string, Pair> {
     'a step that is claimed': [flow, claimedBy(flow)],
     'a step that is done': [flow, second],
     'a step that fails': [second, failedFor(second, 'no')],
-    'forty ended runs': [manyRuns(1), manyRuns(41)],
-    'forty-one ended runs': [manyRuns(1), manyRuns(42)],
-    'failures of forty workers': [manyFailures(1), manyFailures(41)],
-    'failures of forty-one workers': [manyFailures(1), manyFailures(42)],
-    'everything appears': [aTask(), EVERY_MEMBER],
-    'everything disappears': [EVERY_MEMBER, aTask()],
   }
 }
 
