@@ -31,7 +31,8 @@ it('changes write exactly the paths that differ', async () => {
 })
 
 it('the paths of a change lead from any head to any other one', () => {
-  const items = Object.values(goldenHeads()).map(head => headItem(head))
+  const heads = [...Object.values(goldenHeads()), ...Object.values(goldenChanges()).flat()]
+  const items = heads.map(head => headItem(head))
 
   for (const before of items) {
     for (const after of items) expect(withPaths(before, changedPaths(before, after))).toEqual(after)
