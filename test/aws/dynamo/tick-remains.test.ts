@@ -1,7 +1,6 @@
 import { DeleteCommand, GetCommand } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, expect, it } from 'vitest'
 import { TICK_REMAINS_MS } from '../../../shared/core/bounds.ts'
-import type { Change } from '../../../shared/core/change/change.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { isGone } from '../../../shared/core/publish/publish.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
@@ -10,7 +9,13 @@ import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
 import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
 import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { changeOf, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  beforeWrites,
+  type MemorySystem,
+  noAnswer,
+  registered,
+} from '../../support/worlds/memory-system.ts'
 
 const dynamo = aDynamo()
 let stores: DynamoStores
@@ -34,13 +39,7 @@ async function expire(id: string): Promise<boolean> {
 }
 
 /** A waker that dies between the task of a tick and the head of its schedule. */
-function dying(): MemorySystem {
-  const apply = async (change: Change) => {
-    if (change.after.operation === 'tick') throw new Error('died')
-    return stores.tasks.apply(change)
-  }
-  return { ...system, tasks: { ...stores.tasks, apply } }
-}
+const dying = () => beforeWrites(system, ({ operation }) => operation === 'tick' && noAnswer())
 
 it('a tick whose task has no retention is published once, though its schedule stays due', async () => {
   const timing = { kind: 'at', at: system.clock.now() + MINUTE } as const
@@ -49,7 +48,7 @@ it('a tick whose task has no retention is published once, though its schedule st
   const id = `resize:s@${new Date(timing.at).toISOString()}`
   const headOf = () => readTask(stores, id)
   await system.clock.advance(MINUTE)
-  await expect(tickSchedule(dying(), { id: 'schedule:s' })).rejects.toThrow('died')
+  await expect(tickSchedule(dying(), { id: 'schedule:s' })).rejects.toThrow('no answer')
   const published = await headOf()
   if (!published) throw new Error('not published')
   await stores.tasks.apply(changeOf(cancel(published, system.clock.now())))

@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { cancelCanvas as cancelHead, driveAt } from '../../../shared/core/canvas/canvas.ts'
-import { BatonError } from '../../../shared/core/errors.ts'
 import { type Head, isCanvas, isTask } from '../../../shared/core/task/head.ts'
 import type { Canvas } from '../../../shared/core/task/head-fields.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
@@ -26,7 +25,7 @@ import {
   tell,
   type Written,
 } from '../../support/worlds/a-canvas-world.ts'
-import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
+import { beforeWrites, type MemorySystem, noAnswer, stored } from '../../support/worlds/memory-system.ts'
 
 let system: MemorySystem
 beforeEach(async () => {
@@ -41,11 +40,7 @@ const chordOf = (count: number): Written => ({
 
 /** The system with a store that does not answer those writes of heads for which `fails` is true. */
 function failing(system: MemorySystem, fails: (head: Head) => boolean): MemorySystem {
-  const apply: TaskStore['apply'] = async change => {
-    if (fails(change.after)) throw new BatonError('unavailable', 'not now')
-    return system.tasks.apply(change)
-  }
-  return { ...system, tasks: { ...system.tasks, apply } }
+  return beforeWrites(system, head => fails(head) && noAnswer())
 }
 
 async function headOf(system: MemorySystem, id: string): Promise<Canvas> {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { DISPATCH_HOPS_MAX } from '../../../shared/runtime/dispatch/disposition.ts'
 import type { ReceivedDispatch } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
@@ -7,19 +6,18 @@ import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aSystemWith, limited } from '../../support/worlds/limited-system.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  beforeWrites,
+  type MemorySystem,
+  noAnswer,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
 import { afterLostRun, servedDispatches } from '../../support/worlds/served-dispatches.ts'
 
 /** Lambda stops a chain at the 17th invocation of a function. */
 const CHAIN_INVOCATIONS_MAX = 16
-
-/** A system whose store does not answer. */
-function inOutage(system: MemorySystem): System {
-  const apply = async () => {
-    throw new BatonError('unavailable', 'the table does not answer')
-  }
-  return { ...system, tasks: { ...system.tasks, apply } }
-}
 
 /** The reasons why a function sends a dispatch on, each with the system and the received dispatches. */
 const REASONS: Record<
@@ -28,7 +26,11 @@ const REASONS: Record<
 > = {
   'an outage of the store': async () => {
     const system = aMemorySystem()
-    return { system, on: inOutage(system), received: [{ messageId: 'm', task: await stored(system) }] }
+    return {
+      system,
+      on: beforeWrites(system, noAnswer),
+      received: [{ messageId: 'm', task: await stored(system) }],
+    }
   },
   'a slot that is still ahead': async () => {
     const system = aMemorySystem()
@@ -100,7 +102,7 @@ describe('a chain of dispatches', () => {
       { messageId: 'b', task: await stored(system, { key: 'b' }), hops: 9 },
     ]
 
-    await servedDispatches(system, received, { on: inOutage(system) })
+    await servedDispatches(system, received, { on: beforeWrites(system, noAnswer) })
 
     expect(system.messages.dispatches.map(({ hops }) => hops)).toEqual([10, 10])
   })
@@ -113,7 +115,7 @@ describe('a chain of dispatches', () => {
 
     while (next) {
       invocations += 1
-      await servedDispatches(system, [next], { on: inOutage(system) })
+      await servedDispatches(system, [next], { on: beforeWrites(system, noAnswer) })
       const [sent] = system.messages.dispatches.splice(0)
       await system.clock.advance((sent?.delaySeconds ?? 0) * SECOND)
       next = sent && { messageId: 'm', task: sent.task, hops: sent.hops ?? 0 }

@@ -5,7 +5,13 @@ import type { TaskContext } from '../../../shared/define/definitions.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { aFlow, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  beforeWrites,
+  type MemorySystem,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
 import { afterLostRun, servedDispatches } from '../../support/worlds/served-dispatches.ts'
 
 let system: MemorySystem
@@ -137,14 +143,9 @@ describe('a message is delivered again', () => {
 
   it('whose claim could not be written, while the other dispatches of its batch are served', async () => {
     const tasks = await storedAll(system, {}, {})
-    const { apply } = system.tasks
-    const on: System = {
-      ...system,
-      tasks: {
-        ...system.tasks,
-        apply: change => (change.after.key === 'k0' ? Promise.reject(new Error('no answer')) : apply(change)),
-      },
-    }
+    const on = beforeWrites(system, ({ key }) => {
+      if (key === 'k0') throw new Error('no answer')
+    })
 
     const again = await served(system, tasks, { on })
 

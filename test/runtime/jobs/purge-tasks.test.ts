@@ -12,8 +12,10 @@ import { cancelTask, removeTask } from '../../../shared/runtime/operate/operate.
 import { aPublication, DAY, LATER_BORN, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aMemorySystem,
+  beforeWrites,
   claimed,
   type MemorySystem,
+  noAnswer,
   registered,
   stored,
 } from '../../support/worlds/memory-system.ts'
@@ -120,11 +122,11 @@ it('a purge fails when a task cannot be removed, so SQS delivers its message aga
   await system.clock.advance(SECOND)
   await aPurge(system, 'ready')
   const [look] = system.messages.jobLooks
-  const apply = () => Promise.reject(new Error('no answer'))
-
   if (!look) throw new Error('nothing was begun')
-  const broken = { ...system, tasks: { ...system.tasks, apply } }
-  await expect(workOnJob(broken, look, Number.POSITIVE_INFINITY)).rejects.toThrow('no answer')
+
+  const work = workOnJob(beforeWrites(system, noAnswer), look, Number.POSITIVE_INFINITY)
+
+  await expect(work).rejects.toThrow('no answer')
 })
 
 it('a purge that cannot be started is still listed in its type', async () => {

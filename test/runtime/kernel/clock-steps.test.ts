@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
@@ -10,7 +9,14 @@ import { keepInTable } from '../../../shared/runtime/run/keep-in-table.ts'
 import { pauseType } from '../../../shared/runtime/types/types.ts'
 import { createHttpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  beforeWrites,
+  type MemorySystem,
+  noAnswer,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
 
 /** A process with its own two clocks. A test may set both. */
 function aProcess(system: MemorySystem) {
@@ -97,10 +103,9 @@ describe('a clock that is set back', () => {
     const task = await stored(system)
     const claimed = await claimTask(process, task, { workerId: 'w1' })
     if ('refused' in claimed) throw new Error(claimed.refused)
-    const apply = () => Promise.reject(new BatonError('unavailable', 'no answer'))
     const lost: string[] = []
     const over = new AbortController()
-    const kept = keepInTable({ ...process, tasks: { ...system.tasks, apply } }, claimed)
+    const kept = keepInTable(beforeWrites(process, noAnswer), claimed)
     const stop = (why: string) => {
       lost.push(why)
       over.abort()

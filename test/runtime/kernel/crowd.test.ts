@@ -18,6 +18,7 @@ import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { HOUR, MINUTE } from '../../support/tasks/a-task.ts'
 import {
   aMemorySystem,
+  beforeWrites,
   type MemorySystem,
   registered,
   stored,
@@ -196,11 +197,7 @@ describe('a worker that dies between the last needed success and the write of th
 
 it('a claim whose write is refused late finds the task taken and reports no outage', async () => {
   const { system, task } = await aCrowdedTask(1)
-  const late = { ...system, tasks: { ...system.tasks } }
-  late.tasks.apply = async change => {
-    await system.clock.sleep(MINUTE)
-    return system.tasks.apply(change)
-  }
+  const late = beforeWrites(system, () => system.clock.sleep(MINUTE))
 
   const claiming = claimTask(late, task, { workerId: 'late' })
   await claimTask(system, task, { workerId: 'early' })

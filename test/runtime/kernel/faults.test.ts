@@ -9,25 +9,24 @@ import { removeTask } from '../../../shared/runtime/operate/operate.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
 import { DAY, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  beforeWrites,
+  type MemorySystem,
+  noAnswer,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
 
 const HTTP = { configuration: { kind: 'http' as const, defaults: {}, shards: 1 }, type: 'jobs' }
 const WORKER = { workerId: 'w1' }
 
 /** A store that refuses these writes of the task `jobs:bad` because of their content. */
 function refusing(system: MemorySystem, refused: (operation: Operation) => boolean): MemorySystem {
-  const { apply } = system.tasks
-  return {
-    ...system,
-    tasks: {
-      ...system.tasks,
-      apply: async change => {
-        if (change.after.key === 'bad' && refused(change.after.operation))
-          throw new BatonError('unstorable', 'the table refuses what it is sent: no such key')
-        return apply(change)
-      },
-    },
-  }
+  return beforeWrites(system, ({ key, operation }) => {
+    if (key === 'bad' && refused(operation))
+      throw new BatonError('unstorable', 'the table refuses what it is sent: no such key')
+  })
 }
 
 async function threeTasks(system: MemorySystem): Promise<void> {
@@ -136,12 +135,7 @@ describe('a task whose claim the store refuses because of its content', () => {
   })
 
   it('is not an outage, and an outage fails no task', async () => {
-    const out: MemorySystem = {
-      ...system,
-      tasks: { ...system.tasks, apply: () => Promise.reject(new BatonError('unavailable', 'no answer')) },
-    }
-
-    await expect(claimAll(out)).rejects.toThrow('no answer')
+    await expect(claimAll(beforeWrites(system, noAnswer))).rejects.toThrow('no answer')
     expect(await head(system, 'bad')).toMatchObject({ failures: 0, state: 'open' })
   })
 })

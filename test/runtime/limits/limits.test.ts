@@ -12,7 +12,9 @@ import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { storedAll } from '../../support/worlds/limited-system.ts'
 import {
   aMemorySystem,
+  beforeWrites,
   type MemorySystem,
+  noAnswer,
   registered,
   stored,
   timed,
@@ -184,12 +186,10 @@ describe('a concurrency limit', () => {
   it('gets its permit back when the store fails and a claim is not written', async () => {
     const system = await aLimitedSystem(ONE)
     const task = await stored(system)
-    const failing = {
-      ...system,
-      tasks: { ...system.tasks, apply: () => Promise.reject(new Error('no answer')) },
-    }
 
-    await expect(claimTask(failing, task, { workerId: 'w1' })).rejects.toThrow('no answer')
+    await expect(claimTask(beforeWrites(system, noAnswer), task, { workerId: 'w1' })).rejects.toThrow(
+      'no answer',
+    )
 
     expect((await system.limits.permits('resize', [0])).holders).toEqual([])
   })
@@ -201,19 +201,11 @@ describe('a pause', () => {
     const task = await stored(system)
     const type = await system.types.get('resize')
     if (!type) throw new Error('no type')
-    const slow: System = {
-      ...system,
-      tasks: {
-        ...system.tasks,
-        apply: async change => {
-          if (change.after.operation === 'claim') {
-            await system.types.put({ ...type, paused: true, version: 2 }, type.version)
-            await system.clock.sleep(1_600)
-          }
-          return system.tasks.apply(change)
-        },
-      },
-    }
+    const slow = beforeWrites(system, async ({ operation }) => {
+      if (operation !== 'claim') return
+      await system.types.put({ ...type, paused: true, version: 2 }, type.version)
+      await system.clock.sleep(1_600)
+    })
 
     const outcome = await claim(system, task, 'w1', slow)
 

@@ -1,10 +1,9 @@
 import { expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
 import type { Json } from '../../../shared/core/values/json.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { keepInTable } from '../../../shared/runtime/run/keep-in-table.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, claimed, stored } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, beforeWrites, claimed, noAnswer, stored } from '../../support/worlds/memory-system.ts'
 
 /** The progress of a run after its second heartbeat. The first heartbeat fails, after `during` was called. */
 async function progressAfterFailedBeat(reported: Json, during: (report: (value: Json) => void) => void) {
@@ -13,13 +12,12 @@ async function progressAfterFailedBeat(reported: Json, during: (report: (value: 
   const run = task.live[1]
   if (!run) throw new Error('not claimed')
   let beats = 0
-  const flaky = { ...system, tasks: { ...system.tasks } }
-  flaky.tasks.apply = async change => {
+  const flaky = beforeWrites(system, () => {
     beats += 1
-    if (beats > 1) return system.tasks.apply(change)
+    if (beats > 1) return
     during(kept.record)
-    throw new BatonError('unavailable', 'no answer')
-  }
+    noAnswer()
+  })
 
   const kept = keepInTable(flaky, { task, run })
   const over = new AbortController()

@@ -12,7 +12,9 @@ import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aMemorySystem,
+  beforeWrites,
   type MemorySystem,
+  noAnswer,
   registered,
   stored,
   timed,
@@ -162,12 +164,9 @@ describe('a handler whose run ends under it', () => {
   it('over its timeout: what its handler returns later is not written', async () => {
     const task = await stored(system, { options: { timeoutMs: 2_000 } })
     const ends: string[] = []
-    const { apply } = system.tasks
-    const counting = { ...system, tasks: { ...system.tasks } }
-    counting.tasks.apply = change => {
-      if (['succeed', 'fail', 'release'].includes(change.after.operation)) ends.push(change.after.operation)
-      return apply(change)
-    }
+    const counting = beforeWrites(system, ({ operation }) => {
+      if (['succeed', 'fail', 'release'].includes(operation)) ends.push(operation)
+    })
     const late = Promise.withResolvers<string>()
 
     const { after } = await runWith(counting, task, () => late.promise)
@@ -284,11 +283,7 @@ describe('heartbeats', () => {
 
   it('tolerate a store that does not answer until the lease ends, then abort the handler', async () => {
     const task = await stored(system)
-    const broken = { ...system, tasks: { ...system.tasks } }
-    broken.tasks.apply = change =>
-      change.after.operation === 'beat'
-        ? Promise.reject(new BatonError('unavailable', 'no answer'))
-        : system.tasks.apply(change)
+    const broken = beforeWrites(system, ({ operation }) => operation === 'beat' && noAnswer())
     let abortedAfter = 0
 
     await runWith(broken, task, async (_input, { signal }) => {
@@ -303,9 +298,7 @@ describe('heartbeats', () => {
 
   it('that hang do not keep the handler beyond its lease, nor its process', async () => {
     const task = await stored(system)
-    const hanging = { ...system, tasks: { ...system.tasks } }
-    hanging.tasks.apply = change =>
-      change.after.operation === 'beat' ? new Promise(() => {}) : system.tasks.apply(change)
+    const hanging = beforeWrites(system, ({ operation }) => operation === 'beat' && new Promise(() => {}))
     let abortedAfter = 0
 
     const { report } = await runWith(hanging, task, async (_input, { signal }) => {
@@ -375,11 +368,10 @@ describe('a claim that is refused, or whose run cannot begin or end', () => {
   it('because the store fails once at the end: the end is written again within the lease', async () => {
     const task = await stored(system)
     let failures = 3
-    const flaky = { ...system, tasks: { ...system.tasks } }
-    flaky.tasks.apply = change =>
-      change.after.operation === 'succeed' && failures-- > 0
-        ? Promise.reject(new BatonError('unavailable', 'no answer'))
-        : system.tasks.apply(change)
+    const flaky = beforeWrites(
+      system,
+      ({ operation }) => operation === 'succeed' && failures-- > 0 && noAnswer(),
+    )
 
     const { after } = await runWith(flaky, task, () => 1)
 

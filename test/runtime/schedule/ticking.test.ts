@@ -24,6 +24,7 @@ import {
   SCHEDULE_ID,
   type ScheduleWorld,
 } from '../../support/worlds/a-schedule-world.ts'
+import { beforeWrites, noAnswer } from '../../support/worlds/memory-system.ts'
 
 let world: ScheduleWorld
 beforeEach(async () => {
@@ -57,17 +58,9 @@ describe('a schedule', () => {
   it('publishes nothing before its tick', async () => {
     await put(world, EVERY_SECOND)
     const early: number[] = []
-    const apply = world.tasks.apply
-    const watched = {
-      ...world,
-      tasks: {
-        ...world.tasks,
-        apply: (change: Parameters<typeof apply>[0]) => {
-          if (change.after.type === 'resize') early.push(world.clock.now() - change.after.dueAt)
-          return apply(change)
-        },
-      },
-    }
+    const watched = beforeWrites(world, ({ type, dueAt }) => {
+      if (type === 'resize') early.push(world.clock.now() - dueAt)
+    })
 
     await pass(watched, at('04.000'))
 
@@ -110,16 +103,7 @@ describe('a schedule', () => {
   it('publishes a task once although a waker dies between the writes of task and head', async () => {
     await put(world, EVERY_5_S)
     const { born } = await head(world)
-    const dying = {
-      ...world,
-      tasks: {
-        ...world.tasks,
-        apply: (change: Parameters<typeof world.tasks.apply>[0]) => {
-          if (change.after.operation === 'tick') throw new BatonError('unavailable', 'no answer')
-          return world.tasks.apply(change)
-        },
-      },
-    }
+    const dying = beforeWrites(world, ({ operation }) => operation === 'tick' && noAnswer())
     await world.clock.advance(5_000)
 
     await expect(tickSchedule(dying, { id: SCHEDULE_ID, born })).rejects.toThrow('no answer')
@@ -334,16 +318,9 @@ describe('what cannot be published', () => {
 
   it('because the store refuses one task for good does not stop the schedule, which shows why', async () => {
     await put(world, EVERY_5_S)
-    const refusing = {
-      ...world,
-      tasks: {
-        ...world.tasks,
-        apply: async (change: Parameters<typeof world.tasks.apply>[0]) => {
-          if (change.after.type === 'resize') throw new BatonError('unstorable', 'the table refuses it')
-          return world.tasks.apply(change)
-        },
-      },
-    }
+    const refusing = beforeWrites(world, ({ type }) => {
+      if (type === 'resize') throw new BatonError('unstorable', 'the table refuses it')
+    })
 
     await pass(refusing, at('06.000'))
     const shown = await head(world)
@@ -358,13 +335,10 @@ describe('what cannot be published', () => {
     await put(world, EVERY_5_S)
     const { born } = await head(world)
     await world.clock.advance(5_000)
-    const apply = async () => {
-      throw new BatonError('unavailable', 'no answer')
-    }
 
-    await expect(
-      tickSchedule({ ...world, tasks: { ...world.tasks, apply } }, { id: SCHEDULE_ID, born }),
-    ).rejects.toThrow('no answer')
+    const ticking = tickSchedule(beforeWrites(world, noAnswer), { id: SCHEDULE_ID, born })
+
+    await expect(ticking).rejects.toThrow('no answer')
 
     expect(await head(world)).toMatchObject({ dueAt: Date.parse(at('05.250')) })
   })

@@ -1,6 +1,8 @@
 import { limitChangeIn } from '../../../shared/aws/dynamo/limits/limit-store.ts'
+import { BatonError } from '../../../shared/core/errors.ts'
 import { create } from '../../../shared/core/publish/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { Log, MetricName } from '../../../shared/ports/machine.ts'
@@ -103,4 +105,22 @@ export async function servedJobs(system: MemorySystem, stopAt = Number.POSITIVE_
 /** Claims a stored task for the worker `w1`. Returns the claimed task. */
 export async function claimed(system: MemorySystem, task: Task): Promise<Task> {
   return taskIn(await system.tasks.apply(changeOf(claim(task, { workerId: 'w1' }, system.clock.now()))))
+}
+
+/** The system with a store that calls `before` with the new head ahead of each write. When `before` throws, nothing is written. */
+export function beforeWrites<S extends Pick<MemorySystem, 'tasks'>>(
+  system: S,
+  before: (after: Head) => unknown,
+): S {
+  const { tasks } = system
+  const apply: TaskStore['apply'] = async change => {
+    await before(change.after)
+    return tasks.apply(change)
+  }
+  return { ...system, tasks: { ...tasks, apply } }
+}
+
+/** What a store throws that does not answer. */
+export function noAnswer(): never {
+  throw new BatonError('unavailable', 'no answer')
 }
