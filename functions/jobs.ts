@@ -1,5 +1,5 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
-import { serveWakes } from '../shared/runtime/wake/serve-wakes.ts'
+import { serveWakes } from '../shared/runtime/wake.ts'
 import { composeSystem, flushMetrics } from './compose/compose.ts'
 import { readWakes } from './read-wakes.ts'
 

@@ -1,5 +1,5 @@
 import { collectDeadLetters } from '../shared/runtime/operate/dead-letters.ts'
-import type { SweepReport } from '../shared/runtime/repair/repair.ts'
+import type { SweepReport } from '../shared/runtime/repair.ts'
 import { sweep } from '../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../shared/runtime/sweep/sweep-round.ts'
 import { flushMetrics } from './compose/compose.ts'

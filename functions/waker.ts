@@ -1,7 +1,7 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import type { LateEvents } from '../shared/ports/messages.ts'
 import { publishLateEvents } from '../shared/runtime/stream/events.ts'
-import { serveWakes } from '../shared/runtime/wake/serve-wakes.ts'
+import { serveWakes } from '../shared/runtime/wake.ts'
 import { composeSystem, flushMetrics } from './compose/compose.ts'
 import { composeEventSystem } from './compose/compose-events.ts'
 import { readWakes } from './read-wakes.ts'

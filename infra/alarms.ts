@@ -6,14 +6,7 @@
 
 import { Duration } from 'aws-cdk-lib'
 import type { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
-import {
-  Alarm,
-  ComparisonOperator,
-  type IMetric,
-  MathExpression,
-  Metric,
-  TreatMissingData,
-} from 'aws-cdk-lib/aws-cloudwatch'
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch'
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions'
 import type { TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import type { FargateService } from 'aws-cdk-lib/aws-ecs'
@@ -23,8 +16,8 @@ import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
 import { INDEXES } from '../shared/aws/dynamo/keys.ts'
 import { EVERY_TYPE } from '../shared/core/bounds.ts'
-import { BatonError } from '../shared/core/errors.ts'
 import { refuseFields, typeNameRule } from '../shared/core/rules/type-configuration.ts'
+import { BatonError } from '../shared/core/values/values.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
 import type { Settings } from './settings.ts'
 
@@ -51,8 +44,8 @@ const STATISTICS: Record<MetricName, string> = {
 }
 
 /** A metric of the tasks of `type`. `Lateness` and `RunTime` are in milliseconds; the other metrics are counts. */
-export function taskMetric(system: string, name: MetricName, type: string): Metric {
-  return new Metric({
+export function taskMetric(system: string, name: MetricName, type: string): cloudwatch.Metric {
+  return new cloudwatch.Metric({
     namespace: 'Baton',
     metricName: name,
     dimensionsMap: { service: system, type },
@@ -145,7 +138,7 @@ export function watchWorkers(
   least: number,
 ): void {
   addAlarm(scope, 'TooFewAlarm', settings, {
-    metric: new Metric({
+    metric: new cloudwatch.Metric({
       namespace: 'ECS/ContainerInsights',
       metricName: 'RunningTaskCount',
       dimensionsMap: { ClusterName: service.cluster.clusterName, ServiceName: service.serviceName },
@@ -189,11 +182,17 @@ export function watchThrottling(scope: Construct, settings: Settings, table: Tab
   }
 }
 
-function throttledEvents(table: TableV2, index: string | undefined): IMetric {
+function throttledEvents(table: TableV2, index: string | undefined): cloudwatch.IMetric {
   const dimensionsMap = { TableName: table.tableName, ...(index && { GlobalSecondaryIndexName: index }) }
   const events = (metricName: string) =>
-    new Metric({ namespace: 'AWS/DynamoDB', metricName, dimensionsMap, statistic: 'Sum', period: PERIOD })
-  return new MathExpression({
+    new cloudwatch.Metric({
+      namespace: 'AWS/DynamoDB',
+      metricName,
+      dimensionsMap,
+      statistic: 'Sum',
+      period: PERIOD,
+    })
+  return new cloudwatch.MathExpression({
     expression: 'FILL(reads, 0) + FILL(writes, 0)',
     usingMetrics: { reads: events('ReadThrottleEvents'), writes: events('WriteThrottleEvents') },
     period: PERIOD,
@@ -213,20 +212,24 @@ export type FailureAlarmProps = {
 }
 
 /** Adds an alarm on tasks that have failed for good. Retries do not count. The level `alarms` of the system does not matter. */
-export function watchFailures(scope: Construct, settings: Settings, props: FailureAlarmProps): Alarm {
+export function watchFailures(
+  scope: Construct,
+  settings: Settings,
+  props: FailureAlarmProps,
+): cloudwatch.Alarm {
   const { type = EVERY_TYPE, failures, perMinutes, topic } = props
   refuseUnlessWhole('failures', failures, FAILURES_MAX)
   refuseUnlessWhole('perMinutes', perMinutes, MINUTES_PER_DAY)
   if (type !== EVERY_TYPE) refuseFields('alarmOnFailures', typeNameRule.problems(type, 'type'))
   settings.typeMetrics.ask('Failed', type)
   const name = type === EVERY_TYPE ? 'All' : type
-  const alarm = new Alarm(scope, `FailureAlarm-${name}-${failures}-${perMinutes}`, {
+  const alarm = new cloudwatch.Alarm(scope, `FailureAlarm-${name}-${failures}-${perMinutes}`, {
     metric: taskMetric(settings.system, 'Failed', type).with({ period: Duration.minutes(perMinutes) }),
     alarmDescription: `At least ${failures} failed tasks${type === EVERY_TYPE ? '' : ` of type ${type}`} within ${perMinutes} minutes`,
     threshold: failures,
     evaluationPeriods: 1,
-    comparisonOperator: ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
-    treatMissingData: TreatMissingData.NOT_BREACHING,
+    comparisonOperator: cloudwatch.ComparisonOperator.GREATER_THAN_OR_EQUAL_TO_THRESHOLD,
+    treatMissingData: cloudwatch.TreatMissingData.NOT_BREACHING,
   })
   alarm.addAlarmAction(new SnsAction(topic))
   return alarm
@@ -245,7 +248,7 @@ function refuseUnlessWhole(name: string, value: number, most: number): void {
 }
 
 type Condition = {
-  readonly metric: IMetric
+  readonly metric: cloudwatch.IMetric
   readonly description: string
   /** Alarm above this value. @default 0 */
   readonly above?: number
@@ -266,16 +269,17 @@ function addAlarm(
 ): void {
   const { metric, description, above = 0, below, isEssential = false } = condition
   if (alarms === 'none' || (alarms === 'essential' && !isEssential)) return
-  const alarm = new Alarm(scope, id, {
+  const alarm = new cloudwatch.Alarm(scope, id, {
     metric,
     alarmDescription: description,
     threshold: below ?? above,
     evaluationPeriods: 1,
     comparisonOperator:
       below === undefined
-        ? ComparisonOperator.GREATER_THAN_THRESHOLD
-        : ComparisonOperator.LESS_THAN_THRESHOLD,
-    treatMissingData: below === undefined ? TreatMissingData.NOT_BREACHING : TreatMissingData.MISSING,
+        ? cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD
+        : cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD,
+    treatMissingData:
+      below === undefined ? cloudwatch.TreatMissingData.NOT_BREACHING : cloudwatch.TreatMissingData.MISSING,
   })
   if (!alarmTopic) return
   alarm.addAlarmAction(new SnsAction(alarmTopic))

@@ -1,14 +1,7 @@
 import { Duration, Token } from 'aws-cdk-lib'
 import { HttpApi } from 'aws-cdk-lib/aws-apigatewayv2'
-import {
-  ConcreteWidget,
-  Dashboard,
-  GraphWidget,
-  type IMetric,
-  Metric,
-  type MetricOptions,
-  TextWidget,
-} from 'aws-cdk-lib/aws-cloudwatch'
+import type { IMetric, MetricOptions } from 'aws-cdk-lib/aws-cloudwatch'
+import { ConcreteWidget, Dashboard, GraphWidget, Metric, TextWidget } from 'aws-cdk-lib/aws-cloudwatch'
 import { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { CfnQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct, IConstruct } from 'constructs'

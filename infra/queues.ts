@@ -11,9 +11,8 @@ import { CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
 import { type IQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { MESSAGE_LIFE_MS } from '../shared/core/bounds.ts'
-import { BatonError } from '../shared/core/errors.ts'
 import { queueNameOf } from '../shared/core/types/task-type.ts'
-import { defined } from '../shared/core/values/json.ts'
+import { BatonError, defined } from '../shared/core/values/values.ts'
 import { watchDeadLetters } from './alarms.ts'
 import {
   JOBS_TIMEOUT_S,

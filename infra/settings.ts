@@ -3,7 +3,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
 import { EVERY_TYPE } from '../shared/core/bounds.ts'
-import { BatonError } from '../shared/core/errors.ts'
+import { BatonError } from '../shared/core/values/values.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
 
 /**

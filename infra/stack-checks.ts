@@ -2,7 +2,7 @@ import { CfnOutput, CfnParameter, CfnResource, type NestedStack, Stack, Token } 
 import { CfnEventBus } from 'aws-cdk-lib/aws-events'
 import { CfnQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct, IConstruct } from 'constructs'
-import { BatonError } from '../shared/core/errors.ts'
+import { BatonError } from '../shared/core/values/values.ts'
 import type { AlarmLevel } from './settings.ts'
 
 /** The most resources of one stack. Source: CloudFormation quotas. */

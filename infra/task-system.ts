@@ -23,21 +23,10 @@ import { settingsOf } from './settings.ts'
 import { refuseSameName, stackProblems } from './stack-checks.ts'
 import { refuseSystemProps, type TaskSystemProps } from './system-props.ts'
 import { TaskTable } from './task-table.ts'
-import {
-  HandlerFunction,
-  HandlerGroup,
-  type HandlerProps,
-  type HandlersProps,
-  readGroup,
-  WebhookHandler,
-} from './types/handlers.ts'
-import {
-  type FlowProps,
-  FlowRegistration,
-  TypeRegistrar,
-  WorkerQueue,
-  type WorkerQueueProps,
-} from './types/types.ts'
+import type { HandlerProps, HandlersProps } from './types/handlers.ts'
+import { HandlerFunction, HandlerGroup, readGroup, WebhookHandler } from './types/handlers.ts'
+import type { FlowProps, WorkerQueueProps } from './types/types.ts'
+import { FlowRegistration, TypeRegistrar, WorkerQueue } from './types/types.ts'
 import { WorkerService, type WorkerServiceProps } from './workers/workers.ts'
 
 /** A task system: table, planner, waker, jobs, sweeper and HTTP API, to which handlers are added. */

@@ -1,17 +1,9 @@
 import { Lazy, RemovalPolicy } from 'aws-cdk-lib'
-import {
-  AttributeType,
-  Billing,
-  ContributorInsightsMode,
-  ProjectionType,
-  StreamViewType,
-  TableV2,
-} from 'aws-cdk-lib/aws-dynamodb'
+import * as dynamodb from 'aws-cdk-lib/aws-dynamodb'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../shared/aws/dynamo/keys.ts'
-import { BatonError } from '../shared/core/errors.ts'
-import { defined } from '../shared/core/values/json.ts'
+import { BatonError, defined } from '../shared/core/values/values.ts'
 import { watchThrottling } from './alarms.ts'
 import { TASK_WRITE_UNITS, WARM_HEADROOM } from './bounds.ts'
 import { allow, type Grantee } from './permissions/permissions.ts'
@@ -86,7 +78,7 @@ export type TableProps = {
 
 /** The one table, built from the keys that the requests use. */
 export class TaskTable extends Construct {
-  readonly table: TableV2
+  readonly table: dynamodb.TableV2
   /** The expected tasks a second of all types that are added. */
   private expected = 0
 
@@ -97,31 +89,34 @@ export class TaskTable extends Construct {
     // The app adds types later. CDK's type of the option knows no value that is resolved later.
     const expected = Lazy.any({ produce: () => this.warmForExpected() }) as unknown as WarmThroughput
     const warm = { warmThroughput: warmThroughput ?? expected }
-    this.table = new TableV2(this, 'Table', {
-      partitionKey: { name: PRIMARY_KEY.partition, type: AttributeType.STRING },
-      sortKey: { name: PRIMARY_KEY.sort, type: AttributeType.STRING },
+    this.table = new dynamodb.TableV2(this, 'Table', {
+      partitionKey: { name: PRIMARY_KEY.partition, type: dynamodb.AttributeType.STRING },
+      sortKey: { name: PRIMARY_KEY.sort, type: dynamodb.AttributeType.STRING },
       globalSecondaryIndexes: Object.values(INDEXES).map(index => ({
         indexName: index.name,
-        partitionKey: { name: index.partition, type: AttributeType.STRING },
+        partitionKey: { name: index.partition, type: dynamodb.AttributeType.STRING },
         sortKey: {
           name: index.sort,
-          type: index.sortType === 'N' ? AttributeType.NUMBER : AttributeType.STRING,
+          type: index.sortType === 'N' ? dynamodb.AttributeType.NUMBER : dynamodb.AttributeType.STRING,
         },
-        projectionType: ProjectionType.KEYS_ONLY,
+        projectionType: dynamodb.ProjectionType.KEYS_ONLY,
         ...warm,
       })),
       ...warm,
-      billing: Billing.onDemand(
+      billing: dynamodb.Billing.onDemand(
         defined({
           maxReadRequestUnits: tableLimits.maxReadUnitsPerSecond,
           maxWriteRequestUnits: tableLimits.maxWriteUnitsPerSecond,
         }),
       ),
       timeToLiveAttribute: TTL_ATTRIBUTE,
-      dynamoStream: StreamViewType.NEW_IMAGE,
+      dynamoStream: dynamodb.StreamViewType.NEW_IMAGE,
       pointInTimeRecoverySpecification: { pointInTimeRecoveryEnabled: true },
       ...(contributorInsights && {
-        contributorInsightsSpecification: { enabled: true, mode: ContributorInsightsMode.THROTTLED_KEYS },
+        contributorInsightsSpecification: {
+          enabled: true,
+          mode: dynamodb.ContributorInsightsMode.THROTTLED_KEYS,
+        },
       }),
       removalPolicy: settings.removalPolicy,
       deletionProtection: settings.removalPolicy === RemovalPolicy.RETAIN,

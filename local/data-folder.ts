@@ -1,17 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import {
-  chmodSync,
-  closeSync,
-  existsSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { REGION } from './account.ts'
 
@@ -55,7 +43,7 @@ export function openDataFolder(path: string): DataFolder {
     for (const inner of [dynamodb, sqs]) openPrivately(inner)
     tryToWrite(folder)
     // Schedules contain inputs of tasks, so only the owner may read them.
-    for (const name of readdirSync(folder)) if (name.endsWith('.json')) chmodSync(file(name), 0o600)
+    for (const name of fs.readdirSync(folder)) if (name.endsWith('.json')) fs.chmodSync(file(name), 0o600)
   } catch (cause) {
     throw unusable(folder, cause)
   }
@@ -77,14 +65,14 @@ export function openFolder(path: string): void {
 
 /** Whether a folder holds the data of a local system, of this version or an earlier one. */
 export function holdsData(path: string): boolean {
-  if (existsSync(join(path, KEY_FILE))) return true
+  if (fs.existsSync(join(path, KEY_FILE))) return true
   const [dynamodb = ''] = STORES.map(name => join(path, name))
-  return existsSync(dynamodb) && readdirSync(dynamodb).some(name => name.endsWith('.db'))
+  return fs.existsSync(dynamodb) && fs.readdirSync(dynamodb).some(name => name.endsWith('.db'))
 }
 
 /** The files and folders in `path` that have names of those of a data folder. */
 export function dataIn(path: string): string[] {
-  return [KEY_FILE, ...STORES, ...STATE_FILES].filter(name => existsSync(join(path, name)))
+  return [KEY_FILE, ...STORES, ...STATE_FILES].filter(name => fs.existsSync(join(path, name)))
 }
 
 function unusable(folder: string, cause: unknown): Error {
@@ -96,25 +84,25 @@ function unusable(folder: string, cause: unknown): Error {
 
 /** Creates a folder and those above it. Node's `recursive` never ends on a file system that refuses new folders, e.g. `/proc`. */
 function makeFolder(folder: string): void {
-  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
+  if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
   const above = dirname(folder)
   if (above !== folder) makeFolder(above)
-  mkdirSync(folder, { mode: 0o700 })
+  fs.mkdirSync(folder, { mode: 0o700 })
 }
 
 function openPrivately(folder: string): void {
   makeFolder(folder)
   // An earlier version left its folder open to all users.
-  chmodSync(folder, 0o700)
+  fs.chmodSync(folder, 0o700)
   tryToWrite(folder)
-  for (const name of readdirSync(folder)) closeSync(openSync(join(folder, name), 'r+'))
+  for (const name of fs.readdirSync(folder)) fs.closeSync(fs.openSync(join(folder, name), 'r+'))
 }
 
 /** Writes a file, because permissions alone do not show a read-only file system. */
 function tryToWrite(folder: string): void {
   const probe = join(folder, `.probe-${process.pid}`)
-  writeFileSync(probe, '')
-  rmSync(probe)
+  fs.writeFileSync(probe, '')
+  fs.rmSync(probe)
 }
 
 /** The folder's access key. The first start creates it, before there are tables that need it. */
@@ -128,7 +116,7 @@ function keptKey(folder: string, dynamodb: string): string {
       )
     }
     const made = newAccessKey()
-    writeFileSync(file, `${made}\n`, { mode: 0o600, flag: 'wx' })
+    fs.writeFileSync(file, `${made}\n`, { mode: 0o600, flag: 'wx' })
     return made
   }
   if (!KEY.test(kept)) {
@@ -136,13 +124,13 @@ function keptKey(folder: string, dynamodb: string): string {
       `${file} does not contain an access key (32 digits and letters a–f); restore it, or give an empty folder`,
     )
   }
-  chmodSync(file, 0o600)
+  fs.chmodSync(file, 0o600)
   return kept
 }
 
 function readIfThere(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8')
+    return fs.readFileSync(file, 'utf8')
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw new Error(`${file} cannot be read; give a folder that this user may read`, { cause })
@@ -150,13 +138,13 @@ function readIfThere(file: string): string | undefined {
 }
 
 function databasesIn(dynamodb: string): string[] {
-  return readdirSync(dynamodb).filter(name => name.endsWith('.db') && name !== SHARED_DATABASE)
+  return fs.readdirSync(dynamodb).filter(name => name.endsWith('.db') && name !== SHARED_DATABASE)
 }
 
 /** Gives the shared database of an earlier version the name that belongs to the access key. Both have the same format. */
 function adoptSharedDatabase(dynamodb: string, accessKey: string): void {
   const own = `${accessKey}_${REGION}.db`
-  const shared = readdirSync(dynamodb).filter(name => name.startsWith(SHARED_DATABASE))
+  const shared = fs.readdirSync(dynamodb).filter(name => name.startsWith(SHARED_DATABASE))
   if (!shared.includes(SHARED_DATABASE)) return
   if (databasesIn(dynamodb).includes(own)) {
     throw new Error(
@@ -165,7 +153,7 @@ function adoptSharedDatabase(dynamodb: string, accessKey: string): void {
   }
   // The database itself is renamed last: after a crash before that, the next start finds it and goes on.
   for (const name of shared.toSorted().reverse())
-    renameSync(join(dynamodb, name), join(dynamodb, name.replace(SHARED_DATABASE, own)))
+    fs.renameSync(join(dynamodb, name), join(dynamodb, name.replace(SHARED_DATABASE, own)))
 }
 
 /** A small JSON value. It survives restarts if it has a file, and lives in memory otherwise. */
@@ -186,10 +174,10 @@ export function openStateFile<T>(file: string | undefined, empty: T): StateFile<
     clearTimeout(timer)
     if (!file || !timer) return
     timer = undefined
-    mkdirSync(dirname(file), { recursive: true })
+    fs.mkdirSync(dirname(file), { recursive: true })
     // The file is renamed into place, so a kill in the middle leaves the old state and not half of the new one.
-    writeFileSync(`${file}.new`, JSON.stringify(value), { mode: 0o600 })
-    renameSync(`${file}.new`, file)
+    fs.writeFileSync(`${file}.new`, JSON.stringify(value), { mode: 0o600 })
+    fs.renameSync(`${file}.new`, file)
   }
 
   return {
@@ -204,7 +192,7 @@ export function openStateFile<T>(file: string | undefined, empty: T): StateFile<
 
 function readExisting<T>(file: string, empty: T): T {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as T
+    return JSON.parse(fs.readFileSync(file, 'utf8')) as T
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return empty
     throw new Error(`The state in ${file} cannot be read`, { cause })

@@ -1,12 +1,6 @@
 import { ACCOUNT_ID } from './account.ts'
-import {
-  type DataFolder,
-  type KeptResources,
-  newAccessKey,
-  openDataFolder,
-  openStateFile,
-  type StateFile,
-} from './data-folder.ts'
+import type { DataFolder, KeptResources, StateFile } from './data-folder.ts'
+import { newAccessKey, openDataFolder, openStateFile } from './data-folder.ts'
 import { type LocalEvents, serveEvents } from './events/events.ts'
 import { createFunctions, createLambdaApi, type Functions } from './functions/functions.ts'
 import { awsEnvironment } from './functions/spec.ts'

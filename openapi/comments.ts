@@ -29,7 +29,7 @@ export type Member = {
 }
 
 /** The types that comment each option of a task. The schemas get these members from rules. */
-const OPTION_TYPES = 'shared/core/options/options.ts'
+const OPTION_TYPES = 'shared/core/options.ts'
 
 /** `files` are the modules of `shared/api`, relative to the folder `root`. */
 export function readComments(root: string, files: readonly string[]): Comments {

@@ -7,7 +7,7 @@ import * as z from 'zod'
 import * as rules from './api/index.ts'
 import type { Page, PageQuery } from './api/scalars.ts'
 import { COMPONENT, type Rule } from './core/rules/rules.ts'
-import type { Json } from './core/values/json.ts'
+import type { Json } from './core/values/values.ts'
 
 export type * from './api/index.ts'
 export { ENDPOINTS, pathOf, targetOf } from './api/index.ts'

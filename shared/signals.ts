@@ -4,8 +4,8 @@
  * recognises the signals of another copy of this library.
  */
 
-import { recogniseAcrossCopies } from './core/errors.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from './core/rules/rules.ts'
+import { recogniseAcrossCopies } from './core/values/values.ts'
 
 /**
  * Thrown by a handler to retry after `delayMs` milliseconds instead of the type's backoff. It always costs a retry. Under retry

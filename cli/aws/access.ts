@@ -1,7 +1,7 @@
 import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import { loadConfig } from '@smithy/core/config'
 import { regionOf } from '../../shared/client/signed/signed-fetch.ts'
-import { BatonError, messageOf } from '../../shared/core/errors.ts'
+import { BatonError, messageOf } from '../../shared/core/values/values.ts'
 import { shellWord } from '../terminal/io.ts'
 
 /** The options by which a user names an account and a region. */

@@ -1,33 +1,20 @@
-import {
-  CloudFormationClient,
-  DescribeStacksCommand,
-  type Parameter,
-  type Stack,
-} from '@aws-sdk/client-cloudformation'
+import type { Parameter, Stack } from '@aws-sdk/client-cloudformation'
+import { CloudFormationClient, DescribeStacksCommand } from '@aws-sdk/client-cloudformation'
 import { signedFetch } from '../../shared/client/signed/signed-fetch.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import type { Io } from '../terminal/io.ts'
-import {
-  type AccessOptions,
-  credentialFaultIn,
-  credentialsOf,
-  credentialTexts,
-  regionFor,
-  regionNamedBy,
-} from './access.ts'
+import type { AccessOptions } from './access.ts'
+import { credentialFaultIn, credentialsOf, credentialTexts, regionFor, regionNamedBy } from './access.ts'
 import { type Access, call, isBusy, profileOf, type Refusal } from './call.ts'
 import { explainingRefusals } from './explain-refusal.ts'
+import type { FunctionState, QueueState, RingingAlarm, TriggerState } from './resources.ts'
 import {
-  type FunctionState,
-  type QueueState,
-  type RingingAlarm,
   readBootstrapVersion,
   readFunctions,
   readQueues,
   readResources,
   readRingingAlarms,
   readTriggers,
-  type TriggerState,
 } from './resources.ts'
 
 /**

@@ -1,7 +1,7 @@
 /** One call of an AWS service by a client of the SDK, sent by the `fetch` of the command line, and the words for its failure. */
 
 import { searchOf } from '../../shared/client/signed/request-parts.ts'
-import { BatonError, messageOf } from '../../shared/core/errors.ts'
+import { BatonError, messageOf } from '../../shared/core/values/values.ts'
 import { fetchFailureOf, type Io } from '../terminal/io.ts'
 import { credentialFaultIn, credentialTexts, type LoadCredentials } from './access.ts'
 

@@ -6,14 +6,9 @@
  */
 
 import { GetCallerIdentityCommand, STSClient } from '@aws-sdk/client-sts'
-import { messageOf } from '../../shared/core/errors.ts'
-import {
-  type CredentialFault,
-  credentialFaultIn,
-  credentialTexts,
-  regionNamedBy,
-  type Texts,
-} from './access.ts'
+import { messageOf } from '../../shared/core/values/values.ts'
+import type { CredentialFault, Texts } from './access.ts'
+import { credentialFaultIn, credentialTexts, regionNamedBy } from './access.ts'
 import { type Access, call, profileOf } from './call.ts'
 import { explainedRefusal, isUnexplainedRefusal } from './refusal.ts'
 

@@ -1,8 +1,7 @@
 import { CloudFormationClient, ListStackResourcesCommand } from '@aws-sdk/client-cloudformation'
 import { CloudWatchClient, DescribeAlarmsCommand, type MetricAlarm } from '@aws-sdk/client-cloudwatch'
+import type { EventSourceMappingConfiguration, FunctionConfiguration } from '@aws-sdk/client-lambda'
 import {
-  type EventSourceMappingConfiguration,
-  type FunctionConfiguration,
   GetFunctionConfigurationCommand,
   LambdaClient,
   ListEventSourceMappingsCommand,

@@ -8,22 +8,15 @@ import { randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
 import type { Client } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
 import type { Invocation } from '../terminal/command.ts'
 import { confirm, FAILED_EXIT_CODE, INTERRUPTED_EXIT_CODE } from '../terminal/io.ts'
 import { createProgress } from '../terminal/printer.ts'
 import { oneLine } from '../terminal/style.ts'
 import { addFilterOptions, type FilterOptions, filterOf, givenFilters } from './list-filter.ts'
-import {
-  addReportOptions,
-  createReport,
-  type Report,
-  type ReportSettings,
-  reopenReport,
-  reportName,
-  type Selected,
-} from './report.ts'
+import type { Report, ReportSettings, Selected } from './report.ts'
+import { addReportOptions, createReport, reopenReport, reportName } from './report.ts'
 
 /** What `retry`, `cancel` and `remove` do to each task. */
 type TaskAction = {

@@ -1,6 +1,5 @@
 import { createReadStream, statSync } from 'node:fs'
-import { BatonError, messageOf } from '../../shared/core/errors.ts'
-import type { Json } from '../../shared/core/values/json.ts'
+import { BatonError, type Json, messageOf } from '../../shared/core/values/values.ts'
 
 export type InputFormat = 'ndjson' | 'csv'
 

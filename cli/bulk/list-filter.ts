@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ListFilter } from '../../shared/api/tasks.ts'
-import { BatonError } from '../../shared/core/errors.ts'
 import { STATUSES } from '../../shared/core/states.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { repeated, someOf, timeBefore } from '../terminal/command.ts'
 
 /** The options that say which tasks are meant. */
@@ -39,7 +39,7 @@ export function addFilterOptions(command: Command, now: number): void {
     new Option('--until <time>', 'tasks before this time').argParser(timeBefore(now)),
     new Option(
       '--order <order>',
-      `${order} (default: ended; due for open tasks; created for a user)`,
+      `${order} (default of list: -ended; -due for open tasks; -created for a user)`,
     ).choices(ORDERS),
   ]
   for (const option of options) command.addOption(option.helpGroup('Which tasks:'))

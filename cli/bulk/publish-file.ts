@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
 import type { PublishBody, PublishResult } from '../../shared/api/publish.ts'
 import { BATCH_TASKS_MAX } from '../../shared/core/bounds.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError, type Json } from '../../shared/core/values/values.ts'
 import type { Context } from '../connection/with-system.ts'
 import { FAILED_EXIT_CODE } from '../terminal/io.ts'
 import { createProgress } from '../terminal/printer.ts'
@@ -23,7 +23,7 @@ export function addFileOptions(command: Command): void {
   const own = [
     new Option(
       '--from <file>',
-      'publishes a task for each line of an .ndjson or .csv file; - reads the input',
+      'publishes a task for each line of an .ndjson or .csv file: its input, or the whole task where no type is given; - reads the input',
     ),
     new Option('--format <format>', 'the format of the file (default: by its name)').choices([
       'ndjson',
@@ -39,23 +39,32 @@ type Given = FileOptions & {
   /** The words of the command that give the type and the options of each task. */
   readonly words: readonly string[]
 }
-type Tally = { ok: number; existed: number; failed: number }
+
+/** How the lines ended. `unknown`: no answer said whether the task was stored. `reasons` has those of the first lines without a task. */
+type Tally = { ok: number; existed: number; failed: number; unknown: number; readonly reasons: string[] }
+
+/** The fields of every task. Where they name no type, each line is a whole task. */
+type Common = Partial<PublishBody>
+
+const REASONS_SHOWN = 10
+/** How long the command waits before it sends lines of unknown outcome again, under their keys. */
+const PAUSES_MS = [1_000, 5_000, 15_000]
 
 /**
  * Publishes a task for each line. Each task has a key that its line decides, so a command that goes on publishes none twice. The
- * report says how each line ended.
+ * report says how each line ended; when every line has its task, it is removed, unless the user has named it.
  */
-export async function publishFile(context: Context, body: PublishBody, options: Given): Promise<number> {
+export async function publishFile(context: Context, body: Common, options: Given): Promise<number> {
   const { io } = context
   const report = reportFor(context, body, options)
-  const tally: Tally = { ok: 0, existed: 0, failed: 0 }
+  const tally: Tally = { ok: 0, existed: 0, failed: 0, unknown: 0, reasons: [] }
   const progress = createProgress(io.err, io.now)
   const batches = batchesOf(inputLines(options.from, options.format, io.input), report)
   const publishAll = () =>
     forEachConcurrently(batches, options.concurrency, io.signal, async batch => {
       for (const [line, result] of await publishBatch(context, body, options, batch, report.header.run))
         note(report, tally, line, result)
-      progress.show(`published: ${tally.ok}${tally.failed > 0 ? `, failed: ${tally.failed}` : ''}`)
+      progress.show(`${tally.ok} published${othersIn(tally)}`)
     }).finally(() => progress.clear())
   const interrupted = await interruptible(
     context,
@@ -65,7 +74,7 @@ export async function publishFile(context: Context, body: PublishBody, options: 
   return interrupted ?? showSummary(context, tally, options, report)
 }
 
-function reportFor({ url, io }: Context, body: PublishBody, options: Given): Report {
+function reportFor({ url, io }: Context, body: Common, options: Given): Report {
   const { from, format, keyField, report, resume } = options
   const settings = { from, format, keyField, task: JSON.stringify(body) }
   const header = { action: 'publish', url, settings }
@@ -108,53 +117,107 @@ function otherLine({ number }: InputLine, { path }: Report): BatonError {
 
 type Ended = PublishResult | { readonly status: number; readonly detail: string }
 
+/** Publishes the lines of a batch. Those of unknown outcome are sent again: their keys keep them from being stored twice. */
 async function publishBatch(
-  { client }: Context,
-  body: PublishBody,
+  context: Context,
+  body: Common,
   options: Given,
   batch: readonly InputLine[],
   run: string,
 ): Promise<Array<[InputLine, Ended]>> {
-  const made = batch.map(line => [line, taskOf(line, body, options, run)] as const)
-  const bodies = made.flatMap(([, task]) => ('type' in task ? [task] : []))
-  const results: readonly Ended[] =
-    bodies.length === 0
-      ? []
-      : await client.publishMany(bodies).catch(error => {
-          const { status, problem } = asProblem(error)
-          return bodies.map(() => ({ status, detail: problem.detail }))
-        })
-  const waiting = [...results]
-  return made.map(([line, task]) => [line, 'type' in task ? (waiting.shift() ?? NO_RESULT) : task])
+  const { io } = context
+  const made = batch.map(line => ({ line, task: taskOf(line, body, options, run) }))
+  const ended = new Map<InputLine, Ended>(
+    made.flatMap(({ line, task }) => ('type' in task ? [] : [[line, task]])),
+  )
+  let open = made.flatMap(({ line, task }) => ('type' in task ? [{ line, task }] : []))
+  for (const pause of [0, ...PAUSES_MS]) {
+    if (open.length === 0 || io.signal.aborted) break
+    if (pause > 0) await io.sleep(pause)
+    const results = await send(context, open, { run, isRepeated: pause > 0 })
+    for (const [line, result] of results) ended.set(line, result)
+    open = open.filter(({ line }) => isUnknown(ended.get(line)?.status ?? 0))
+  }
+  return batch.map(line => [line, ended.get(line) ?? NO_RESULT])
 }
 
-const NO_RESULT = { status: 0, detail: 'the answer has no result for this task' }
+type Sent = { readonly line: InputLine; readonly task: PublishBody }
+
+async function send(
+  { client }: Context,
+  sent: readonly Sent[],
+  { run, isRepeated }: { readonly run: string; readonly isRepeated: boolean },
+): Promise<Array<[InputLine, Ended]>> {
+  const results: readonly Ended[] = await client
+    .publishMany(sent.map(({ task }) => task))
+    .catch((error: unknown) => {
+      const { status, problem } = asProblem(error)
+      return sent.map(() => ({ status, detail: problem.detail }))
+    })
+  return sent.map(({ line, task }, nth) => {
+    const result = results[nth] ?? NO_RESULT
+    // An earlier try has stored the task, and nobody else: no other task has its key.
+    const isOurs = result.status === 200 && (isRepeated || task.key === keyOf(run, line))
+    return [line, isOurs ? { ...result, status: 201 } : result]
+  })
+}
+
+const NO_RESULT = { status: 0, detail: 'no answer says whether the task is stored' }
+
+/** Whether a request may have been carried out: it had no answer, or one that says that something went wrong on the way. */
+function isUnknown(status: number): boolean {
+  return status === 0 || status >= 500
+}
+
+/** The key of a line that has none of its own. */
+function keyOf(run: string, { number }: InputLine): string {
+  return `${run}-${number}`
+}
 
 /** The task of a line, or why it has none. */
 function taskOf(
-  { number, input, problem }: InputLine,
-  body: PublishBody,
+  line: InputLine,
+  common: Common,
   { keyField }: Given,
   run: string,
 ): PublishBody | { readonly status: number; readonly detail: string } {
+  const { input = null, problem } = line
   if (problem !== undefined) return { status: 400, detail: problem }
-  if (keyField === undefined) return { ...body, input: input ?? null, key: `${run}-${number}` }
-  const key = Object(input)[keyField] as unknown
-  if (typeof key === 'string' || typeof key === 'number')
-    return { ...body, input: input ?? null, key: String(key) }
+  const body = common.type === undefined ? { ...common, ...wholeTask(input) } : { ...common, input }
+  const { type } = body
+  if (typeof type !== 'string') return { status: 400, detail: `type is missing: ${WHOLE_TASK}` }
+  if (keyField === undefined) return { key: keyOf(run, line), ...body, type }
+  const key = Object(body.input)[keyField] as unknown
+  if (typeof key === 'string' || typeof key === 'number') return { ...body, type, key: String(key) }
   return { status: 400, detail: `the field ${keyField} must be a text or a number: it is the key` }
 }
 
+/** The task that a line holds. A dot in the name of a CSV column leads into a field: `input.width`. */
+function wholeTask(line: Json): Partial<PublishBody> {
+  const task: Record<string, Json> = {}
+  for (const [name, value] of Object.entries(Object(line) as Record<string, Json>)) {
+    const [field = '', ...rest] = name.split('.')
+    task[field] = rest.length === 0 ? value : { ...Object(task[field]), [rest.join('.')]: value }
+  }
+  return task
+}
+
+const WHOLE_TASK =
+  'without a type in the command, each line is a task such as {"type": "resize", "input": {"width": 100}}'
+
 function note(report: Report, tally: Tally, line: InputLine, result: Ended): void {
-  const ok = result.status === 200 || result.status === 201
-  tally[ok ? 'ok' : 'failed'] += 1
-  if (result.status === 200) tally.existed += 1
+  const { status } = result
+  const ok = status === 200 || status === 201
+  const outcome = ok ? 'ok' : isUnknown(status) ? 'unknown' : 'failed'
+  tally[outcome] += 1
+  if (status === 200) tally.existed += 1
   const detail = 'detail' in result ? result.detail : result.problem?.detail
+  if (!ok && tally.reasons.length < REASONS_SHOWN) tally.reasons.push(`line ${line.number}: ${detail}`)
   const id = 'id' in result ? result.id : undefined
   report.add({
     ref: String(line.number),
     ok,
-    status: result.status,
+    status,
     ...(ok && { digest: digestOf(line) }),
     ...(id !== undefined && { id }),
     ...(detail !== undefined && { detail }),
@@ -172,18 +235,37 @@ function resumption({ followUp }: Context, options: Given, { path }: Report): st
   return `go on with ${followUp('publish', ...words, ...file, '--resume', path)}`
 }
 
-function showSummary(
-  context: Context,
-  { ok, existed, failed }: Tally,
-  options: Given,
-  report: Report,
-): number {
+/** What else came of the lines than tasks that are stored. */
+function othersIn({ failed, unknown }: Tally): string {
+  const others = [failed > 0 && `${failed} failed`, unknown > 0 && `${unknown} unknown`]
+  return others
+    .filter(Boolean)
+    .map(text => `, ${text}`)
+    .join('')
+}
+
+function showSummary(context: Context, tally: Tally, options: Given, report: Report): number {
   const { printer } = context
-  const { path } = report
+  const { ok, existed, failed, unknown, reasons } = tally
+  const isDone = failed + unknown === 0
+  const isKept = !isDone || options.report !== undefined || options.resume !== undefined
+  if (!isKept) report.remove()
   const existing = existed > 0 ? ` (${existed} existed already)` : ''
-  const summary = { published: ok - existed, existed, failed, report: path }
-  printer.answer(summary, `${ok} published${existing}${failed > 0 ? `, ${failed} failed` : ''}`)
-  if (failed > 0) printer.warn(`${path} says why; ${resumption(context, options, report)}`)
-  else printer.note(`the report is ${path}`)
-  return failed > 0 ? FAILED_EXIT_CODE : 0
+  const summary = {
+    published: ok - existed,
+    existed,
+    failed,
+    unknown,
+    ...(isKept && { report: report.path }),
+  }
+  printer.answer(summary, `${ok} published${existing}${othersIn(tally)}`)
+  if (isDone) {
+    if (isKept) printer.note(`the report is ${report.path}`)
+    return 0
+  }
+  for (const reason of reasons) printer.warn(reason)
+  const more = failed + unknown - reasons.length
+  const rest = more > 0 ? `${more} more in ${report.path}; ` : ''
+  printer.warn(`${rest}${resumption(context, options, report)}`)
+  return FAILED_EXIT_CODE
 }

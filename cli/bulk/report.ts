@@ -1,6 +1,6 @@
-import { appendFileSync, readFileSync, truncateSync, writeFileSync } from 'node:fs'
+import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { type Command, Option } from 'commander'
-import { BatonError, messageOf } from '../../shared/core/errors.ts'
+import { BatonError, messageOf } from '../../shared/core/values/values.ts'
 import { wholeNumber } from '../terminal/command.ts'
 import { shellWord } from '../terminal/io.ts'
 
@@ -18,6 +18,8 @@ export type Report = {
   /** Writes what the command is to do, whole, before anything is done. */
   select(tasks: readonly Selected[]): void
   add(entry: ReportEntry): void
+  /** Removes the file. */
+  remove(): void
 }
 
 /** A task that a command is to act on, as it was when it was selected. */
@@ -116,6 +118,7 @@ function reportAt(
       selected.push(...tasks)
     },
     add: append,
+    remove: () => rmSync(path),
   }
 }
 

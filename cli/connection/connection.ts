@@ -8,7 +8,7 @@
 
 import { Option } from 'commander'
 import { type Client, createClient } from '../../shared/client/client.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import type { DeployedSystem } from '../aws/aws.ts'
 import type { Io } from '../terminal/io.ts'
 

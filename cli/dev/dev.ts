@@ -14,16 +14,12 @@
  */
 
 import { LOCAL_CREDENTIALS, REGION } from '../../local/account.ts'
-import { BatonError, messageOf } from '../../shared/core/errors.ts'
+import { BatonError, messageOf } from '../../shared/core/values/values.ts'
 import { type Bundles, createBundles, type Rebuilt } from './bundles/bundles.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import { isDataFolder, lockProject, refuseForeignData, refuseWithoutRequirements } from './requirements.ts'
-import {
-  createRunningSystems,
-  type Running,
-  type RunningSystems,
-  refuseUnknownInspection,
-} from './running.ts'
+import type { Running, RunningSystems } from './running.ts'
+import { createRunningSystems, refuseUnknownInspection } from './running.ts'
 import { type Project, readProject, removeUnfinished, synthesise } from './synthesis/synthesis.ts'
 import { findSystems, keyOf, lookUpLines, type System, stackLabels } from './synthesis/systems.ts'
 import { changesBetween, summaryOf, type Terminal } from './terminal.ts'

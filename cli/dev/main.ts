@@ -1,4 +1,4 @@
-import { messageOf } from '../../shared/core/errors.ts'
+import { messageOf } from '../../shared/core/values/values.ts'
 import { isWrongUse, WRONG_USE_EXIT_CODE } from '../terminal/io.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import { type DevSession, startDev } from './dev.ts'

@@ -1,18 +1,10 @@
 import { execFile } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { createServer } from 'node:net'
 import { join, relative, resolve, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { dataIn, holdsData, openFolder } from '../../local/data-folder.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import type { Project } from './synthesis/synthesis.ts'
 import type { System } from './synthesis/systems.ts'
@@ -79,13 +71,13 @@ async function refuseTakenPort(port: number): Promise<void> {
  */
 export function lockProject({ folder, generated }: Pick<Project, 'folder' | 'generated'>): () => void {
   const file = join(generated, 'dev.lock')
-  mkdirSync(generated, { recursive: true })
+  fs.mkdirSync(generated, { recursive: true })
   const holder = holderOf(file)
-  if (holder === undefined) rmSync(file, { force: true })
+  if (holder === undefined) fs.rmSync(file, { force: true })
   if (holder !== undefined || !create(file)) throw refusal(folder, file, holder ?? holderOf(file))
   const unlock = () => {
     process.off('exit', unlock)
-    if (pidIn(file) === process.pid) rmSync(file, { force: true })
+    if (pidIn(file) === process.pid) fs.rmSync(file, { force: true })
   }
   // A second signal ends the process without an orderly stop.
   process.once('exit', unlock)
@@ -95,7 +87,7 @@ export function lockProject({ folder, generated }: Pick<Project, 'folder' | 'gen
 /** Returns whether no other process was faster. */
 function create(file: string): boolean {
   try {
-    writeFileSync(file, String(process.pid), { flag: 'wx' })
+    fs.writeFileSync(file, String(process.pid), { flag: 'wx' })
     return true
   } catch (cause) {
     if ((cause as NodeJS.ErrnoException).code === 'EEXIST') return false
@@ -116,7 +108,7 @@ function holderOf(file: string): number | undefined {
 
 function pidIn(file: string): number | undefined {
   try {
-    const pid = Number(readFileSync(file, 'utf8'))
+    const pid = Number(fs.readFileSync(file, 'utf8'))
     return Number.isInteger(pid) && pid > 0 ? pid : undefined
   } catch {
     return undefined
@@ -166,7 +158,7 @@ export function refuseForeignData(data: string | undefined, systems: readonly Na
 }
 
 function holdsOtherFiles(folder: string): boolean {
-  return existsSync(folder) && !holdsData(folder) && readdirSync(folder).length > dataIn(folder).length
+  return fs.existsSync(folder) && !holdsData(folder) && fs.readdirSync(folder).length > dataIn(folder).length
 }
 
 function olderLayout(data: string, folder: string): BatonError {
@@ -190,7 +182,7 @@ export function isDataFolder(
 ): (folder: string) => boolean {
   if (data === undefined) return () => false
   const given = resolve(from, data)
-  const root = existsSync(given) ? realpathSync(given) : given
+  const root = fs.existsSync(given) ? fs.realpathSync(given) : given
   if (!watched.some(folder => isWithin(folder, root))) return folder => isWithin(folder, root)
   return folder => {
     const [name] = relative(root, folder).split(sep)

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { BUNDLE_METADATA, type BundleSpec } from '../../infra/bundling/esbuild.ts'
 import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import type { Bundles, Rebuilt } from './bundles/bundles.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import { leaveDevRecord } from './command/dev-record.ts'

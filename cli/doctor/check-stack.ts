@@ -1,4 +1,4 @@
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import type { RefusedRead } from '../aws/call.ts'
 import type { FunctionState, QueueState, TriggerState } from '../aws/resources.ts'
 import type { Context } from '../connection/with-system.ts'

@@ -1,6 +1,5 @@
 import type { ApiDeadLetter } from '../../shared/api/diagnosis/dead-letters.ts'
-import type { ApiType } from '../../shared/api/types.ts'
-import type { ApiWorker } from '../../shared/api/workers.ts'
+import type { ApiType, ApiWorker } from '../../shared/api/types.ts'
 import { createClient } from '../../shared/client/client.ts'
 import type { Context, FollowUp } from '../connection/with-system.ts'
 import { ownVersion, shellWord } from '../terminal/io.ts'

@@ -1,14 +1,9 @@
 import type { ApiDeadLetter, ReplayAnswer, ReplayBody } from '../../shared/api/diagnosis/dead-letters.ts'
-import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import type { ApiFailureGroup } from '../../shared/api/diagnosis/statistics.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { type Context, printPages, withSystem } from '../connection/with-system.ts'
-import {
-  type DefineCommand,
-  refuseUnknownWord,
-  repeated,
-  timeBefore,
-  wholeNumber,
-} from '../terminal/command.ts'
+import type { DefineCommand } from '../terminal/command.ts'
+import { refuseUnknownWord, repeated, timeBefore, wholeNumber } from '../terminal/command.ts'
 import { confirm, FAILED_EXIT_CODE } from '../terminal/io.ts'
 import type { Column } from '../terminal/printer.ts'
 import { oneLine, relativeTime } from '../terminal/style.ts'

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
 import { type Context, printPages, withSystem } from '../connection/with-system.ts'
-import { factLines } from '../tasks/task-view.ts'
+import { factLines } from '../tasks/read.ts'
 import { type DefineCommand, type Invocation, jsonArgument, refuseUnknownWord } from '../terminal/command.ts'
 import type { Column } from '../terminal/printer.ts'
 import { durationText, oneLine, relativeTime, safeJson } from '../terminal/style.ts'

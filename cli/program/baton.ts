@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+
 /**
  * The command `baton`, as the process that a user starts. `run-baton.ts` parses and runs it, and `commands.ts` lists the commands.
  *
@@ -7,6 +8,7 @@
  */
 
 import module from 'node:module'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { INTERRUPTED_EXIT_CODE, type Io, TERMINATED_EXIT_CODE } from '../terminal/io.ts'
 import { runBaton } from './run-baton.ts'
 
@@ -51,6 +53,7 @@ const io: Io = {
   },
   env: process.env,
   now: Date.now,
+  sleep: ms => sleep(ms, undefined, { signal: interruption.signal }).catch(() => {}),
   signal: interruption.signal,
   endAfter: work => void underWay.add(work),
   fetch: request => fetch(request),

@@ -1,5 +1,5 @@
 import { packageManager, report, scaffold, UnusableFolder } from '../../create/scaffold.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import type { DefineCommand } from '../terminal/command.ts'
 
 /** `baton init`: the starter of `npm create baton-tasks`, in a new folder or in an existing CDK app. */

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import type { Invocation } from '../terminal/command.ts'
 import { FAILED_EXIT_CODE, type Io, isWrongUse, ownVersion, WRONG_USE_EXIT_CODE } from '../terminal/io.ts'
 import { COMMANDS, GROUPS, type Listed } from './commands.ts'

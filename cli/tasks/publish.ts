@@ -1,7 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { PublishBody } from '../../shared/api/publish.ts'
-import { BatonError } from '../../shared/core/errors.ts'
-import type { Json } from '../../shared/core/values/json.ts'
+import { BatonError, type Json } from '../../shared/core/values/values.ts'
 import { addFileOptions, type FileOptions, publishFile } from '../bulk/publish-file.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, duration, jsonArgument, wholeNumber } from '../terminal/command.ts'
@@ -29,17 +28,18 @@ const PRIORITY_MAX = 1_000_000_000
 /** `baton publish`: one task, whose result it can wait for, or a task for each line of a file. */
 export const publish: DefineCommand = (command, invocation) => {
   command
-    .argument('<type>', 'the name of a type')
+    .argument('[type]', 'the name of a type; without it, each line of --from is a whole task')
     .argument('[json]', 'the input of the task as JSON; - reads it from the input')
   addBodyOptions(command)
   command
     .option('--wait', 'waits for the end, and prints the result')
     .option('--timeout <duration>', 'how long --wait waits (default: until the end)', duration)
   addFileOptions(command)
-  withSystem(command, invocation, async (context, options: Options, type: string, json?: string) => {
+  withSystem(command, invocation, async (context, options: Options, type?: string, json?: string) => {
     const body = bodyOf(type, options)
     if (options.from === undefined) {
-      await publishOne(context, await withInput(context, body, json), options)
+      if (type === undefined) throw new BatonError('invalid', 'name a type, or give whole tasks by --from')
+      await publishOne(context, await withInput(context, { ...body, type }, json), options)
       return 0
     }
     if (json !== undefined) throw new BatonError('invalid', 'give either an input or --from, not both')
@@ -76,15 +76,15 @@ function jsonObject(text: string): Partial<PublishBody> {
   throw new InvalidArgumentError('Give a JSON object.')
 }
 
-function bodyOf(type: string, given: BodyOptions): PublishBody {
+function bodyOf(type: string | undefined, given: BodyOptions): Partial<PublishBody> {
   const { key, userId, tag: tags, delay: delayMs, dueAt, priority, ifExists, options } = given
-  const named = { key, userId, tags, delayMs, dueAt, priority, ifExists }
+  const named = { key, userId, tags, delayMs, dueAt, priority, ifExists, type }
   const present = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
-  return { ...options, ...present, type }
+  return { ...options, ...present }
 }
 
 /** The words of the command that make the same body again. */
-function wordsOf(type: string, given: BodyOptions): string[] {
+function wordsOf(type: string | undefined, given: BodyOptions): string[] {
   const { userId, tag: tags = {}, delay, dueAt, priority, ifExists, options } = given
   const named = {
     'user-id': userId,
@@ -95,7 +95,7 @@ function wordsOf(type: string, given: BodyOptions): string[] {
     options: options && JSON.stringify(options),
   }
   return [
-    type,
+    ...(type === undefined ? [] : [type]),
     ...Object.entries(tags).flatMap(([name, value]) => ['--tag', `${name}=${value}`]),
     ...Object.entries(named).flatMap(([name, value]) =>
       value === undefined ? [] : [`--${name}`, String(value)],

@@ -1,10 +1,12 @@
-import type { ApiTask } from '../../shared/api/tasks.ts'
+import type { ApiRun, ApiStep, ApiTask, ListFilter } from '../../shared/api/tasks.ts'
+import { ENDED_STATUSES } from '../../shared/core/states.ts'
 import { addFilterOptions, type FilterOptions, filterOf } from '../bulk/list-filter.ts'
-import { printPages, withSystem } from '../connection/with-system.ts'
+import { type FollowUp, printPages, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, durationOption, wholeNumber } from '../terminal/command.ts'
-import type { Column, Printer } from '../terminal/printer.ts'
-import { relativeTime } from '../terminal/style.ts'
-import { contentLines, taskLines } from './task-view.ts'
+import { type Column, type Printer, tableLines } from '../terminal/printer.ts'
+import { durationText, oneLine, relativeTime, type Style, safeJson, safeLines } from '../terminal/style.ts'
+
+/** The commands that read tasks, and how they show a task. */
 
 type ListOptions = FilterOptions & {
   readonly limit: number
@@ -23,13 +25,22 @@ export const list: DefineCommand = (command, invocation) => {
     .option('--all', 'shows all tasks')
   withSystem(command, invocation, async (context, options: ListOptions, named?: string) => {
     const type = [...(named === undefined ? [] : [named]), ...(options.type ?? [])]
-    const filter = filterOf({ ...options, ...(type.length > 0 && { type }) })
+    const filter = newestFirst(filterOf({ ...options, ...(type.length > 0 && { type }) }))
     await printPages(context, page => context.client.listPage({ ...filter, ...page }), {
       columns: taskColumns(context.printer),
       none: 'no tasks',
       ...(!options.all && { limit: options.limit }),
     })
   })
+}
+
+/** Lists show the newest tasks first, in an order that an index has, whatever the number of tasks. Members of a canvas keep their order. */
+function newestFirst(filter: ListFilter): ListFilter {
+  const { type, userId, status = [], order } = filter
+  if (order !== undefined || userId !== undefined || type === undefined) return filter
+  const statuses: readonly string[] = [status].flat()
+  const areOpen = statuses.length > 0 && !ENDED_STATUSES.some(ended => statuses.includes(ended))
+  return { ...filter, order: areOpen ? '-due' : '-ended' }
 }
 
 /** The columns of every list of tasks. */
@@ -82,4 +93,137 @@ export const result: DefineCommand = (command, invocation) => {
 
 function typeOf(id: string): string {
   return id.split(':', 1)[0] ?? ''
+}
+
+/** How a task is shown. */
+export type Viewing = {
+  readonly style: Style
+  readonly now: number
+  /** Columns of the terminal. Without it no cell is cut. */
+  readonly columns?: number | undefined
+  readonly followUp: FollowUp
+}
+
+/** A task in lines: what it is, its steps, its runs, and why it failed. Input and result are not among them. */
+export function taskLines(task: ApiTask, viewing: Viewing): string[] {
+  const { steps = [], runs, error } = task
+  return [
+    ...factLines(factsOf(task, viewing), viewing.style),
+    ...(steps.length > 0 ? section('Steps', tableLines(stepColumns(viewing), steps, viewing), viewing) : []),
+    ...(runs.length > 0 ? section('Runs', tableLines(runColumns(viewing), runs, viewing), viewing) : []),
+    ...(error ? section('Error', errorLines(error, viewing), viewing) : []),
+  ]
+}
+
+/** Input, result, and the log of the last failed run of a task. */
+export function contentLines({ input, result, runs }: ApiTask, viewing: Viewing): string[] {
+  const log = runs.findLast(run => run.log !== undefined)?.log
+  return [
+    ...(input === undefined ? [] : section('Input', jsonLines(input), viewing)),
+    ...(result === undefined ? [] : section('Result', jsonLines(result), viewing)),
+    ...(log === undefined ? [] : section('Log of the last failed run', safeLines(log.trimEnd()), viewing)),
+  ]
+}
+
+type Fact = readonly [name: string, text: string | undefined]
+
+/** Lines of names and texts below each other. A fact without a text is left out. */
+export function factLines(facts: readonly Fact[], style: Style): string[] {
+  const shown = facts.filter(([, text]) => text !== undefined && text !== '')
+  const width = Math.max(0, ...shown.map(([name]) => name.length)) + 2
+  return shown.map(([name, text]) => `${style.dim(name.padEnd(width))}${text}`)
+}
+
+function factsOf(task: ApiTask, { style, now, followUp }: Viewing): Fact[] {
+  const at = (time: string | undefined) => time && `${time}  ${style.dim(relativeTime(time, now))}`
+  const { status, statusReason, attempts } = task
+  return [
+    ['id', style.bold(oneLine(task.id))],
+    ['status', style.status(status) + (statusReason ? ` (${statusReason})` : '')],
+    [
+      'attention',
+      task.needsAttention && style.red(`needs an operator: see ${oneLine(followUp('doctor', task.id))}`),
+    ],
+    ['step', task.step && oneLine(`${task.direction === 'undo' ? 'undo ' : ''}${task.step}`)],
+    ['stage', task.stage && oneLine(task.stage)],
+    ['attempts', `${attempts.used} used, ${attempts.left} left`],
+    ['priority', task.priority === 0 ? undefined : String(task.priority)],
+    ['user', task.userId && oneLine(task.userId)],
+    ['tags', task.tags && oneLine(tagsText(task.tags))],
+    ['canvas', task.canvasId && oneLine(task.canvasId)],
+    ['parent', task.parentId && oneLine(task.parentId)],
+    ['created', at(task.createdAt)],
+    ['due', task.finishedAt ? undefined : at(task.dueAt)],
+    ['started', at(task.startedAt)],
+    ['finished', at(task.finishedAt)],
+    ['kept until', at(task.expiresAt)],
+    ['changes', changesText(task)],
+  ]
+}
+
+function tagsText(tags: Readonly<Record<string, string>>): string {
+  return Object.entries(tags)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ')
+}
+
+function changesText({ operations = [] }: ApiTask): string | undefined {
+  const last = operations.at(-1)
+  return last && oneLine(`${operations.length}; the last one: ${last.what} by ${last.by} at ${last.at}`)
+}
+
+function section(title: string, lines: readonly string[], { style }: Viewing): string[] {
+  return ['', style.bold(title), ...lines.map(line => `  ${line}`)]
+}
+
+function stepColumns({ style, now }: Viewing): Array<Column<ApiStep>> {
+  return [
+    { title: 'STEP', value: ({ name }) => name },
+    { title: 'STATE', value: ({ state }) => state, paint: style.status },
+    { title: 'RUNS', value: ({ attempts, undo }) => attempts + (undo?.attempts ?? 0), isNumber: true },
+    { title: 'TOOK', value: step => tookText(step, now) },
+    { title: 'ENDED', value: ({ endedAt }) => relativeTime(endedAt, now) },
+    { title: 'ERROR', value: ({ error, undo }) => errorText(undo?.error ?? error), mayShrink: true },
+  ]
+}
+
+function runColumns({ style, now }: Viewing): Array<Column<ApiRun>> {
+  return [
+    { title: 'RUN', value: ({ id }) => id },
+    { title: 'STATE', value: ({ state }) => state, paint: style.status },
+    { title: 'WORKER', value: ({ workerId }) => workerId },
+    { title: 'STARTED', value: ({ startedAt }) => relativeTime(startedAt, now) },
+    { title: 'TOOK', value: run => tookText(run, now) },
+    { title: 'PROGRESS OR ERROR', value: run => progressText(run), mayShrink: true },
+  ]
+}
+
+function progressText({ error, progress }: ApiRun): string | undefined {
+  return errorText(error) ?? (progress === undefined ? undefined : JSON.stringify(progress))
+}
+
+function errorText(
+  error: { readonly name: string; readonly message: string } | undefined,
+): string | undefined {
+  return error && `${error.name}: ${error.message}`
+}
+
+type Timed = { readonly startedAt?: string; readonly endedAt?: string }
+
+function tookText({ startedAt, endedAt }: Timed, now: number): string | undefined {
+  if (startedAt === undefined) return undefined
+  return durationText(
+    Math.max(0, (endedAt === undefined ? now : Date.parse(endedAt)) - Date.parse(startedAt)),
+  )
+}
+
+function errorLines(error: NonNullable<ApiTask['error']>, { style }: Viewing): string[] {
+  const { name, message, stack, causes = [] } = error
+  const causeLines = causes.map(cause => `caused by ${cause.name}: ${cause.message}`)
+  const [first = '', ...more] = safeLines(stack ?? `${name}: ${message}`)
+  return [style.red(first), ...more.map(style.dim), ...causeLines.flatMap(safeLines)]
+}
+
+function jsonLines(value: unknown): string[] {
+  return safeJson(value, 2).split('\n')
 }

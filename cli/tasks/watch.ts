@@ -7,8 +7,7 @@ import { type DefineCommand, durationOption } from '../terminal/command.ts'
 import { FAILED_EXIT_CODE } from '../terminal/io.ts'
 import { createLiveView, tableLines } from '../terminal/printer.ts'
 import { clockText, oneLine, relativeTime, safeLines } from '../terminal/style.ts'
-import { taskColumns } from './read.ts'
-import { contentLines, taskLines } from './task-view.ts'
+import { contentLines, taskColumns, taskLines } from './read.ts'
 
 type WatchOptions = { readonly interval: number }
 

@@ -1,7 +1,6 @@
 import { text as allOf } from 'node:stream/consumers'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { BatonError, messageOf } from '../../shared/core/errors.ts'
-import type { Json } from '../../shared/core/values/json.ts'
+import { BatonError, type Json, messageOf } from '../../shared/core/values/values.ts'
 import type { Io } from './io.ts'
 
 /** One call of the command line: its terminal, and the exit code with which the process is to end. */

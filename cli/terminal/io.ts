@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { BatonError, messageOf } from '../../shared/core/errors.ts'
+import { BatonError, messageOf } from '../../shared/core/values/values.ts'
 
 /**
  * The terminal of a command: what it prints on, what it reads, and when it has to stop. `baton.ts` binds it to the process, and tests
@@ -22,6 +22,8 @@ export type Io = {
   readonly env: Readonly<Record<string, string | undefined>>
   /** Milliseconds since the epoch. */
   now(): number
+  /** Resolves after `ms`, and at once when the command is interrupted. */
+  sleep(ms: number): Promise<void>
   /** Aborts when the user interrupts the command with Ctrl-C. */
   readonly signal: AbortSignal
   /** Lets an interrupted process go on until this work has ended. A second Ctrl-C ends it at once. */

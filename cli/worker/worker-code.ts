@@ -13,7 +13,7 @@ import { dirname, extname, join, resolve, sep } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BuildOptions, Loader, OnResolveArgs, OnResolveResult, Plugin, PluginBuild } from 'esbuild'
 import { findEsbuild, refusalText } from '../../infra/bundling/esbuild.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 
 /** The extensions that every supported Node loads by itself. */
 const JAVASCRIPT: ReadonlySet<string> = new Set(['.js', '.mjs', '.cjs'])

@@ -1,6 +1,6 @@
 import module from 'node:module'
 import { InvalidArgumentError, Option } from 'commander'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { endWithTheLog } from '../../shared/worker/console-log.ts'
 import type { WorkerOptions } from '../../shared/worker/create-worker.ts'
 import { definitionsIn } from '../../shared/worker/definitions-in.ts'

@@ -7,12 +7,8 @@ import { Logger } from '@aws-lambda-powertools/logger'
 import { Metrics as PowertoolsMetrics } from '@aws-lambda-powertools/metrics'
 import type { HeadReader } from '../../shared/aws/dynamo/head/head-reader.ts'
 import { systemOfEnvironment } from '../../shared/aws/environment.ts'
-import {
-  createAwsHeadReader,
-  createAwsSystem,
-  createReceivingSystem,
-  type ReceivingSystem,
-} from '../../shared/aws/system.ts'
+import type { ReceivingSystem } from '../../shared/aws/system.ts'
+import { createAwsHeadReader, createAwsSystem, createReceivingSystem } from '../../shared/aws/system.ts'
 import { EVERY_TYPE } from '../../shared/core/bounds.ts'
 import type { Log, MetricName, Metrics } from '../../shared/ports/machine.ts'
 import { withPlainErrors } from '../../shared/runtime/handler/run-log.ts'

@@ -10,15 +10,11 @@
  * Errors show only the scheme, host and port of a URL.
  */
 
-import {
-  type ClientRequest,
-  type IncomingHttpHeaders,
-  type IncomingMessage,
-  request as requestHttp,
-} from 'node:http'
+import type { ClientRequest, IncomingHttpHeaders, IncomingMessage } from 'node:http'
+import { request as requestHttp } from 'node:http'
 import { request as requestHttps } from 'node:https'
 import type { LookupFunction, Socket } from 'node:net'
-import { messageOf } from '../../shared/core/errors.ts'
+import { messageOf } from '../../shared/core/values/values.ts'
 import { Fatal } from '../../shared/signals.ts'
 import { checkedAddresses, type Policy, type ResolvedAddress } from './checked-addresses.ts'
 

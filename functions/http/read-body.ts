@@ -1,6 +1,6 @@
 import type { Problem } from '../../shared/api/problems.ts'
 import { REQUEST_BYTES_MAX } from '../../shared/core/bounds.ts'
-import { INEXACT } from '../../shared/core/values/json.ts'
+import { INEXACT } from '../../shared/core/values/values.ts'
 import { invalid, problem, tooLargeBody } from '../../shared/service/present/problems.ts'
 import type { ReadBody } from '../../shared/service/service.ts'
 

@@ -14,16 +14,8 @@ import { basename, dirname, join } from 'node:path'
 import { AssetHashType, type CfnResource, DockerImage, Stack } from 'aws-cdk-lib'
 import { Code } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
-import {
-  BUNDLE_METADATA,
-  type Bundle,
-  type BundleSpec,
-  type BundlingProps,
-  bundle,
-  FILES_BESIDE,
-  runnableOptionsOf,
-  SYSTEM_OPTIONS,
-} from './esbuild.ts'
+import type { Bundle, BundleSpec, BundlingProps } from './esbuild.ts'
+import { BUNDLE_METADATA, bundle, FILES_BESIDE, runnableOptionsOf, SYSTEM_OPTIONS } from './esbuild.ts'
 import type { Cpu } from './native.ts'
 import { copyModule, type PlannedModule, planModules } from './node-modules.ts'
 import { generatedFile, prebuilt, runtimeModule, sourceFile, specifier, writeGenerated } from './places.ts'

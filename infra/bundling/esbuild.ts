@@ -6,8 +6,7 @@ import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import type { BuildOptions, Loader, Message, Metafile } from 'esbuild'
-import { BatonError } from '../../shared/core/errors.ts'
-import { defined } from '../../shared/core/values/json.ts'
+import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { sourceFile } from './places.ts'
 
 /** How a handler's code is bundled. The names are those of CDK's `NodejsFunction`. */
@@ -43,9 +42,15 @@ export type BundlingProps = {
  * Gives an ES module bundle a `require`, with which its CommonJS packages load Node's own modules. esbuild does not know the names in
  * this text, so the name of the import must be one that bundled code does not use.
  */
-function requireNamed(name: string) {
-  return { js: `import{createRequire as ${name}}from'node:module';const require=${name}(import.meta.url);` }
+function requireNamed(name: string, from = 'import.meta.url') {
+  return { js: `import{createRequire as ${name}}from'node:module';const require=${name}(${from});` }
 }
+
+/**
+ * The banner of a library, which users bundle again, often as CommonJS, where `import.meta.url` is undefined. Its packages are inside, so
+ * it loads only Node's own modules, which every path finds.
+ */
+export const LIBRARY_BANNER = requireNamed('batonCreateRequire', 'process.execPath')
 
 /**
  * The options of every bundle. A bundle includes the AWS SDK, because the runtime's SDK is older than the pinned one. It

@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { filesOf, type InstalledPackage, packageOf } from './places.ts'
 
 /** The processors that Lambda has, as npm names them. */

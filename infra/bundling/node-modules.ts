@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { type Cpu, fitsTarget, isNamedForTarget, isNative, platformOf, platformPackagesOf } from './native.ts'
 import { dependenciesOf, fetchPackage, filesOf, findPackage, type InstalledPackage } from './places.ts'
 

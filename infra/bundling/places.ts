@@ -4,20 +4,10 @@
  */
 
 import { execFileSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import * as fs from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 
 /** The folder of generated files, below the working directory and outside version control. */
 const FOLDER = '.baton'
@@ -30,10 +20,10 @@ export function generatedFile(...path: string[]): string {
 /** Writes `file` if its text has changed. The write is atomic, because several syntheses may run at the same time. */
 export function writeGenerated(file: string, text: string): void {
   if (readIfThere(file) === text) return
-  mkdirSync(dirname(file), { recursive: true })
+  fs.mkdirSync(dirname(file), { recursive: true })
   const draft = `${file}.${process.pid}`
-  writeFileSync(draft, text)
-  renameSync(draft, file)
+  fs.writeFileSync(draft, text)
+  fs.renameSync(draft, file)
 }
 
 /**
@@ -47,7 +37,7 @@ export function specifier(from: string, file: string): string {
 
 function readIfThere(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8')
+    return fs.readFileSync(file, 'utf8')
   } catch {
     return undefined
   }
@@ -64,7 +54,7 @@ export function runtimeModule(name: RuntimeName): string {
 /** The absolute path of the prebuilt bundle of a function, or undefined in this repository, which bundles it from source. */
 export function prebuilt(name: string): string | undefined {
   const file = sourceFile(`${name}/index.mjs`)
-  return existsSync(file) ? file : undefined
+  return fs.existsSync(file) ? file : undefined
 }
 
 /** The absolute path of a file in `functions/`, wherever this package is installed. */
@@ -95,14 +85,14 @@ export type InstalledPackage = {
 /** Returns the package `name` as code in `folder` would find it, or undefined. */
 export function findPackage(name: string, folder: string): InstalledPackage | undefined {
   const found = join(folder, 'node_modules', name)
-  if (existsSync(join(found, 'package.json'))) return readPackage(name, realpathSync(found))
+  if (fs.existsSync(join(found, 'package.json'))) return readPackage(name, fs.realpathSync(found))
   return dirname(folder) === folder ? undefined : findPackage(name, dirname(folder))
 }
 
 /** The packages that the projects around a folder name as their dependencies, without those for development. */
 export function dependenciesOf(folder: string): string[] {
   const file = join(folder, 'package.json')
-  const { dependencies = {} } = existsSync(file) ? readPackage('', folder).manifest : {}
+  const { dependencies = {} } = fs.existsSync(file) ? readPackage('', folder).manifest : {}
   const names = Object.keys(dependencies)
   return dirname(folder) === folder ? names : [...names, ...dependenciesOf(dirname(folder))]
 }
@@ -115,17 +105,17 @@ export function packageOf(file: string): InstalledPackage | undefined {
   const parts = file.slice(start + marker.length).split(sep)
   const name = parts.slice(0, parts[0]?.startsWith('@') ? 2 : 1).join('/')
   const folder = join(file.slice(0, start), 'node_modules', name)
-  return existsSync(join(folder, 'package.json')) ? readPackage(name, folder) : undefined
+  return fs.existsSync(join(folder, 'package.json')) ? readPackage(name, folder) : undefined
 }
 
 function readPackage(name: string, folder: string): InstalledPackage {
-  const manifest = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
+  const manifest = JSON.parse(fs.readFileSync(join(folder, 'package.json'), 'utf8')) as Manifest
   return { name, folder, manifest }
 }
 
 /** The paths of a package's own files, relative to its folder. */
 export function filesOf(folder: string, below = ''): string[] {
-  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap(entry => {
+  return fs.readdirSync(join(folder, below), { withFileTypes: true }).flatMap(entry => {
     const path = join(below, entry.name)
     if (!entry.isDirectory()) return [path]
     return entry.name === 'node_modules' ? [] : filesOf(folder, path)
@@ -144,13 +134,13 @@ function projectRootOf(folder: string): string {
 
 /** The text of the project's lock file. Empty without one. */
 function lockFileOf(root: string): string {
-  const name = LOCK_FILES.find(one => existsSync(join(root, one)))
-  return name === undefined ? '' : readFileSync(join(root, name), 'utf8')
+  const name = LOCK_FILES.find(one => fs.existsSync(join(root, one)))
+  return name === undefined ? '' : fs.readFileSync(join(root, name), 'utf8')
 }
 
 /** The nearest folder, from `folder` upwards, that contains one of the files. */
 export function nearest(folder: string, names: readonly string[]): string | undefined {
-  if (names.some(name => existsSync(join(folder, name)))) return folder
+  if (names.some(name => fs.existsSync(join(folder, name)))) return folder
   return dirname(folder) === folder ? undefined : nearest(dirname(folder), names)
 }
 
@@ -176,7 +166,7 @@ export function fetchPackage(spec: FetchSpec): InstalledPackage {
   const { name, version } = spec
   refuseInexact(spec)
   const folder = generatedFile('packages', `${name.replace('/', '+')}@${version}`)
-  if (!existsSync(join(folder, 'package.json'))) fetchTo(folder, spec)
+  if (!fs.existsSync(join(folder, 'package.json'))) fetchTo(folder, spec)
   return readPackage(name, folder)
 }
 
@@ -192,16 +182,16 @@ function refuseInexact({ title, by, name, version }: FetchSpec): void {
 
 /** The last step is a rename, so that of two syntheses at a time both find whole folders. */
 function fetchTo(folder: string, spec: FetchSpec): void {
-  mkdirSync(dirname(folder), { recursive: true })
-  const draft = mkdtempSync(`${folder}.`)
+  fs.mkdirSync(dirname(folder), { recursive: true })
+  const draft = fs.mkdtempSync(`${folder}.`)
   try {
     const packed = pack(draft, spec)
     refuseOther(spec, packed)
     execFileSync('tar', ['-xzf', join(draft, packed.file), '-C', draft, '--strip-components=1'])
-    rmSync(join(draft, packed.file))
-    if (!existsSync(folder)) renameSync(draft, folder)
+    fs.rmSync(join(draft, packed.file))
+    if (!fs.existsSync(folder)) fs.renameSync(draft, folder)
   } finally {
-    rmSync(draft, { recursive: true, force: true })
+    fs.rmSync(draft, { recursive: true, force: true })
   }
 }
 
@@ -217,7 +207,7 @@ function pack(draft: string, spec: FetchSpec): Packed {
       { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] },
     )
     const [{ integrity = '' } = {}] = JSON.parse(answer) as Array<{ integrity?: string }>
-    const file = readdirSync(draft).find(name => name.endsWith('.tgz')) ?? ''
+    const file = fs.readdirSync(draft).find(name => name.endsWith('.tgz')) ?? ''
     return { file, integrity }
   } catch (cause) {
     const { stderr, message } = cause as { readonly stderr?: string | null; readonly message: string }
@@ -234,8 +224,8 @@ function pack(draft: string, spec: FetchSpec): Packed {
 /** Yarn's own settings are the only ones that npm does not read. */
 function registryOf(root: string): string[] {
   const settings = join(root, '.yarnrc.yml')
-  if (!existsSync(settings)) return []
-  const server = /^npmRegistryServer: *["']?([^"'\s]+)/m.exec(readFileSync(settings, 'utf8'))?.[1]
+  if (!fs.existsSync(settings)) return []
+  const server = /^npmRegistryServer: *["']?([^"'\s]+)/m.exec(fs.readFileSync(settings, 'utf8'))?.[1]
   return server === undefined ? [] : ['--registry', server]
 }
 

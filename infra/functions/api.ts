@@ -6,19 +6,13 @@
 import { readFileSync } from 'node:fs'
 import { Duration } from 'aws-cdk-lib'
 import { AccessLogFormat } from 'aws-cdk-lib/aws-apigateway'
-import {
-  CorsHttpMethod,
-  HttpApi,
-  HttpMethod,
-  HttpNoneAuthorizer,
-  LogGroupLogDestination,
-} from 'aws-cdk-lib/aws-apigatewayv2'
+import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2'
 import { HttpIamAuthorizer } from 'aws-cdk-lib/aws-apigatewayv2-authorizers'
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { watchServerErrors } from '../alarms.ts'
 import { systemCode } from '../bundling/bundling.ts'
 import type { AllowedRoute } from '../permissions/api-access.ts'
@@ -92,7 +86,7 @@ export class TaskApi extends Construct {
   readonly function: LambdaFunction
   readonly claims: LambdaFunction
   readonly url: string
-  private readonly http: HttpApi
+  private readonly http: apigateway.HttpApi
   private readonly policies: RolePolicies
 
   constructor(scope: Construct, id: string, parts: Parts, props: TaskApiProps) {
@@ -116,7 +110,7 @@ export class TaskApi extends Construct {
     this.http = this.createHttp(parts, props)
     this.http.addRoutes({
       path: '/v1/claims',
-      methods: [HttpMethod.POST],
+      methods: [apigateway.HttpMethod.POST],
       integration: new HttpLambdaIntegration('ClaimsIntegration', this.claims),
     })
     if (props.cors) this.answerPreflights()
@@ -133,17 +127,17 @@ export class TaskApi extends Construct {
     this.policies.add(grantee, () => ({ actions: ['execute-api:Invoke'], resources }))
   }
 
-  private createHttp({ settings }: Parts, { auth, cors }: TaskApiProps): HttpApi {
-    return new HttpApi(this, 'Http', {
+  private createHttp({ settings }: Parts, { auth, cors }: TaskApiProps): apigateway.HttpApi {
+    return new apigateway.HttpApi(this, 'Http', {
       apiName: settings.system,
       description: 'Baton: HTTP API',
       defaultIntegration: new HttpLambdaIntegration('Integration', this.function),
-      defaultAuthorizer: auth === 'iam' ? new HttpIamAuthorizer() : new HttpNoneAuthorizer(),
+      defaultAuthorizer: auth === 'iam' ? new HttpIamAuthorizer() : new apigateway.HttpNoneAuthorizer(),
       createDefaultStage: false,
       ...(cors && {
         corsPreflight: {
           allowOrigins: [...cors.origins],
-          allowMethods: [CorsHttpMethod.ANY],
+          allowMethods: [apigateway.CorsHttpMethod.ANY],
           allowHeaders: [...(cors.headers ?? CORS_HEADERS)],
           exposeHeaders: ['location', 'retry-after', 'x-request-id'],
           maxAge: Duration.seconds(CORS_MAX_AGE_S),
@@ -156,9 +150,9 @@ export class TaskApi extends Construct {
   private answerPreflights(): void {
     this.http.addRoutes({
       path: '/{proxy+}',
-      methods: [HttpMethod.OPTIONS],
+      methods: [apigateway.HttpMethod.OPTIONS],
       integration: new HttpLambdaIntegration('PreflightIntegration', this.function),
-      authorizer: new HttpNoneAuthorizer(),
+      authorizer: new apigateway.HttpNoneAuthorizer(),
     })
   }
 
@@ -171,7 +165,7 @@ export class TaskApi extends Construct {
       throttle: { rateLimit: requestsPerSecond, burstLimit: burst },
       ...(accessLog && {
         accessLogSettings: {
-          destination: new LogGroupLogDestination(
+          destination: new apigateway.LogGroupLogDestination(
             new LogGroup(this, 'AccessLog', {
               retention: accessLog === true ? settings.logRetention : accessLog.retention,
               removalPolicy: settings.logRemovalPolicy,

@@ -7,22 +7,10 @@
 import type { Duration, Size } from 'aws-cdk-lib'
 import type { ISecurityGroup, IVpc, SecurityGroup, SubnetSelection, Vpc } from 'aws-cdk-lib/aws-ec2'
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
-import {
-  ApplicationLogLevel,
-  Architecture,
-  type Code,
-  type ILayerVersion,
-  Function as LambdaFunction,
-  type LayerVersion,
-  LoggingFormat,
-  RecursiveLoop,
-  Runtime,
-  SystemLogLevel,
-  Tracing,
-} from 'aws-cdk-lib/aws-lambda'
+import * as lambda from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Construct } from 'constructs'
-import { defined } from '../../shared/core/values/json.ts'
+import { defined } from '../../shared/core/values/values.ts'
 import { watchFunction } from '../alarms.ts'
 import type { Cpu } from '../bundling/native.ts'
 import type { LogLevel, Settings } from '../settings.ts'
@@ -35,7 +23,7 @@ const FUNCTION_MEMORY_MB = 512
 
 type FunctionSpec = {
   /** A folder whose `index.mjs` exports `handler`. */
-  readonly code: Code
+  readonly code: lambda.Code
   readonly description: string
   readonly timeout: Duration
   /** Megabytes. @default 512 */
@@ -56,7 +44,7 @@ type FunctionSpec = {
 }
 
 /** Creates a function of the system. Its role may write logs and traces; each resource that it uses grants the rest. */
-export function createFunction(scope: Construct, settings: Settings, spec: FunctionSpec): LambdaFunction {
+export function createFunction(scope: Construct, settings: Settings, spec: FunctionSpec): lambda.Function {
   const logLevel = spec.logLevel ?? settings.logLevel
   const logGroup = new LogGroup(scope, 'Logs', {
     retention: settings.logRetention,
@@ -66,19 +54,19 @@ export function createFunction(scope: Construct, settings: Settings, spec: Funct
   const role = new Role(scope, 'Role', { assumedBy: new ServicePrincipal('lambda.amazonaws.com') })
   logGroup.grantWrite(role)
   if (spec.placement?.vpc) allowNetworkInterfaces(role)
-  const fn = new LambdaFunction(scope, 'Function', {
+  const fn = new lambda.Function(scope, 'Function', {
     code: spec.code,
     handler: 'index.handler',
     description: spec.description,
-    runtime: Runtime.NODEJS_24_X,
+    runtime: lambda.Runtime.NODEJS_24_X,
     ...placed(spec.placement),
     memorySize: spec.memorySize ?? FUNCTION_MEMORY_MB,
     timeout: spec.timeout,
     role,
     logGroup,
     ...logFilters(logLevel),
-    tracing: settings.tracing === 'sampled' ? Tracing.ACTIVE : Tracing.DISABLED,
-    recursiveLoop: spec.allowRecursion ? RecursiveLoop.ALLOW : RecursiveLoop.TERMINATE,
+    tracing: settings.tracing === 'sampled' ? lambda.Tracing.ACTIVE : lambda.Tracing.DISABLED,
+    recursiveLoop: spec.allowRecursion ? lambda.RecursiveLoop.ALLOW : lambda.RecursiveLoop.TERMINATE,
     ...defined({ reservedConcurrentExecutions: spec.reservedConcurrency }),
     environment: { ...environmentOf(settings, logLevel), ...spec.environment },
   })
@@ -107,9 +95,9 @@ export function environmentOf({ system, typeMetrics }: Settings, logLevel: LogLe
 function logFilters(level: LogLevel) {
   const isDetailed = level === 'DEBUG'
   return {
-    loggingFormat: LoggingFormat.JSON,
-    applicationLogLevelV2: isDetailed ? ApplicationLogLevel.DEBUG : ApplicationLogLevel.INFO,
-    systemLogLevelV2: isDetailed ? SystemLogLevel.INFO : SystemLogLevel.WARN,
+    loggingFormat: lambda.LoggingFormat.JSON,
+    applicationLogLevelV2: isDetailed ? lambda.ApplicationLogLevel.DEBUG : lambda.ApplicationLogLevel.INFO,
+    systemLogLevelV2: isDetailed ? lambda.SystemLogLevel.INFO : lambda.SystemLogLevel.WARN,
   }
 }
 
@@ -118,9 +106,9 @@ export type FunctionPlacement = {
   /** The size of the folder `/tmp`, 512–10,240 MB. @default 512 MB */
   readonly ephemeralStorageSize?: Size
   /** The processor. Native packages in `bundling.nodeModules` are copied in their build for it. @default Architecture.ARM_64 */
-  readonly architecture?: Architecture
+  readonly architecture?: lambda.Architecture
   /** At most five layers, for the function's architecture. @default none */
-  readonly layers?: ReadonlyArray<ILayerVersion | LayerVersion>
+  readonly layers?: ReadonlyArray<lambda.ILayerVersion | lambda.LayerVersion>
   /**
    * The network that the function has access to. It needs a route to DynamoDB, SQS and CloudWatch Logs: a NAT gateway or endpoints.
    * @default none; the function reaches public addresses only
@@ -135,17 +123,17 @@ export type FunctionPlacement = {
 }
 
 /** The processor of an architecture, as npm names it. */
-export function cpuOf({ name }: Architecture = Architecture.ARM_64): Cpu {
-  return name === Architecture.X86_64.name ? 'x64' : 'arm64'
+export function cpuOf({ name }: lambda.Architecture = lambda.Architecture.ARM_64): Cpu {
+  return name === lambda.Architecture.X86_64.name ? 'x64' : 'arm64'
 }
 
 /** The assertions are needed because CDK's classes do not satisfy its interfaces under `exactOptionalPropertyTypes`. */
-function placed({ architecture = Architecture.ARM_64, ...placement }: FunctionPlacement = {}) {
+function placed({ architecture = lambda.Architecture.ARM_64, ...placement }: FunctionPlacement = {}) {
   const { ephemeralStorageSize, layers, vpc, vpcSubnets, securityGroups, allowPublicSubnet } = placement
   return {
     architecture,
     ...defined({ ephemeralStorageSize, vpc: vpc as IVpc | undefined, vpcSubnets, allowPublicSubnet }),
-    ...(layers && { layers: layers as ILayerVersion[] }),
+    ...(layers && { layers: layers as lambda.ILayerVersion[] }),
     ...(securityGroups && { securityGroups: securityGroups as ISecurityGroup[] }),
   }
 }

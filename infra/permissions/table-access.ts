@@ -7,26 +7,13 @@
  * neither `:`, `#` nor `=`, so the pattern of one type never matches another type.
  */
 
-import {
-  definitionPartition,
-  FAIR_ATTRIBUTE,
-  frontPartition,
-  PRIMARY_KEY,
-  permitsPartition,
-  recordPartition,
-  slotsPartition,
-  TYPES_PARTITION,
-  targetPartition,
-  turnsPartition,
-  VERSION_ATTRIBUTE,
-  WORKERS_PARTITION,
-} from '../../shared/aws/dynamo/keys.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import * as keys from '../../shared/aws/dynamo/keys.ts'
 import { limitName } from '../../shared/core/limits/limits.ts'
-import { ownerPartition, readyPlace, runningPlace } from '../../shared/core/place/place-names.ts'
+import { ownerPartition, readyPlace, runningPlace } from '../../shared/core/place/place.ts'
 import { MARKER_CURSOR_PATTERN } from '../../shared/core/record-names.ts'
 import { typeNameRule } from '../../shared/core/rules/type-configuration.ts'
 import type { StepConfiguration } from '../../shared/core/types/task-type.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { allow, type Grantee, type KeyPatterns, type RolePolicies } from './permissions.ts'
 
 type IndexName = 'place' | 'view' | 'owner'
@@ -82,9 +69,9 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
   ])
   // Why a task waits follows from slots, permits and workers. A task shows what a canvas hands on to it. The slots and lines of all
   // limits hold numbers of starts and hashes, and no data of tasks.
-  onPartitions(grantee, parts, ['GetItem'], () => [slotsPartition('*'), ...taskPartitions(['canvas'])])
+  onPartitions(grantee, parts, ['GetItem'], () => [keys.slotsPartition('*'), ...taskPartitions(['canvas'])])
   onPartitions(grantee, parts, ['BatchGetItem'], () => permitPartitions(placeTypes()))
-  onPartitions(grantee, parts, ['Query'], () => [WORKERS_PARTITION])
+  onPartitions(grantee, parts, ['Query'], () => [keys.WORKERS_PARTITION])
   onIndexes(grantee, parts, ['place', 'view'], () => [
     ...readyPlaces(placeTypes()),
     ...runningPlaces(taskTypes()),
@@ -98,27 +85,32 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
 
 /** Allows code to read types, to record that a type has tenants, and to store the steps of flows. */
 function openTypes(grantee: Grantee, parts: Reachable): void {
-  onPartitions(grantee, parts, ['GetItem', 'Query'], () => [TYPES_PARTITION])
+  onPartitions(grantee, parts, ['GetItem', 'Query'], () => [keys.TYPES_PARTITION])
   const { tableArn } = parts.table.table
   allow(grantee, {
     actions: ['dynamodb:UpdateItem'],
     resources: [tableArn],
     conditions: {
       'ForAllValues:StringEquals': {
-        'dynamodb:LeadingKeys': [TYPES_PARTITION],
-        'dynamodb:Attributes': [PRIMARY_KEY.partition, PRIMARY_KEY.sort, VERSION_ATTRIBUTE, FAIR_ATTRIBUTE],
+        'dynamodb:LeadingKeys': [keys.TYPES_PARTITION],
+        'dynamodb:Attributes': [
+          keys.PRIMARY_KEY.partition,
+          keys.PRIMARY_KEY.sort,
+          keys.VERSION_ATTRIBUTE,
+          keys.FAIR_ATTRIBUTE,
+        ],
       },
     },
   })
   // A partition of steps is named by a hash of them, not by a type.
-  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [definitionPartition('*')])
+  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [keys.definitionPartition('*')])
 }
 
 /** Opens the registry of all workers, the markers by which workers find the tasks that name them, and a worker's position in these. */
 function openRegistry(grantee: Grantee, parts: Reachable): void {
-  onPartitions(grantee, parts, ['GetItem', 'PutItem', 'DeleteItem'], () => [WORKERS_PARTITION])
-  onPartitions(grantee, parts, ['Query', 'BatchGetItem', 'DeleteItem'], () => [targetPartition('*')])
-  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [recordPartition(MARKER_CURSOR_PATTERN)])
+  onPartitions(grantee, parts, ['GetItem', 'PutItem', 'DeleteItem'], () => [keys.WORKERS_PARTITION])
+  onPartitions(grantee, parts, ['Query', 'BatchGetItem', 'DeleteItem'], () => [keys.targetPartition('*')])
+  onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [keys.recordPartition(MARKER_CURSOR_PATTERN)])
 }
 
 /** Denies writes to canvases and schedules, which the pattern for all types would allow. */
@@ -171,18 +163,18 @@ function taskPartitions(types: readonly string[]): string[] {
 function slotPartitions(types: readonly string[]): string[] {
   return types
     .flatMap(type => (type === ANY_TYPE ? [ANY_TYPE] : [type, keyedLimits(type)]))
-    .map(slotsPartition)
+    .map(keys.slotsPartition)
 }
 
 /** The permits of the types' concurrency limits, one list for each type. One request reads several shards of a limit. */
 function permitPartitions(types: readonly string[]): string[][] {
   return types.map(type =>
     type === ANY_TYPE
-      ? [permitsPartition(ANY_TYPE)]
+      ? [keys.permitsPartition(ANY_TYPE)]
       : [
-          permitsPartition(type),
-          permitsPartition(keyedLimits(type)),
-          permitsPartition(type, 1).replace(/1$/, '*'),
+          keys.permitsPartition(type),
+          keys.permitsPartition(keyedLimits(type)),
+          keys.permitsPartition(type, 1).replace(/1$/, '*'),
         ],
   )
 }
@@ -190,7 +182,7 @@ function permitPartitions(types: readonly string[]): string[][] {
 /** The turns of tenants. A publisher writes no other counts. */
 function turnPartitions(types: readonly string[]): string[] {
   // A type has one line, or one per priority if it is ordered by priority.
-  return types.flatMap(type => [turnsPartition(`${type}#*`), frontPartition(`${type}#*`)])
+  return types.flatMap(type => [keys.turnsPartition(`${type}#*`), keys.frontPartition(`${type}#*`)])
 }
 
 /** The places in which tasks of these types wait to be claimed in order. */

@@ -1,22 +1,16 @@
-import { existsSync, readdirSync } from 'node:fs'
-import { join, posix, relative, resolve, sep } from 'node:path'
 import { ArnFormat, Names, Stack } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
+import { expand } from 'brace-expansion'
 import { Construct } from 'constructs'
-import { BatonError } from '../../shared/core/errors.ts'
+import { globSync, isDynamicPattern } from 'tinyglobby'
 import { queueNameOf } from '../../shared/core/types/task-type.ts'
 import { WEBHOOK_CONFIGURATION, WEBHOOK_TYPE } from '../../shared/core/types/webhook.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import type { SystemFunction } from '../bundling/bundling.ts'
 import { allow } from '../permissions/permissions.ts'
 import type { Parts, SourceQueue } from '../queues.ts'
-import {
-  type FoundDefinition,
-  readDefinition,
-  readDefinitions,
-  refuseHttp,
-  type TaskSpec,
-  withProps,
-} from './definition.ts'
+import type { FoundDefinition, TaskSpec } from './definition.ts'
+import { readDefinition, readDefinitions, refuseHttp, withProps } from './definition.ts'
 import type { FunctionProps } from './function-rules.ts'
 import {
   GROUP_NAMES,
@@ -108,8 +102,8 @@ const GROUPED_TYPES_MAX = 30
 export type HandlersProps = FunctionProps & {
   /**
    * The files that export the definitions, relative to the working directory: paths or patterns such as `tasks/small/*.ts`. In a
-   * pattern `*` stands for any part of a name, `**` for any folders, and `{ts,tsx}` for a choice. Tests and declarations
-   * (`*.test.*`, `*.spec.*`, `*.d.ts`) match no pattern.
+   * pattern `*` stands for any part of a name, `**` for any folders, and `{ts,tsx}` for a choice, each of which must match a file.
+   * Tests and declarations (`*.test.*`, `*.spec.*`, `*.d.ts`) match no pattern.
    */
   readonly entries: string | readonly string[]
 }
@@ -194,13 +188,14 @@ function refuseTwice(entry: string, definitions: readonly FoundDefinition[]): vo
   if (twin) throw new BatonError('invalid', `${entry}: entries name the type '${twin.type}' twice`)
 }
 
-const NO_ENTRY = /(\.d\.[cm]?ts|\.(test|spec)\.[^.]+)$/
+/** Files that no pattern matches. */
+const NO_ENTRY = /(\.d\.[cm]?ts|\.(test|spec)\.[^.]+)$|(^|\/)node_modules\//
 
 /**
- * Returns the files that match the patterns, sorted, each once, relative to the working directory. A pattern without `*`, `?` or `{` is
- * the path of one file.
+ * Returns the files that match the patterns, sorted, each once, relative to the working directory. A pattern without wildcards is the
+ * path of one file.
  *
- * @throws BatonError `invalid` for a pattern that matches no file.
+ * @throws BatonError `invalid` for a pattern, or a choice of its braces, that matches no file.
  */
 function filesLike(patterns: readonly string[]): string[] {
   if (patterns.length === 0)
@@ -209,37 +204,14 @@ function filesLike(patterns: readonly string[]): string[] {
 }
 
 function matching(pattern: string): string[] {
-  if (!/[*?{]/.test(pattern)) return [pattern]
-  const parts = posix.normalize(pattern).split('/')
-  const fixed = parts.slice(
-    0,
-    parts.findIndex(part => /[*?{]/.test(part)),
-  )
-  const folder = resolve(fixed.join('/') || (pattern.startsWith('/') ? '/' : '.'))
-  const expression = new RegExp(`^${parts.slice(fixed.length).map(expressionOf).join('')}$`)
-  const found = existsSync(folder) ? filesBelow(folder) : []
-  const files = found.filter(file => expression.test(file) && !NO_ENTRY.test(file))
-  if (files.length > 0) return files.map(file => relative(process.cwd(), join(folder, file)))
-  throw new BatonError('invalid', `entries: no file matches '${pattern}' in ${process.cwd()}`)
+  return isDynamicPattern(pattern)
+    ? expand(pattern).flatMap(choice => matchingChoice(choice, pattern))
+    : [pattern]
 }
 
-/** A part of a pattern as a regular expression, with the slash that follows it. */
-function expressionOf(part: string, index: number, parts: readonly string[]): string {
-  const isLast = index === parts.length - 1
-  if (part === '**') return isLast ? '.*' : '(?:[^/]+/)*'
-  const name = part
-    .replace(/[.+^$()|[\]\\]/g, '\\$&')
-    .replace(/[*?]|\{([^}]*)\}/g, (sign, choice?: string) => {
-      if (choice !== undefined) return `(?:${choice.split(',').join('|')})`
-      return sign === '*' ? '[^/]*' : '[^/]'
-    })
-  return isLast ? name : `${name}/`
-}
-
-function filesBelow(folder: string, below = ''): string[] {
-  return readdirSync(join(folder, below), { withFileTypes: true }).flatMap(entry => {
-    const path = join(below, entry.name)
-    if (!entry.isDirectory()) return [path.split(sep).join('/')]
-    return entry.name === 'node_modules' ? [] : filesBelow(folder, path)
-  })
+function matchingChoice(choice: string, pattern: string): string[] {
+  const files = globSync(choice, { expandDirectories: false }).filter(file => !NO_ENTRY.test(file))
+  if (files.length > 0) return files
+  const part = choice === pattern ? '' : `, a choice of '${pattern}',`
+  throw new BatonError('invalid', `entries: no file matches '${choice}'${part} in ${process.cwd()}`)
 }

@@ -1,12 +1,12 @@
 import { type Duration, Token } from 'aws-cdk-lib'
 import type { Architecture } from 'aws-cdk-lib/aws-lambda'
 import { SHARDS_MAX } from '../../shared/core/bounds.ts'
-import { BatonError, type FieldProblem } from '../../shared/core/errors.ts'
 import { unknownFieldMessages } from '../../shared/core/rules/compound.ts'
 import { versionRule } from '../../shared/core/rules/options.ts'
 import { type Rule, shown, unless } from '../../shared/core/rules/rules.ts'
 import { flag, whole } from '../../shared/core/rules/scalars.ts'
 import { refuseFields } from '../../shared/core/rules/type-configuration.ts'
+import { BatonError, type FieldProblem } from '../../shared/core/values/values.ts'
 import {
   FUNCTION_MEMORY_MB_MAX,
   FUNCTION_MEMORY_MB_MIN,
@@ -17,13 +17,8 @@ import {
   TASKS_PER_SHARD,
 } from '../bounds.ts'
 import type { FoundDefinition } from './definition.ts'
-import {
-  architectureProblems,
-  bundlingRule,
-  type FunctionProps,
-  placementProblems,
-  textsRule,
-} from './function-rules.ts'
+import type { FunctionProps } from './function-rules.ts'
+import { architectureProblems, bundlingRule, placementProblems, textsRule } from './function-rules.ts'
 
 type Sizes = { readonly min: number; readonly max: number; readonly step: number }
 

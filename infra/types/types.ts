@@ -11,22 +11,14 @@ import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct, DependencyGroup } from 'constructs'
 import { WORKER_VISIBILITY_S } from '../../shared/core/bounds.ts'
-import { BatonError } from '../../shared/core/errors.ts'
 import type { TypeKind } from '../../shared/core/states.ts'
-import type { TaskType, TypeConfiguration } from '../../shared/core/types/task-type.ts'
-import { queueNameOf } from '../../shared/core/types/task-type.ts'
-import { defined } from '../../shared/core/values/json.ts'
+import { queueNameOf, type TaskType, type TypeConfiguration } from '../../shared/core/types/task-type.ts'
+import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { systemCode } from '../bundling/bundling.ts'
 import { createFunction } from '../functions/functions.ts'
 import { type Parts, SourceQueue } from '../queues.ts'
-import {
-  type FoundDefinition,
-  readDefinition,
-  readFlow,
-  refuseHttp,
-  type TaskSpec,
-  withProps,
-} from './definition.ts'
+import type { FoundDefinition, TaskSpec } from './definition.ts'
+import { readDefinition, readFlow, refuseHttp, withProps } from './definition.ts'
 import type { FunctionProps } from './function-rules.ts'
 import { refuseUnknown } from './refuse-props.ts'
 

@@ -1,17 +1,11 @@
 import { type CfnResource, Duration } from 'aws-cdk-lib'
 import { Architecture, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
-import { BatonError } from '../../shared/core/errors.ts'
 import { queueNameOf } from '../../shared/core/types/task-type.ts'
-import { defined } from '../../shared/core/values/json.ts'
+import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { FUNCTION_TIMEOUT_S_MAX, HANDLER_MARGIN_S, MAPPING_CONCURRENCY_MIN } from '../bounds.ts'
-import {
-  describeBundle,
-  handlerCode,
-  type SystemFunction,
-  systemCode,
-  type UserCode,
-} from '../bundling/bundling.ts'
+import type { SystemFunction, UserCode } from '../bundling/bundling.ts'
+import { describeBundle, handlerCode, systemCode } from '../bundling/bundling.ts'
 import { cpuOf, createFunction } from '../functions/functions.ts'
 import { grantTableToWorker, typesWithin } from '../permissions/table-access.ts'
 import { type Parts, SourceQueue, visibilityFor } from '../queues.ts'

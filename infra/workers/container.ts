@@ -3,22 +3,12 @@ import { join, resolve } from 'node:path'
 import { Duration, Stack } from 'aws-cdk-lib'
 import { GatewayVpcEndpointAwsService, type IVpc, SubnetType, Vpc } from 'aws-cdk-lib/aws-ec2'
 import { Platform } from 'aws-cdk-lib/aws-ecr-assets'
-import {
-  Cluster,
-  ContainerImage,
-  ContainerInsights,
-  type HealthCheck,
-  type ICluster,
-} from 'aws-cdk-lib/aws-ecs'
+import type { HealthCheck, ICluster } from 'aws-cdk-lib/aws-ecs'
+import { Cluster, ContainerImage, ContainerInsights } from 'aws-cdk-lib/aws-ecs'
 import type { Construct } from 'constructs'
-import { BatonError } from '../../shared/core/errors.ts'
-import {
-  isDevelopment,
-  type UserCode,
-  withoutModules,
-  workerContents,
-  writeContents,
-} from '../bundling/bundling.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
+import type { UserCode } from '../bundling/bundling.ts'
+import { isDevelopment, withoutModules, workerContents, writeContents } from '../bundling/bundling.ts'
 import { generatedFile, writeGenerated } from '../bundling/places.ts'
 
 /** The main file of a worker in its image. */

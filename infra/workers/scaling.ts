@@ -3,7 +3,7 @@ import { CfnScalableTarget, CfnScalingPolicy } from 'aws-cdk-lib/aws-application
 import type { FargateService } from 'aws-cdk-lib/aws-ecs'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 
 /** A metric expression reads at most 10 metrics, and one of them counts the running containers. Source: CloudWatch quotas. */
 const SCALED_QUEUES_MAX = 9

@@ -6,24 +6,13 @@
 
 import { Duration, Names, Stack } from 'aws-cdk-lib'
 import { SubnetType } from 'aws-cdk-lib/aws-ec2'
-import {
-  type ContainerDefinition,
-  type ContainerImage,
-  CpuArchitecture,
-  FargateService,
-  FargateTaskDefinition,
-  type ICluster,
-  LinuxParameters,
-  LogDrivers,
-  OperatingSystemFamily,
-} from 'aws-cdk-lib/aws-ecs'
+import * as ecs from 'aws-cdk-lib/aws-ecs'
 import type { IRole, PolicyStatement } from 'aws-cdk-lib/aws-iam'
 import { Architecture } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { BatonError } from '../../shared/core/errors.ts'
-import { defined } from '../../shared/core/values/json.ts'
+import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { watchWorkers } from '../alarms.ts'
 import type { UserCode } from '../bundling/bundling.ts'
 import { cpuOf, environmentOf } from '../functions/functions.ts'
@@ -103,7 +92,7 @@ export type WorkerServiceProps = Placement &
 export class WorkerService extends Construct {
   readonly queues: readonly WorkerQueue[]
   readonly flows: readonly FlowRegistration[]
-  readonly service: FargateService
+  readonly service: ecs.FargateService
   /** The role of the containers. Grant it what the handlers need. */
   readonly taskRole: IRole
 
@@ -137,13 +126,13 @@ export class WorkerService extends Construct {
     watchWorkers(this, parts.settings, this.service, props.minTasks)
   }
 
-  private defineContainer(image: ContainerImage, parts: Parts, queues: readonly Queue[], props: Props) {
-    const definition = new FargateTaskDefinition(this, 'Definition', {
+  private defineContainer(image: ecs.ContainerImage, parts: Parts, queues: readonly Queue[], props: Props) {
+    const definition = new ecs.FargateTaskDefinition(this, 'Definition', {
       cpu: props.cpu,
       memoryLimitMiB: props.memory,
       runtimePlatform: {
         cpuArchitecture: PROCESSORS[cpuOf(props.architecture)],
-        operatingSystemFamily: OperatingSystemFamily.LINUX,
+        operatingSystemFamily: ecs.OperatingSystemFamily.LINUX,
       },
     })
     const logGroup = new LogGroup(this, 'Logs', {
@@ -152,11 +141,11 @@ export class WorkerService extends Construct {
     })
     const container = definition.addContainer('worker', {
       image,
-      logging: LogDrivers.awsLogs({ logGroup, streamPrefix: 'worker' }),
+      logging: ecs.LogDrivers.awsLogs({ logGroup, streamPrefix: 'worker' }),
       stopTimeout: Duration.seconds(props.drainSeconds + WORKER_STOP_MARGIN_S),
       ...(props.healthCheck && { healthCheck: HEALTH_CHECK }),
       // As the first process of a container, Node would not reap the orphans of a handler's child processes.
-      linuxParameters: new LinuxParameters(this, 'Linux', { initProcessEnabled: true }),
+      linuxParameters: new ecs.LinuxParameters(this, 'Linux', { initProcessEnabled: true }),
       environment: {
         ...environmentOf(parts.settings, levelOf(props.logLevel) ?? parts.settings.handlerLogLevel),
         // Unlike a function's, a variable of a container must have a value.
@@ -177,10 +166,14 @@ export class WorkerService extends Construct {
     return definition
   }
 
-  private runOn(cluster: ICluster, taskDefinition: FargateTaskDefinition, props: Props): FargateService {
+  private runOn(
+    cluster: ecs.ICluster,
+    taskDefinition: ecs.FargateTaskDefinition,
+    props: Props,
+  ): ecs.FargateService {
     const isPublicService = isPublic(cluster, props)
     const subnetType = isPublicService ? SubnetType.PUBLIC : SubnetType.PRIVATE_WITH_EGRESS
-    const service = new FargateService(this, 'Service', {
+    const service = new ecs.FargateService(this, 'Service', {
       cluster,
       taskDefinition,
       assignPublicIp: isPublicService,
@@ -200,7 +193,7 @@ export class WorkerService extends Construct {
   }
 }
 
-const PROCESSORS = { arm64: CpuArchitecture.ARM64, x64: CpuArchitecture.X86_64 } as const
+const PROCESSORS = { arm64: ecs.CpuArchitecture.ARM64, x64: ecs.CpuArchitecture.X86_64 } as const
 
 function workerCode(
   name: string,
@@ -244,7 +237,7 @@ function openSystemTo(grantee: Grantee, parts: Parts, queues: readonly Queue[], 
   })
 }
 
-function granteeOf(definition: FargateTaskDefinition, container: ContainerDefinition): Grantee {
+function granteeOf(definition: ecs.FargateTaskDefinition, container: ecs.ContainerDefinition): Grantee {
   return {
     role: definition.taskRole,
     addToRolePolicy: (statement: PolicyStatement) => definition.addToTaskRolePolicy(statement),

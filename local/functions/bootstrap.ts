@@ -4,14 +4,8 @@
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import {
-  createRequire,
-  flushCompileCache,
-  type ResolveFnOutput,
-  type ResolveHookContext,
-  type ResolveHookSync,
-  registerHooks,
-} from 'node:module'
+import type { ResolveFnOutput, ResolveHookContext, ResolveHookSync } from 'node:module'
+import { createRequire, flushCompileCache, registerHooks } from 'node:module'
 import { basename, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { InvocationError, InvocationRequest, SandboxMessage } from './sandbox.ts'

@@ -1,12 +1,7 @@
 import { type Answer, type Backend, type Call, errorAnswer, jsonAnswer, jsonOf } from '../gateway/call.ts'
 import type { Assembly, Stack } from '../template/stack.ts'
-import {
-  createLocalFunction,
-  type DeployedFunction,
-  type FunctionSetting,
-  isNameOf,
-  type LocalFunction,
-} from './local-function.ts'
+import type { DeployedFunction, FunctionSetting, LocalFunction } from './local-function.ts'
+import { createLocalFunction, isNameOf } from './local-function.ts'
 import { EVENT_BYTES_MAX, type InvocationResult, LATER_EVENT_BYTES_MAX } from './sandbox.ts'
 import { type Definition, isSameFunction, readFunction, readServiceTokens } from './spec.ts'
 

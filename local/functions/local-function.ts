@@ -3,13 +3,8 @@ import type { Meter } from '../gateway/meter.ts'
 import { keepLines, type LogReceiver } from '../log.ts'
 import { watchRecursion } from './lineage.ts'
 import { createPool, type Pool, retryLater } from './pool.ts'
-import {
-  ANSWER_BYTES_MAX,
-  type FunctionSpec,
-  type InvocationError,
-  type InvocationResult,
-  payloadBytes,
-} from './sandbox.ts'
+import type { FunctionSpec, InvocationError, InvocationResult } from './sandbox.ts'
+import { ANSWER_BYTES_MAX, payloadBytes } from './sandbox.ts'
 import { type Definition, isSameFunction } from './spec.ts'
 
 /** A mapping loads code again after this time when it could not be loaded: the failure may come from outside. */

@@ -1,10 +1,5 @@
-import {
-  type FunctionSpec,
-  type InvocationError,
-  type InvocationResult,
-  type Sandbox,
-  startSandbox,
-} from './sandbox.ts'
+import type { FunctionSpec, InvocationError, InvocationResult, Sandbox } from './sandbox.ts'
+import { startSandbox } from './sandbox.ts'
 
 /** Gives the settings and the code of the next process. It rejects when there is no code that could run. */
 export type Source = () => Promise<FunctionSpec>

@@ -149,3 +149,17 @@ function restOperation(method: string, path: string) {
   if (method === 'GET' && name === undefined) return `List${noun}s`
   return `${schedulerOperations[method] ?? method}${noun}`
 }
+
+/** What a request to EventBridge Scheduler names. The name is empty if the path has none. */
+export function readSchedulerCall(call: Pick<Call, 'method' | 'path' | 'body'>) {
+  const url = new URL(call.path, 'http://scheduler')
+  const [, , name = ''] = url.pathname.split('/')
+  const body = bodyOf(call) as {
+    readonly GroupName?: string
+    readonly Target?: { readonly RoleArn?: string }
+  }
+  // A request without content names its group in the query.
+  const hasContent = call.method === 'POST' || call.method === 'PUT'
+  const group = (hasContent ? body.GroupName : url.searchParams.get('groupName')) ?? 'default'
+  return { name: decodeURIComponent(name), group, query: url.searchParams, body }
+}

@@ -6,16 +6,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { REGION } from '../account.ts'
-import {
-  type Answer,
-  type Backend,
-  bodyOf,
-  type Call,
-  carriesKey,
-  errorAnswer,
-  identify,
-  textFields,
-} from './call.ts'
+import type { Answer, Backend, Call } from './call.ts'
+import { bodyOf, carriesKey, errorAnswer, identify, textFields } from './call.ts'
 import type { Faults } from './faults.ts'
 import type { Meter } from './meter.ts'
 import { isDynamoWrite, meterCall } from './metering.ts'
@@ -49,6 +41,8 @@ type State = {
   readonly backends: Map<string, Backend>
   readonly routes: Map<string, (path: string, body: Buffer) => void>
   readonly writeListeners: Set<(tableNames: readonly string[]) => void>
+  /** The calls of services that the local cloud does not have, as lines of the log. */
+  readonly reported: Set<string>
   refusalOf: (call: Call) => Answer | undefined
 }
 
@@ -64,7 +58,7 @@ export async function startGateway(
 ): Promise<Gateway> {
   const state: State = {
     ...{ meter, accessKey, log, refusalOf: () => undefined },
-    ...{ backends: new Map(), routes: new Map(), writeListeners: new Set() },
+    ...{ backends: new Map(), routes: new Map(), writeListeners: new Set(), reported: new Set() },
   }
   const serveCall = faults.around(call => served(state, call))
   const answerCall: Backend = async call => state.refusalOf(call) ?? serveCall(call)
@@ -119,9 +113,10 @@ async function answerRequest(
   send(response, await answerCall(call))
 }
 
-async function served({ backends, meter, writeListeners, log }: State, call: Call): Promise<Answer> {
+async function served(state: State, call: Call): Promise<Answer> {
+  const { backends, meter, writeListeners, log } = state
   const backend = backends.get(call.service)
-  if (!backend) return notServed(call, log)
+  if (!backend) return notServed(state, call)
   const answer = await backend(call)
   // The answer stands, even when the meter does not understand the call.
   try {
@@ -166,8 +161,11 @@ function tablesOf(call: Call): string[] {
   return textFields(call.body, 'TableName')
 }
 
-function notServed({ caller, service, operation }: Call, log: (line: string) => void): Answer {
-  log(`NOT SUPPORTED locally: ${caller} called ${operation} of ${service}`)
+/** Each operation is reported once for each caller. */
+function notServed({ reported, log }: State, { caller, service, operation }: Call): Answer {
+  const line = `NOT SUPPORTED locally: ${caller} called ${operation} of ${service}`
+  if (!reported.has(line)) log(line)
+  reported.add(line)
   return errorAnswer(501, 'NotImplemented', `The local cloud has no ${service} (${operation} was called)`)
 }
 

@@ -4,23 +4,13 @@
  * has the same address (`loopback/pages.ts`).
  */
 
-import {
-  createServer,
-  type IncomingMessage,
-  type OutgoingHttpHeaders,
-  type Server,
-  type ServerResponse,
-  STATUS_CODES,
-} from 'node:http'
+import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
+import { createServer, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
-import {
-  type Admit,
-  admitting,
-  type HttpAnswer,
-  problemAnswer,
-  type RequestHandler,
-} from '../../loopback/loopback.ts'
+import type { Admit, HttpAnswer, RequestHandler } from '../../loopback/loopback.ts'
+import { admitting, problemAnswer } from '../../loopback/loopback.ts'
 import { servePages } from '../../loopback/pages.ts'
+import { ENDPOINTS } from '../../shared/api/endpoints.ts'
 import type { Functions } from '../functions/functions.ts'
 import { newTrace } from '../functions/lineage.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/sandbox.ts'
@@ -49,7 +39,7 @@ type Served = {
   readonly functions: Functions
   readonly meter: Meter
   readonly permissions: Permissions
-  /** Gets each request before the routes do. */
+  /** The stream of events. It has no route in the stack. */
   readonly stream?: RequestHandler
   /** The parts of the system that do not run at the moment. */
   partsDown(): Promise<readonly string[]>
@@ -119,7 +109,7 @@ export async function startApiServer(settings: ApiSettings): Promise<ApiServer> 
     url,
     serve: served => {
       serve = answeringHealth(served, createServe(served, settings))
-      stream = served.stream && recognised(served.stream, served, settings)
+      stream = served.stream && admitted(served.stream, served, settings)
     },
     stop: () => close(server),
   }
@@ -154,15 +144,20 @@ function explainPort(port: number) {
   }
 }
 
-/** Leaves the requests of unrecognised senders to the routes, which refuse them. */
-function recognised(
+/** Leaves the requests of senders that are not recognised, or may not read, to the routes, which refuse them. */
+function admitted(
   stream: RequestHandler,
-  { permissions }: Served,
+  { permissions, routes: { apiId } }: Served,
   { authentication }: ApiSettings,
 ): RequestHandler {
-  const isRecognised = (request: IncomingMessage) =>
-    !('reason' in callerOf(request, Buffer.alloc(0), permissions, authentication))
-  return (request, response) => isRecognised(request) && stream(request, response)
+  const isAdmitted = (request: IncomingMessage) => {
+    const { method = 'GET', url = '/' } = request
+    const [path = '/'] = url.split('?')
+    if (path !== ENDPOINTS.events[1]) return false
+    const caller = callerOf(request, Buffer.alloc(0), permissions, authentication)
+    return !('reason' in caller) && mayInvoke(caller, { method, path, apiId }, permissions)
+  }
+  return (request, response) => isAdmitted(request) && stream(request, response)
 }
 
 function createServe(

@@ -5,15 +5,8 @@ import { type LocalFunction, RELOAD_DELAY_MS } from '../functions/local-function
 import type { InvocationResult } from '../functions/sandbox.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { SqsServer } from '../stores/sqs-server.ts'
-import {
-  controlOf,
-  type Mapping,
-  type MappingState,
-  newMappingState,
-  type Pattern,
-  passesFilters,
-  readBatchFailures,
-} from './mapping.ts'
+import type { Mapping, MappingState, Pattern } from './mapping.ts'
+import { controlOf, newMappingState, passesFilters, readBatchFailures } from './mapping.ts'
 
 /** The most messages of one receive. Larger batches are gathered from several receives. */
 const RECEIVE_MESSAGES_MAX = 10

@@ -1,13 +1,7 @@
 import { type Answer, type Call, errorAnswer } from '../gateway/call.ts'
 import type { Stack } from '../template/stack.ts'
-import {
-  compilePolicy,
-  lazily,
-  type Policy,
-  type RequestedAction,
-  type Statement,
-  unknownConditions,
-} from './policy.ts'
+import type { Policy, RequestedAction, Statement } from './policy.ts'
+import { compilePolicy, lazily, unknownConditions } from './policy.ts'
 import { requestedActionsIn } from './requested-actions.ts'
 
 /**

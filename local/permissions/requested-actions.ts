@@ -1,11 +1,17 @@
 import { arnOf } from '../account.ts'
-import { bodyOf, type Call, textFields } from '../gateway/call.ts'
+import { bodyOf, type Call, readSchedulerCall } from '../gateway/call.ts'
 import { isTable } from '../stores/tables.ts'
 import type { Stack } from '../template/stack.ts'
-import { type Context, lazily, type RequestedAction } from './policy.ts'
+import type { Context, RequestedAction } from './policy.ts'
 
-/** The actions that a call needs. The list is empty if no permission is known for the call. */
+/** The actions that a call needs. The list is empty only for services that the local cloud does not serve. */
 type ActionsOf = (call: Call) => readonly RequestedAction[]
+
+/**
+ * The resource of an action that concerns no single resource, such as a list of all tables, and of a call that cannot be judged. Only
+ * a policy for all resources covers it.
+ */
+const EVERYTHING = '*'
 
 /** A batch needs the action of its entries. */
 const SQS_ACTIONS: Readonly<Record<string, string>> = {
@@ -15,9 +21,8 @@ const SQS_ACTIONS: Readonly<Record<string, string>> = {
 }
 
 export function requestedActionsIn(stack: Stack): ActionsOf {
-  const dynamo = dynamoActions(stack)
   const services: Readonly<Record<string, ActionsOf>> = {
-    dynamodb: dynamo,
+    dynamodb: dynamoActions(stack),
     sqs: sqsActions,
     scheduler: schedulerActions,
     events: eventsActions,
@@ -27,22 +32,22 @@ export function requestedActionsIn(stack: Stack): ActionsOf {
   return call => services[call.service]?.(call) ?? []
 }
 
-function sqsActions({ operation, body }: Call): RequestedAction[] {
-  const url = textFields(body, 'QueueUrl')[0]
-  const name = url?.slice(url.lastIndexOf('/') + 1) ?? textFields(body, 'QueueName')[0]
-  const resource = name === undefined ? undefined : arnOf('sqs', name)
-  return [{ action: `sqs:${SQS_ACTIONS[operation] ?? operation}`, resource }]
+function sqsActions(call: Call): RequestedAction[] {
+  const { QueueUrl, QueueName } = bodyOf(call)
+  const name = typeof QueueUrl === 'string' ? QueueUrl.slice(QueueUrl.lastIndexOf('/') + 1) : QueueName
+  const resource = typeof name === 'string' ? arnOf('sqs', name) : EVERYTHING
+  return [{ action: `sqs:${SQS_ACTIONS[call.operation] ?? call.operation}`, resource }]
 }
 
 /** A new schedule passes its role to Scheduler, so the call also needs `iam:PassRole`. */
 function schedulerActions(call: Call): RequestedAction[] {
-  const url = new URL(call.path, 'http://scheduler')
-  const name = decodeURIComponent(url.pathname.split('/')[2] ?? '')
-  const body = bodyOf(call) as { GroupName?: string; Target?: { RoleArn?: string } }
-  const group = body.GroupName ?? url.searchParams.get('groupName') ?? 'default'
+  const { name, group, body } = readSchedulerCall(call)
   const isForGroup = call.operation.includes('Group')
   const resource = isForGroup ? `schedule-group/${name}` : `schedule/${group}/${name}`
-  const own = { action: `scheduler:${call.operation}`, resource: arnOf('scheduler', resource) }
+  const own = {
+    action: `scheduler:${call.operation}`,
+    resource: name === '' ? EVERYTHING : arnOf('scheduler', resource),
+  }
   const role = body.Target?.RoleArn
   return role === undefined
     ? [own]
@@ -53,25 +58,31 @@ const passedToScheduler: Context = key =>
   key.toLowerCase() === 'iam:passedtoservice' ? ['scheduler.amazonaws.com'] : undefined
 
 function eventsActions(call: Call): RequestedAction[] {
-  const { Entries = [] } = bodyOf(call) as { Entries?: ReadonlyArray<{ EventBusName?: string }> }
-  const buses = new Set(Entries.map(({ EventBusName = 'default' }) => EventBusName))
+  const { Entries } = bodyOf(call)
+  const entries: ReadonlyArray<{ EventBusName?: string } | null> = Array.isArray(Entries) ? Entries : []
+  const buses = new Set(entries.map(entry => entry?.EventBusName ?? 'default'))
+  const action = `events:${call.operation}`
+  if (call.operation !== 'PutEvents' || buses.size === 0) return [{ action, resource: EVERYTHING }]
   return [...buses].map(bus => ({
-    action: `events:${call.operation}`,
+    action,
     resource: bus.startsWith('arn:') ? bus : arnOf('events', `event-bus/${bus}`),
   }))
 }
 
 function secretsActions(call: Call): RequestedAction[] {
-  const id = String(bodyOf(call).SecretId)
+  const action = `secretsmanager:${call.operation}`
+  const id = bodyOf(call).SecretId
+  if (typeof id !== 'string') return [{ action, resource: EVERYTHING }]
   // The ARN of a real secret ends in six random characters.
-  const resource = id.startsWith('arn:') ? id : `${arnOf('secretsmanager', `secret:${id}`)}-local0`
-  return [{ action: `secretsmanager:${call.operation}`, resource }]
+  return [
+    { action, resource: id.startsWith('arn:') ? id : `${arnOf('secretsmanager', `secret:${id}`)}-local0` },
+  ]
 }
 
-/** Functions call Lambda only to invoke a function, so every call to it needs this one action. */
-function lambdaActions({ path }: Call): RequestedAction[] {
-  const named = /\/functions\/([^/?]+)\//.exec(path)?.[1]
-  const name = decodeURIComponent(named ?? '')
+function lambdaActions({ method, path, operation }: Call): RequestedAction[] {
+  const invoked = method === 'POST' ? /\/functions\/([^/?]+)\/invocations/.exec(path)?.[1] : undefined
+  if (invoked === undefined) return [{ action: `lambda:${operation}`, resource: EVERYTHING }]
+  const name = decodeURIComponent(invoked)
   return [
     {
       action: 'lambda:InvokeFunction',
@@ -91,13 +102,19 @@ type Request = {
   readonly UpdateExpression?: string
   readonly ConditionExpression?: string
   readonly ProjectionExpression?: string
+  readonly FilterExpression?: string
   readonly ExpressionAttributeNames?: Readonly<Record<string, string>>
   readonly ExpressionAttributeValues?: Item
   readonly RequestItems?: Readonly<
     Record<string, { readonly Keys?: readonly Item[] } | readonly WriteRequest[]>
   >
   readonly TransactItems?: ReadonlyArray<Readonly<Record<string, Request>>>
-}
+  readonly StreamArn?: string
+  /** PartiQL. */
+  readonly Statement?: string
+  readonly Statements?: ReadonlyArray<{ readonly Statement?: string }>
+  readonly TransactStatements?: ReadonlyArray<{ readonly Statement?: string }>
+} & Readonly<Partial<Record<(typeof LEGACY_PARAMETERS)[number], object | readonly string[]>>>
 type WriteRequest = {
   readonly PutRequest?: { readonly Item: Item }
   readonly DeleteRequest?: { readonly Key: Item }
@@ -120,50 +137,99 @@ const TRANSACTED: Readonly<Record<string, string>> = {
   Get: 'GetItem',
 }
 
+/** The operations of a table's stream, which name the stream, or an iterator of it. */
+const STREAM_OPERATIONS = new Set(['DescribeStream', 'GetShardIterator', 'GetRecords'])
+
 /**
  * Finds the actions that a call of DynamoDB needs. `dynamodb:LeadingKeys` has the partition keys of the items, or those of a queried
- * index. `dynamodb:Attributes` has all attributes that the request names. Except for batches and transactions, a body is parsed
- * only if a condition reads one of these keys.
+ * index. `dynamodb:Attributes` has all attributes that the request names. A call that names no table, such as ListTables, needs its
+ * action for all resources.
  */
 function dynamoActions(stack: Stack): (call: Call) => readonly RequestedAction[] {
   const tableNamed = tablesIn(stack)
   return call => {
-    if (call.operation.startsWith('Transact')) return transactionActions(call, tableNamed)
+    const request = bodyOf(call) as Request
     const action = `dynamodb:${call.operation}`
-    const stream = textFields(call.body, 'StreamArn')[0]
-    if (stream !== undefined || call.operation === 'GetRecords') return [{ action, resource: stream }]
-    const request = lazily(() => bodyOf(call) as Request)
-    const named = call.operation.startsWith('Batch')
-      ? Object.keys(request().RequestItems ?? {})
-      : textFields(call.body, 'TableName').slice(0, 1)
-    return named.map(name => {
-      const table = tableNamed(name)
-      const index = textFields(call.body, 'IndexName')[0]
-      const resource = index === undefined ? table.arn : `${table.arn}/index/${index}`
-      return { action, resource, context: contextOf(request, table, name) }
-    })
+    if (STREAM_OPERATIONS.has(call.operation)) return [{ action, resource: request.StreamArn }]
+    const actions = [
+      ...statementActions(call.operation, request, tableNamed),
+      ...transactionActions(request, tableNamed),
+      ...tablesOf(request).map(name => {
+        const table = tableNamed(name)
+        const { IndexName } = request
+        const resource = IndexName === undefined ? table.arn : `${table.arn}/index/${IndexName}`
+        return { action, resource, context: contextOf(request, table, name) }
+      }),
+    ]
+    return actions.length > 0 ? actions : [{ action, resource: EVERYTHING }]
   }
 }
 
-function transactionActions(call: Call, tableNamed: (name: string) => Table): RequestedAction[] {
-  const { TransactItems = [] } = bodyOf(call) as Request
+function tablesOf({ TableName, RequestItems = {} }: Request): string[] {
+  return [...(TableName === undefined ? [] : [TableName]), ...Object.keys(RequestItems)]
+}
+
+/**
+ * The actions of PartiQL statements: `dynamodb:PartiQLSelect` and so on, for the table or the index that a statement names. Which items
+ * it reaches is not judged, so it does not meet a condition on keys. Source: "IAM security policies with PartiQL for DynamoDB".
+ */
+function statementActions(
+  operation: string,
+  { Statement, Statements = [], TransactStatements = [] }: Request,
+  tableNamed: (name: string) => Table,
+): RequestedAction[] {
+  const texts = [Statement, ...[...Statements, ...TransactStatements].map(one => one.Statement)]
+  return texts
+    .filter(text => text !== undefined)
+    .map(text => {
+      const { kind, name, index } = readStatement(text) ?? {}
+      if (name === undefined) return { action: `dynamodb:${operation}`, resource: EVERYTHING }
+      const { arn } = tableNamed(name)
+      const resource = index === undefined ? arn : `${arn}/index/${index}`
+      return { action: `dynamodb:PartiQL${kind}`, resource, context: () => [''] }
+    })
+}
+
+const PARTIQL_TOKEN = /"[^"]*"|'[^']*'|[\w-]+|\S/g
+
+const PARTIQL_KINDS: Readonly<Record<string, string>> = {
+  SELECT: 'Select',
+  INSERT: 'Insert',
+  UPDATE: 'Update',
+  DELETE: 'Delete',
+}
+
+/** What a statement does, and the table and the index that it names; undefined for a statement in another form, or with a comment. */
+function readStatement(text: string) {
+  const tokens = text.match(PARTIQL_TOKEN) ?? []
+  const words = tokens.map(token => token.toUpperCase())
+  const kind = PARTIQL_KINDS[words[0] ?? '']
+  const isCommented = tokens.some((token, at) => token.startsWith('--') || token + tokens[at + 1] === '/*')
+  if (kind === undefined || isCommented) return undefined
+  const at = kind === 'Update' ? 0 : words.indexOf(kind === 'Insert' ? 'INTO' : 'FROM')
+  const [name, dot, index] = tokens.slice(at + 1).map(token => token.replaceAll('"', ''))
+  return at < 0 ? undefined : { kind, name, ...(dot === '.' && { index }) }
+}
+
+function transactionActions(
+  { TransactItems = [] }: Request,
+  tableNamed: (name: string) => Table,
+): RequestedAction[] {
   return TransactItems.flatMap(Object.entries).map(([kind, request]: [string, Request]) => {
-    const table = tableNamed(request.TableName ?? '')
-    return {
-      action: `dynamodb:${TRANSACTED[kind] ?? kind}`,
-      resource: table.arn,
-      context: contextOf(() => request, table, request.TableName ?? ''),
-    }
+    const { TableName = '' } = request
+    const table = tableNamed(TableName)
+    const context = contextOf(request, table, TableName)
+    return { action: `dynamodb:${TRANSACTED[kind] ?? kind}`, resource: table.arn, context }
   })
 }
 
-function contextOf(request: () => Request, table: Table, name: string): Context {
+function contextOf(request: Request, table: Table, name: string): Context {
   return key => {
     switch (key.toLowerCase()) {
       case 'dynamodb:leadingkeys':
-        return leadingKeys(request(), table, name)
+        return leadingKeys(request, table, name)
       case 'dynamodb:attributes':
-        return attributesIn(request(), table)
+        return attributesIn(request, table, name)
       default:
         return undefined
     }
@@ -199,13 +265,24 @@ function queriedKey(request: Request, partition: string): string {
   return ''
 }
 
+/** The parameters that name attributes as they did before there were expressions. */
+const LEGACY_PARAMETERS = [
+  'AttributeUpdates',
+  'AttributesToGet',
+  'Expected',
+  'KeyConditions',
+  'QueryFilter',
+  'ScanFilter',
+] as const
+
 /** Every top-level attribute that the request writes, reads or compares. */
-function attributesIn(request: Request, table: Table): string[] {
+function attributesIn(request: Request, table: Table, name: string): string[] {
   const expressions = [
     request.UpdateExpression,
     request.ConditionExpression,
     request.ProjectionExpression,
     request.KeyConditionExpression,
+    request.FilterExpression,
   ]
   const { ExpressionAttributeNames: names = {} } = request
   const named = expressions
@@ -213,8 +290,12 @@ function attributesIn(request: Request, table: Table): string[] {
     .flatMap(text => text.match(/(?<![.:\w#])[#A-Za-z_]\w*/g) ?? [])
     .filter(word => word.startsWith('#') || !EXPRESSION_WORDS.has(word.toLowerCase()))
     .map(word => names[word] ?? word)
-  const stated = Object.keys(request.Item ?? request.Key ?? {})
-  return [...new Set([...named, ...stated, table.partitionOf(undefined)])]
+  const stated = itemsIn(request, name).flatMap(Object.keys)
+  const legacy = LEGACY_PARAMETERS.flatMap(parameter => {
+    const value = request[parameter] ?? {}
+    return Array.isArray(value) ? value : Object.keys(value)
+  })
+  return [...new Set([...named, ...stated, ...legacy, table.partitionOf(undefined)])]
 }
 
 /** The words of DynamoDB's expressions that are not names of attributes. */

@@ -1,4 +1,4 @@
-import { type Answer, type Backend, bodyOf, type Call, errorAnswer, jsonAnswer } from '../gateway/call.ts'
+import { type Answer, type Backend, errorAnswer, jsonAnswer, readSchedulerCall } from '../gateway/call.ts'
 import type { ScheduleRunner } from './runner.ts'
 import { findFault, type Schedule, type ScheduleRequest, type ScheduleStore } from './schedules.ts'
 
@@ -19,7 +19,8 @@ const PAGE_SCHEDULES = 100
 /** The REST API of EventBridge Scheduler, as its SDK client uses it. */
 export function createSchedulerApi(store: ScheduleStore, runner: ScheduleRunner): Backend {
   return async call => {
-    const request = read(call)
+    const { body, ...named } = readSchedulerCall(call)
+    const request = { operation: call.operation, ...named, body: body as Partial<ScheduleRequest> }
     const operation = OPERATIONS[request.operation]
     return operation
       ? operation({ store, runner }, request)
@@ -83,19 +84,6 @@ function listSchedules({ store }: Scheduler, { query }: SchedulerRequest): Answe
     .filter(({ GroupName, Name }) => (group === null || GroupName === group) && Name.startsWith(prefix))
   const more = from + limit < found.length ? { NextToken: String(from + limit) } : {}
   return ok({ Schedules: found.slice(from, from + limit).map(summary), ...more })
-}
-
-function read(call: Call): SchedulerRequest {
-  const url = new URL(call.path, 'http://scheduler')
-  const [, , name = ''] = url.pathname.split('/')
-  const body = bodyOf(call) as Partial<ScheduleRequest>
-  return {
-    operation: call.operation,
-    name: decodeURIComponent(name),
-    group: body.GroupName ?? url.searchParams.get('groupName') ?? 'default',
-    query: url.searchParams,
-    body,
-  }
 }
 
 const ok = (body: unknown) => jsonAnswer(200, body, { 'content-type': 'application/json' })

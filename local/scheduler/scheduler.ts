@@ -13,13 +13,8 @@ import type { Permissions } from '../permissions/permissions.ts'
 import type { Stack } from '../template/stack.ts'
 import { createSchedulerApi } from './api.ts'
 import { createScheduleRunner, type Undelivered } from './runner.ts'
-import {
-  createScheduleStore,
-  type KeptSchedules,
-  type Schedule,
-  type ScheduleRequest,
-  type Target,
-} from './schedules.ts'
+import type { KeptSchedules, Schedule, ScheduleRequest, Target } from './schedules.ts'
+import { createScheduleStore } from './schedules.ts'
 
 /** The controls of Scheduler for tests and tools. */
 export type Scheduler = {

@@ -1,4 +1,4 @@
-import type { Json } from '../../shared/core/values/json.ts'
+import type { Json } from '../../shared/core/values/values.ts'
 
 /** A request of an example. */
 export type Asked = {

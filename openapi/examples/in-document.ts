@@ -1,6 +1,6 @@
 import type { ApiProblemCode } from '../../shared/api/problem-codes.ts'
 import type { Problem } from '../../shared/api/problems.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { problemOfError } from '../../shared/service/present/problems.ts'
 import type { Schema } from '../schemas.ts'
 import type { Exchanged } from './play.ts'

@@ -1,7 +1,7 @@
 import { createApi } from '../../functions/http/create-api.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import { type BatonEvent, eventsOf } from '../../shared/core/events/events.ts'
-import type { Json } from '../../shared/core/values/json.ts'
+import type { Json } from '../../shared/core/values/values.ts'
 import { DEFAULT_PACE } from '../../shared/runtime/claim/wait-for-work.ts'
 import { readTask } from '../../shared/runtime/kernel/heads.ts'
 import type { DiagnosticSystem } from '../../shared/runtime/kernel/system.ts'

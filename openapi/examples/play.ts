@@ -1,4 +1,4 @@
-import { defined, type Json } from '../../shared/core/values/json.ts'
+import { defined, type Json } from '../../shared/core/values/values.ts'
 import type { Operation } from '../../shared/service/operation.ts'
 import type { Asked, Body, Exchange, Happening, Step, Told } from './exchange.ts'
 

@@ -109,7 +109,7 @@ type Root = {
 }
 
 function manifestOf(one: Package) {
-  const { name, description, exports, bin, main, dependencies, peers, sameVersion, optional } = one
+  const { name, description, exports, bin, main, dependencies, peers, sameVersion } = one
   const root: Root = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
   const versions = { ...root.devDependencies, ...root.dependencies }
   return withoutEmpty({
@@ -123,8 +123,11 @@ function manifestOf(one: Package) {
     sideEffects: false,
     exports: {
       ...mapValues(exports, (source, path) => ({
-        types: `./${compiled(source, '.d.ts')}`,
         ...conditionsOf(one, path),
+        ...(one.commonjs.includes(path) && {
+          require: { types: `./${compiled(source, '.d.cts')}`, default: `./${compiled(source, '.cjs')}` },
+        }),
+        types: `./${compiled(source, '.d.ts')}`,
         default: `./${compiled(source, '.js')}`,
       })),
       './package.json': './package.json',
@@ -132,7 +135,6 @@ function manifestOf(one: Package) {
     ...(main && { baton: { main: compiled(main, '.js') } }),
     bin: mapValues(bin, source => compiled(source, '.js')),
     dependencies: Object.fromEntries(dependencies.map(name => [name, `^${versions[name]}`])),
-    optionalDependencies: optional,
     peerDependencies: { ...peers, ...Object.fromEntries(sameVersion.map(name => [name, root.version])) },
     peerDependenciesMeta: mapValues(peers, () => ({ optional: true })),
   })

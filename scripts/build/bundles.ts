@@ -2,8 +2,8 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
 import { decode, encode, type SourceMapMappings, type SourceMapSegment } from '@jridgewell/sourcemap-codec'
 import { type BuildOptions, build, type Plugin } from 'esbuild'
-import { BUNDLE_OPTIONS, FILES_BESIDE, SYSTEM_OPTIONS } from '../../infra/bundling/esbuild.ts'
-import { type Bundle, folderOf, type Package, ROOT } from './packages.ts'
+import { BUNDLE_OPTIONS, FILES_BESIDE, LIBRARY_BANNER, SYSTEM_OPTIONS } from '../../infra/bundling/esbuild.ts'
+import { type Bundle, bundlesOf, folderOf, type Package, ROOT } from './packages.ts'
 
 export type Bundled = {
   /** The paths of all files that the bundles contain, relative to the repository. */
@@ -15,7 +15,7 @@ export type Bundled = {
 /** Bundles what runs as a function, in a container or as a worker, each into one file with its libraries inside. */
 export async function buildBundles(one: Package): Promise<Bundled> {
   const all: Bundled[] = []
-  for (const bundle of one.bundles) all.push(await bundled(bundle, folderOf(one)))
+  for (const bundle of bundlesOf(one)) all.push(await bundled(bundle, folderOf(one)))
   return { inputs: all.flatMap(({ inputs }) => inputs), outputs: all.flatMap(({ outputs }) => outputs) }
 }
 
@@ -119,10 +119,25 @@ const withoutErrorClasses: Plugin = {
   },
 }
 
+const LIBRARY: BuildOptions = {
+  ...BUNDLE_OPTIONS,
+  banner: LIBRARY_BANNER,
+  target: 'node20',
+  sourcemap: false,
+  plugins: [withoutUnused, withoutErrorClasses],
+}
+
 const OPTIONS: Readonly<Record<Bundle['runsIn'], BuildOptions>> = {
   lambda: { ...SYSTEM_OPTIONS, plugins: [withoutUnused] },
   process: BUNDLE_OPTIONS,
-  library: { ...BUNDLE_OPTIONS, sourcemap: false, plugins: [withoutUnused, withoutErrorClasses] },
+  library: LIBRARY,
+  commonjs: {
+    ...LIBRARY,
+    format: 'cjs',
+    banner: { js: "const batonUrl=require('node:url').pathToFileURL(__filename).href;" },
+    define: { 'import.meta.url': 'batonUrl' },
+    external: ['zod'],
+  },
   browser: IN_BROWSERS,
   handler: IN_HANDLERS,
 }

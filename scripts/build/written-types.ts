@@ -15,7 +15,7 @@ const CONTRACT = 'contract'
 const OTHERS = ['endpoints.ts', 'paths.ts', 'index.ts']
 
 /** The file whose types have the comments of the options of tasks, which the bodies get from rules of the core. */
-const OPTIONS = 'shared/core/options/options.ts'
+const OPTIONS = 'shared/core/options.ts'
 
 /** The line width of the repository, at which comments are wrapped. */
 const COMMENT_CHARACTERS = 130
@@ -189,7 +189,7 @@ function unionOf(type: ts.UnionType, printer: Printer, indent: string): string {
 }
 
 function jsonIn({ imports }: Printer): string {
-  imports.add("import type { Json } from '../core/values/json.js'")
+  imports.add("import type { Json } from '../core/values/values.js'")
   return 'Json'
 }
 

@@ -8,7 +8,7 @@ import { json } from 'node:stream/consumers'
 import type { Claim, FinishMember } from '../../shared/api/runs.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import type { Client } from '../../shared/client/client.ts'
-import type { Json } from '../../shared/core/values/json.ts'
+import type { Json } from '../../shared/core/values/values.ts'
 import { type Count, digestOf, type Types } from './pieces.ts'
 
 /** The outcome of a run: its result, or the next stage with its input. */

@@ -2,16 +2,8 @@ import type { ApiCanvas } from '../../shared/api/canvases.ts'
 import type { ApiStep, ApiTask } from '../../shared/api/tasks.ts'
 import { chain, chord } from '../../shared/define/canvases.ts'
 import { FLAKY_REFUSALS, inOneLine, wordsOf } from './http-worker.ts'
-import {
-  blocks,
-  countByPattern,
-  type DemoCanvas,
-  type DemoTask,
-  digestOf,
-  paragraphs,
-  range,
-  type Types,
-} from './pieces.ts'
+import type { DemoCanvas, DemoTask, Types } from './pieces.ts'
+import { blocks, countByPattern, digestOf, paragraphs, range } from './pieces.ts'
 
 const WORD_COUNT_TASKS = 60
 const DELAYED_TASKS = 40

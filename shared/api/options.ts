@@ -1,4 +1,4 @@
-import type { Options } from '../core/options/options.ts'
+import type { Options } from '../core/options.ts'
 import { listOf, open, optional, optionals } from '../core/rules/compound.ts'
 import { optionRules, priorityRule } from '../core/rules/options.ts'
 import type { Rule } from '../core/rules/rules.ts'

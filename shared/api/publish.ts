@@ -1,15 +1,6 @@
 import { BATCH_TASKS_MAX, CALLBACKS_MAX, KEY_CHARACTERS_MAX } from '../core/bounds.ts'
-import {
-  anything,
-  type ListRule,
-  listOf,
-  type ObjectRule,
-  open,
-  optional,
-  recursive,
-  strict,
-  tagsRule,
-} from '../core/rules/compound.ts'
+import type { ListRule, ObjectRule } from '../core/rules/compound.ts'
+import { anything, listOf, open, optional, recursive, strict, tagsRule } from '../core/rules/compound.ts'
 import type { Rule, ValueOf } from '../core/rules/rules.ts'
 import { duration, flag, integer, name, oneOf, text, time, traceparentRule } from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'

@@ -2,7 +2,7 @@ import { KEY_CHARACTERS_MAX } from '../core/bounds.ts'
 import { anything, listOf, open, optional, strict } from '../core/rules/compound.ts'
 import type { Rule, ValueOf } from '../core/rules/rules.ts'
 import { integer, name, revisionRule, shortText, text, whole } from '../core/rules/scalars.ts'
-import type { Json } from '../core/values/json.ts'
+import type { Json } from '../core/values/values.ts'
 
 /** Any JSON. Values that cannot be stored exactly are refused before any rule sees them. */
 export const json = anything<Json>()

@@ -6,7 +6,10 @@ import { ORDERINGS, STATUSES, TYPE_KINDS } from '../core/states.ts'
 import { shownDefaults } from './options.ts'
 import { count, json, operations, pageOf, revision, shownTime } from './scalars.ts'
 
-/** Task types: their configuration as requests give it and as answers show it, their counts, and the purge of their tasks. */
+/**
+ * Task types: their configuration as requests give it and as answers show it, their counts, the purge of their tasks, and the workers that
+ * serve them.
+ */
 
 /** The configuration of a task type. What is left out has its default. */
 export const typeBody = strict(givenTypeRule.shape, 'TypeConfiguration')
@@ -186,3 +189,27 @@ export const purgeAnswer = open(
 
 /** Says which tasks the purge removes. */
 export type PurgeAnswer = ValueOf<typeof purgeAnswer>
+
+const workerAnswer = open(
+  {
+    /** The id of the worker. */
+    id: text(),
+    /** How the worker works: a process with the library, a program over HTTP, or a Lambda function. */
+    kind: oneOf('standalone', 'http', 'lambda'),
+    /** The version of the worker. */
+    version: optional(text()),
+    /** The types that the worker serves. */
+    types: listOf(text()),
+    /** How many tasks the worker runs. */
+    running: count,
+    /** The last sign of life. */
+    lastSeen: optional(shownTime),
+  },
+  'Worker',
+)
+
+/** A live worker. The Lambda workers of a type are shown as one, without `lastSeen`. */
+export type ApiWorker = ValueOf<typeof workerAnswer>
+
+/** One page of workers. */
+export const workerPage = pageOf(workerAnswer, 'WorkerPage')

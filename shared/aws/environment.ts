@@ -1,6 +1,6 @@
 import { ulid } from 'ulid'
-import { BatonError } from '../core/errors.ts'
 import { monotonicUlids } from '../core/values/text.ts'
+import { BatonError } from '../core/values/values.ts'
 import type { Chance, Clock } from '../ports/machine.ts'
 
 /** The addresses of a deployed system. */

@@ -1,13 +1,12 @@
-import {
-  type EventBridgeClient,
-  EventBridgeServiceException,
-  PutEventsCommand,
-  type PutEventsRequestEntry,
-  type PutEventsResultEntry,
+import type {
+  EventBridgeClient,
+  PutEventsRequestEntry,
+  PutEventsResultEntry,
 } from '@aws-sdk/client-eventbridge'
+import { EventBridgeServiceException, PutEventsCommand } from '@aws-sdk/client-eventbridge'
 import type { BatonEvent } from '../core/events/events.ts'
-import { groupBy } from '../core/values/records.ts'
 import { hash32 } from '../core/values/text.ts'
+import { groupBy } from '../core/values/values.ts'
 import type { Events, SendFailure } from '../ports/messages.ts'
 
 /** The bus that receives the events, and the system that they are about. */

@@ -1,12 +1,8 @@
-import {
-  ConflictException,
-  CreateScheduleCommand,
-  type SchedulerClient,
-  ValidationException,
-} from '@aws-sdk/client-scheduler'
+import type { SchedulerClient } from '@aws-sdk/client-scheduler'
+import { ConflictException, CreateScheduleCommand, ValidationException } from '@aws-sdk/client-scheduler'
 import { MINUTE_LEAD_MS } from '../core/bounds.ts'
-import { BatonError } from '../core/errors.ts'
 import { minuteStart } from '../core/place/place.ts'
+import { BatonError } from '../core/values/values.ts'
 import type { Clock } from '../ports/machine.ts'
 import type { FarTimers } from '../ports/messages.ts'
 

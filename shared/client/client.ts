@@ -10,20 +10,14 @@
 
 import type * as api from '../api/index.ts'
 import type { Page, PageQuery } from '../api/scalars.ts'
-import type { Json } from '../core/values/json.ts'
+import type { Json } from '../core/values/values.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
 import type { AnyDefinition, NameOf, OutputOf } from '../define/definitions.ts'
 import type { EventsOptions } from './events.ts'
 import { createOperations, type Operations } from './operations.ts'
 import { clientProblem, ProblemError } from './problem-error.ts'
-import {
-  type ClientArguments,
-  isRepeatable,
-  type Published,
-  publishAny,
-  refuseInput,
-  withKey,
-} from './publish.ts'
+import type { ClientArguments, Published } from './publish.ts'
+import { isRepeatable, publishAny, refuseInput, withKey } from './publish.ts'
 import type { Many, PublishManyOptions, TaskOf } from './publish-many.ts'
 import { pauseFor } from './repetition.ts'
 import { type CallOptions, type ClientSettings, createTransport, unsendable } from './send.ts'

@@ -1,7 +1,7 @@
 import { type OperationName, targetOf } from '../api/endpoints.ts'
 import type * as api from '../api/index.ts'
 import type { ExpectedRevision, Page, PageQuery } from '../api/scalars.ts'
-import type { Json } from '../core/values/json.ts'
+import type { Json } from '../core/values/values.ts'
 import { pacedClaims } from './paced-claims.ts'
 import type { Ask, CallOptions, Send } from './send.ts'
 

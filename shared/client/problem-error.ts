@@ -1,6 +1,6 @@
 import { API_PROBLEM_CODES, type ApiProblemCode } from '../api/problem-codes.ts'
 import type { Problem } from '../api/problems.ts'
-import { recogniseAcrossCopies } from '../core/errors.ts'
+import { recogniseAcrossCopies } from '../core/values/values.ts'
 
 /**
  * Why a call failed. The codes of the API, and those that the client or a gateway in front of the API adds:

@@ -1,5 +1,5 @@
 import type { TaskError } from '../core/task-error/task-error.ts'
-import type { Json } from '../core/values/json.ts'
+import type { Json } from '../core/values/values.ts'
 import { clientProblem } from './problem-error.ts'
 import { aborted, pauseFor } from './repetition.ts'
 import type { CallOptions } from './send.ts'

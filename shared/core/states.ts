@@ -10,6 +10,9 @@ export const STATUSES = [
   'cancelled',
 ] as const
 
+/** The statuses in which no run follows without a request. */
+export const ENDED_STATUSES = ['succeeded', 'failed', 'cancelled'] as const
+
 export const STATUS_REASONS = [
   'due',
   'retry',

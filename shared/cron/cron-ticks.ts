@@ -1,5 +1,5 @@
 import { Cron } from 'croner'
-import { type Ticks, ticksAt, ticksEvery } from '../core/schedule/due-ticks.ts'
+import { type Ticks, ticksAt, ticksEvery } from '../core/schedule.ts'
 import type { Timing } from '../core/task/head-fields.ts'
 import { CLOCK_CHANGE_MS_MAX, createWallClock, type WallClock } from './wall-clock.ts'
 

@@ -1,4 +1,4 @@
-import { BatonError } from '../core/errors.ts'
+import { BatonError } from '../core/values/values.ts'
 import type { AnyDefinition, OutputOf } from './definitions.ts'
 import type { Known, Signature, WithResult, Wrong } from './signature.ts'
 

@@ -1,19 +1,12 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import { BatonError } from '../core/errors.ts'
-import type { PartialOptions } from '../core/options/options.ts'
+import type { PartialOptions } from '../core/options.ts'
 import { refuseConfiguration, typeNameProblems } from '../core/rules/type-configuration.ts'
 import type { Ordering } from '../core/states.ts'
 import type { TypeConfiguration, TypeLimits } from '../core/types/task-type.ts'
-import type { Json } from '../core/values/json.ts'
-import { defined } from '../core/values/json.ts'
+import { BatonError, defined, type Json } from '../core/values/values.ts'
 import type { Returned, TaskContext, TaskDefinition } from './definitions.ts'
-import {
-  type Handler,
-  runStages,
-  type StagedOutput,
-  type StageHandlers,
-  withTypedContext,
-} from './handler.ts'
+import type { Handler, StagedOutput, StageHandlers } from './handler.ts'
+import { runStages, withTypedContext } from './handler.ts'
 import { type SignatureOptions, signatureOf } from './signature.ts'
 
 interface RunDefinition<Schema, PreviousSchema, ParamsSchema, Run>

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { DerivedBody } from '../api/publish.ts'
 import type { TypeConfiguration, WebhookSettings } from '../core/types/task-type.ts'
-import type { Json } from '../core/values/json.ts'
+import { BatonError, type Json } from '../core/values/values.ts'
 import type { Log } from '../ports/machine.ts'
 import type { Next, NextOptions, Release } from '../signals.ts'
 import type { Arguments, Signature, WithArguments } from './signature.ts'
@@ -241,3 +241,20 @@ type Kept<Value, Name extends keyof Value, When extends 'always' | 'sometimes'> 
 type IsSometimesUndefined<Member> = unknown extends Member ? false : undefined extends Member ? true : false
 
 type Flat<Members> = { [Name in keyof Members]: Members[Name] } & {}
+
+/**
+ * Returns the tasks in `definitions` and the tasks of the flows' steps, each definition once.
+ *
+ * @throws BatonError `invalid` when two different definitions have the same type: a worker could serve only one of them.
+ */
+export function distinctTasks(definitions: ReadonlyArray<TaskDefinition | Flow>): TaskDefinition[] {
+  const tasks = new Set(definitions.flatMap(one => (one.kind === 'baton-flow' ? one.tasks : [one])))
+  const byType = new Map<string, TaskDefinition>()
+  for (const task of tasks) {
+    if (byType.has(task.type)) {
+      throw new BatonError('invalid', `two definitions of the type '${task.type}'; give each type once`)
+    }
+    byType.set(task.type, task)
+  }
+  return [...tasks]
+}

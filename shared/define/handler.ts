@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { DerivedBody } from '../api/publish.ts'
-import { BatonError } from '../core/errors.ts'
+import { BatonError } from '../core/values/values.ts'
 import { Fatal, type Next, type Release } from '../signals.ts'
 import type { RunContext, TaskContext } from './definitions.ts'
 import { bodyOf, inputProblems, type Publishable, problemsOf, textOf } from './publishable.ts'

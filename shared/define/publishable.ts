@@ -5,7 +5,7 @@
 
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { DerivedBody } from '../api/publish.ts'
-import type { FieldProblem } from '../core/errors.ts'
+import type { FieldProblem } from '../core/values/values.ts'
 import type { Canvas } from './canvases.ts'
 import type { AnyDefinition } from './definitions.ts'
 

@@ -1,5 +1,5 @@
 import type { DerivedBody } from '../api/publish.ts'
-import type { Json } from '../core/values/json.ts'
+import type { Json } from '../core/values/values.ts'
 
 declare const RESULT: unique symbol
 

@@ -3,13 +3,13 @@
  * when its service does not answer.
  */
 
-import type { LetterQueue, LetterSubject, ReplayQueue } from '../core/dead-letters/dead-letters.ts'
+import type { LetterQueue, LetterSubject, ReplayQueue } from '../core/dead-letters.ts'
 import type { BatonEvent } from '../core/events/events.ts'
 import type { FreedPermit } from '../core/limits/limits.ts'
 import type { LimitLook } from '../core/limits/line.ts'
 import type { Task } from '../core/task/task.ts'
 import type { JobLook } from '../core/types/task-type.ts'
-import type { Json } from '../core/values/json.ts'
+import type { Json } from '../core/values/values.ts'
 import type { IndexEntry } from './stores.ts'
 
 /**

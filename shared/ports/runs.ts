@@ -2,7 +2,7 @@ import type { DerivedBody } from '../api/publish.ts'
 import type { Outcome, RunGone } from '../core/run/run.ts'
 import type { TaskError } from '../core/task-error/task-error.ts'
 import type { WebhookSettings } from '../core/types/task-type.ts'
-import type { Json } from '../core/values/json.ts'
+import type { Json } from '../core/values/values.ts'
 
 /**
  * Port: what a run needs of the world. Two keepers implement it. `runtime/run/keep-in-table.ts` keeps a run in the table itself, for

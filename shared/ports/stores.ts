@@ -4,9 +4,8 @@
  * when its service does not answer.
  */
 
-import type { BodyWrite, Change } from '../core/change/change.ts'
-import type { DeadLetter } from '../core/dead-letters/dead-letters.ts'
-import type { LostMessage } from '../core/dead-letters/lost-message.ts'
+import type { BodyWrite, Change } from '../core/change.ts'
+import type { DeadLetter, LostMessage } from '../core/dead-letters.ts'
 import type { ActivityCount } from '../core/events/activity.ts'
 import type { FailureCount } from '../core/events/failures.ts'
 import type { HeldPermits, Holder } from '../core/limits/limits.ts'
@@ -15,9 +14,9 @@ import type { SlotLog, StoredSlotLog } from '../core/limits/slots.ts'
 import type { Head } from '../core/task/head.ts'
 import type { EndedRun } from '../core/task/task.ts'
 import type { TaskType } from '../core/types/task-type.ts'
-import type { Json } from '../core/values/json.ts'
-import type { LookRecord } from '../core/wake/look.ts'
-import type { Marker, Worker } from '../core/worker/worker.ts'
+import type { Json } from '../core/values/values.ts'
+import type { LookRecord } from '../core/wake.ts'
+import type { Marker, Worker } from '../core/worker.ts'
 
 /** The outcome of a change: written, or refused because its guard did not hold. `current` is then the stored head. */
 export type Applied =

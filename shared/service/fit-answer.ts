@@ -1,6 +1,6 @@
 import type { ApiTask, OmittedPart } from '../api/tasks.ts'
 import { ANSWER_BYTES_MAX } from '../core/bounds.ts'
-import { escapedBytes, type Json } from '../core/values/json.ts'
+import { escapedBytes, type Json } from '../core/values/values.ts'
 import type { Answer } from './operation.ts'
 
 /**

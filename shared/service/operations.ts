@@ -1,14 +1,13 @@
 import type { DiagnosticSystem, System } from '../runtime/kernel/system.ts'
 import type { Operation } from './operation.ts'
 import { canvasOperations, previousOperations } from './operations/canvases.ts'
-import { activityOperations, loadOperations } from './operations/load.ts'
+import { activityOperations, loadOperations, whyOperations } from './operations/diagnosis.ts'
 import { deadLetterOperations, observingOperations, serviceOperations } from './operations/observing.ts'
 import { publishOperations } from './operations/publish.ts'
 import { claimOperations, runOperations } from './operations/runs.ts'
 import { scheduleOperations } from './operations/schedules.ts'
 import { taskOperations } from './operations/tasks.ts'
 import { typeOperations } from './operations/types.ts'
-import { whyOperations } from './operations/why.ts'
 
 /** The operations that any system serves. */
 export const OPERATIONS: readonly Operation<System>[] = [

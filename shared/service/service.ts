@@ -2,7 +2,7 @@ import { idOf, SEGMENT_RULE } from '../api/paths.ts'
 import type { Problem } from '../api/problems.ts'
 import { strict } from '../core/rules/compound.ts'
 import { isTraceparent } from '../core/rules/scalars.ts'
-import { groupBy } from '../core/values/records.ts'
+import { groupBy } from '../core/values/values.ts'
 import { DEFAULT_PACE } from '../runtime/claim/wait-for-work.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { cachedLimitReader } from '../runtime/limits/limit-usage.ts'
@@ -10,15 +10,8 @@ import { cachedTypeReader } from '../runtime/types/type-cache.ts'
 import { createHttpWorkers } from '../runtime/worker/announce-http-workers.ts'
 import { cachedLiveWorkers } from '../runtime/worker/worker.ts'
 import { fittedAnswer } from './fit-answer.ts'
-import {
-  type Answer,
-  answerProblem,
-  type Call,
-  check,
-  type Operation,
-  type Parts,
-  recording,
-} from './operation.ts'
+import type { Answer, Call, Operation, Parts } from './operation.ts'
+import { answerProblem, check, recording } from './operation.ts'
 import { invalid, problem, problemOfError } from './present/problems.ts'
 
 type ServiceRequest = {

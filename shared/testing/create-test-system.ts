@@ -1,7 +1,6 @@
 import { createDeployedSystem, type DeployedSettings } from './system/deployed-system.ts'
 import { createMemorySystem } from './system/memory-system.ts'
-import type { MemorySettings } from './system/settings.ts'
-import type { DeployedTestSystem, TestSystem } from './system/test-system.ts'
+import type { DeployedTestSystem, MemorySettings, TestSystem } from './system/test-system.ts'
 
 /** Settings of which only the URL decides what they are for, such as `{ tasks, url }`. */
 export type EitherSettings = Omit<MemorySettings, 'url'> &

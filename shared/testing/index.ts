@@ -8,10 +8,8 @@
  * tests of this repository. Everything that is not exported here may change without notice.
  */
 export { createTestSystem, type EitherSettings } from './create-test-system.ts'
-export type { RunTaskOptions } from './run-task.ts'
-export { runTask, type TaskRun } from './run-task.ts'
+export { type RunTaskOptions, runTask, type TaskRun } from './run-task.ts'
 export type { DeployedSettings } from './system/deployed-system.ts'
-export type { MemorySettings } from './system/settings.ts'
 export type {
   ClaimedRun,
   ClaimOptions,
@@ -19,6 +17,7 @@ export type {
   Duration,
   LimitState,
   LogLine,
+  MemorySettings,
   SystemUnderTest,
   TaskFilter,
   TestSystem,

@@ -13,16 +13,12 @@
 import { randomBytes } from 'node:crypto'
 import { hostname } from 'node:os'
 import { SQSClient } from '@aws-sdk/client-sqs'
-import {
-  logLevelOfEnvironment,
-  type SystemAddress,
-  systemClock,
-  systemOfEnvironment,
-} from '../aws/environment.ts'
+import type { SystemAddress } from '../aws/environment.ts'
+import { logLevelOfEnvironment, systemClock, systemOfEnvironment } from '../aws/environment.ts'
 import { CONNECTIONS_DEFAULT, withConnectionQueue } from '../aws/requests.ts'
 import { createSqsInbox } from '../aws/sqs/inbox.ts'
 import { createReceivingSystem } from '../aws/system.ts'
-import { distinctTasks } from '../define/distinct-tasks.ts'
+import { distinctTasks } from '../define/definitions.ts'
 import type { Log, Metrics } from '../ports/machine.ts'
 import { createConsoleLog } from './console-log.ts'
 import type { Worker, WorkerSettings } from './engine.ts'

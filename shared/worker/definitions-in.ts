@@ -1,9 +1,8 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { BatonError } from '../core/errors.ts'
-import type { Flow, TaskDefinition } from '../define/definitions.ts'
-import { distinctTasks } from '../define/distinct-tasks.ts'
+import { BatonError } from '../core/values/values.ts'
+import { distinctTasks, type Flow, type TaskDefinition } from '../define/definitions.ts'
 
 /**
  * Loads the tasks that a file exports, under any names, and the tasks of the steps of its exported flows. Each task is

@@ -1,7 +1,7 @@
 import type { Claimer } from '../core/run/claim.ts'
 import { workOf } from '../core/task/piece.ts'
-import { defined } from '../core/values/json.ts'
-import type { Worker as Announced } from '../core/worker/worker.ts'
+import { defined } from '../core/values/values.ts'
+import type { Worker as Announced } from '../core/worker.ts'
 import type { Delivery, Inbox } from '../ports/messages.ts'
 import { createTicketClaimer } from '../runtime/claim/claim-by-ticket.ts'
 import { claimTargets } from '../runtime/claim/claim-targets.ts'
@@ -11,15 +11,8 @@ import { WORKER } from '../runtime/dispatch/disposition.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { cachedTypeReader } from '../runtime/types/type-cache.ts'
 import { type Capacity, createWaitRoom } from './capacity.ts'
-import {
-  begin,
-  createEngine,
-  definitionOf,
-  safeHooks,
-  type Worker,
-  type WorkerSettings,
-  workerOf,
-} from './engine.ts'
+import type { Worker, WorkerSettings } from './engine.ts'
+import { begin, createEngine, definitionOf, safeHooks, workerOf } from './engine.ts'
 
 /**
  * Creates a worker that serves its types from their queues, with access to the table.

@@ -5,9 +5,9 @@ import { sources } from './sources.ts'
 const NAMING = [
   'shared/aws/dynamo/keys.ts',
   'shared/core/canvas/canvas.ts',
-  'shared/core/place/place-names.ts',
+  'shared/core/place/place.ts',
   'shared/core/record-names.ts',
-  'shared/core/task/body.ts',
+  'shared/core/task/head-fields.ts',
 ]
 
 /** A text that begins as keys do: `'task#…'`. */

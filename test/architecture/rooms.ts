@@ -66,7 +66,8 @@ export function importsOfFeatures(
   features: readonly string[],
   sources: Sources,
 ): string[] {
-  const isIn = (rooms: readonly string[], path: string) => rooms.some(room => path.startsWith(`${room}/`))
+  const isIn = (rooms: readonly string[], path: string) =>
+    rooms.some(room => path === `${room}.ts` || path.startsWith(`${room}/`))
   return [...sources]
     .filter(([file]) => isIn(kernel, file))
     .flatMap(([file, text]) => importsOf(file, text))

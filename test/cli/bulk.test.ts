@@ -56,6 +56,17 @@ function interrupting(nth: number, method: string) {
   return { app: { request } as TestApi['app'], signal: interruption.signal }
 }
 
+/** A network that carries out the first `count` requests and loses their answers. */
+function losingAnswers(count: number) {
+  let sent = 0
+  const request = async (asked: Request) => {
+    const answer = await api.app.request(asked)
+    if (++sent <= count) throw new TypeError('fetch failed', { cause: new Error('ECONNRESET') })
+    return answer
+  }
+  return { request, sent: () => sent }
+}
+
 describe('tasks of a filter', () => {
   it('are removed after a question, with a report', async () => {
     for (const key of ['a', 'b', 'c']) await published(api, { key })
@@ -267,6 +278,7 @@ describe('publish --from', () => {
     const second = await publish('--from', file, '--key-field', 'id', '--resume', report)
 
     expect(first).toMatchObject({ code: 1, out: '2 published, 1 failed\n' })
+    expect(first.err).toContain('line 2: record 2, column width: two is not a number')
     expect(readFileSync(report, 'utf8')).toContain('column width')
     expect(second).toMatchObject({ code: 0, out: '1 published\n' })
     expect((await api.call('GET', '/v1/tasks/jobs:a')).body.input).toEqual({
@@ -274,6 +286,63 @@ describe('publish --from', () => {
       width: 1,
       note: 'x, "y"',
     })
+  })
+
+  it.each([
+    [
+      'in.jsonl',
+      '{"type":"jobs","key":"a","input":{"n":1}}\n{"type":"resize","priority":3,"tags":{"a":"b"}}\n',
+    ],
+    ['in.csv', 'type,key,input.n:number,priority:number,tags:json\njobs,a,1,,\nresize,,,3,"{""a"":""b""}"\n'],
+  ])('publishes whole tasks of any type from %s, and leaves no file behind', async (name, text) => {
+    const file = inputs(text, name)
+
+    const { code, out } = await baton('publish', '--from', file, '--user-id', 'ada', '--json')
+
+    expect({ code, ...JSON.parse(out) }).toEqual({ code: 0, published: 2, existed: 0, failed: 0, unknown: 0 })
+    expect((await api.call('GET', '/v1/tasks/jobs:a')).body).toMatchObject({ input: { n: 1 }, userId: 'ada' })
+    const { items } = (await api.call('GET', '/v1/tasks?type=resize')).body
+    expect(items).toMatchObject([{ priority: 3, tags: { a: 'b' } }])
+    expect(readdirSync('.').filter(one => one.startsWith('baton-publish'))).toEqual([])
+  })
+
+  it('reads whole tasks from a pipe, and says what a line without a type lacks', async () => {
+    const input = '{"type":"jobs","key":"a"}\n{"key":"b"}\n'
+
+    const { code, out, err } = await runOn(api, ['publish', '--from', '-', '--report', report], { input })
+
+    expect({ code, out }).toEqual({ code: 1, out: '1 published, 1 failed\n' })
+    expect(err).toContain(
+      'line 2: type is missing: without a type in the command, each line is a task such as',
+    )
+  })
+
+  it('sends lines of unknown outcome again, and publishes none of them twice', async () => {
+    const file = inputs('{"n":1}\n{"n":2}\n')
+    const { request, sent } = losingAnswers(8)
+
+    const { code, out } = await runOn(api, ['publish', 'jobs', '--from', file, '--report', report], {
+      fetch: request,
+    })
+
+    expect({ code, out }).toEqual({ code: 0, out: '2 published\n' })
+    expect(sent()).toBeGreaterThan(8)
+    expect((await api.call('GET', '/v1/types/jobs/counts')).body.ready).toBe(2)
+  })
+
+  it('tells lines whose outcome stays unknown apart from failed ones', async () => {
+    const file = inputs('{"n":1}\n{"n":2}\n')
+    const { request } = losingAnswers(Number.POSITIVE_INFINITY)
+
+    const { code, out, err } = await runOn(api, ['publish', 'jobs', '--from', file, '--report', report], {
+      fetch: request,
+    })
+    const second = await publish('--from', file, '--resume', report)
+
+    expect({ code, out }).toEqual({ code: 1, out: '0 published, 2 unknown\n' })
+    expect(err).toMatch(/line 1: .+\n/)
+    expect(second).toMatchObject({ code: 0, out: '2 published\n' })
+    expect((await api.call('GET', '/v1/types/jobs/counts')).body.ready).toBe(2)
   })
 
   it('publishes no line twice after an interruption', async () => {

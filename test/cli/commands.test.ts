@@ -90,6 +90,23 @@ describe('a task', () => {
     expect((await baton('list', 'jobs', '--json')).out).not.toContain('\u202e')
   })
 
+  it('is listed before older ones', async () => {
+    for (const key of ['a', 'b']) {
+      await published(api, { key })
+      await api.call('POST', `/v1/tasks/jobs:${key}/cancel`)
+      await api.system.clock.advance(1)
+    }
+    for (const [key, delayMs] of [
+      ['soon', 60_000],
+      ['late', 120_000],
+    ] as const)
+      await published(api, { key, delayMs })
+    const idsOf = async (...args: string[]) => (await baton('list', 'jobs', ...args)).out.match(/jobs:\w+/g)
+
+    expect(await idsOf('--status', 'cancelled')).toEqual(['jobs:b', 'jobs:a'])
+    expect(await idsOf('--status', 'delayed')).toEqual(['jobs:late', 'jobs:soon'])
+  })
+
   it('is found by each filter of a list, and by no other value of it', async () => {
     await published(api, { key: 'a', userId: 'ada', tags: { team: 'red', 'cost centre': 'a=b' } })
     await published(api, { key: 'b', userId: 'bob', delayMs: 60_000 })

@@ -7,7 +7,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { explainingRefusals } from '../../cli/aws/explain-refusal.ts'
 import { type DashboardServer, startDashboard } from '../../cli/dashboard/dashboard.ts'
 import { PAGE_TOKEN } from '../../cli/dashboard/session.ts'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { KEYS } from '../support/cli/a-signed-api.ts'
 import { anApi, published, type TestApi } from '../support/http/an-api.ts'
 

@@ -1,12 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
-import {
-  aSignedApi,
-  KEYS,
-  known,
-  type SignedApi,
-  stubAwsUser,
-  TEMPORARY,
-} from '../support/cli/a-signed-api.ts'
+import type { SignedApi } from '../support/cli/a-signed-api.ts'
+import { aSignedApi, KEYS, known, stubAwsUser, TEMPORARY } from '../support/cli/a-signed-api.ts'
 import { runOn } from '../support/cli/a-terminal.ts'
 import { anAws, type FakeAws } from '../support/cli/an-aws.ts'
 import { CALLER, systemOutputs } from '../support/cli/aws-xml.ts'

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { type DeadLetter, letterExpiresAt, letterId } from '../../shared/core/dead-letters/dead-letters.ts'
-import type { LostMessage } from '../../shared/core/dead-letters/lost-message.ts'
+import type { DeadLetter, LostMessage } from '../../shared/core/dead-letters.ts'
+import { letterExpiresAt, letterId } from '../../shared/core/dead-letters.ts'
 import { aLetter } from '../support/tasks/a-letter.ts'
 import type { MakeStores } from './task-store.ts'
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, it } from 'vitest'
-import type { Change } from '../../shared/core/change/change.ts'
+import type { Change } from '../../shared/core/change.ts'
 import { indexKeys } from '../../shared/core/place/place.ts'
 import { endedRuns, type Task } from '../../shared/core/task/task.ts'
 import type { IndexRange, TaskStore } from '../../shared/ports/stores.ts'

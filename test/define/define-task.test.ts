@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from 'vitest'
 import { z } from 'zod'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import type { OutputOf, TaskContext, TaskDefinition } from '../../shared/define/definitions.ts'
 import { defineFlow } from '../../shared/define/flow/define-flow.ts'

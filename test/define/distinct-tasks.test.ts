@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { defineTask } from '../../shared/define/define-task.ts'
-import { distinctTasks } from '../../shared/define/distinct-tasks.ts'
+import { distinctTasks } from '../../shared/define/definitions.ts'
 import { defineFlow } from '../../shared/define/flow/define-flow.ts'
 
 const one = defineTask('one', { run: () => 1 })

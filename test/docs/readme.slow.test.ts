@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
-import { DEFAULT_OPTIONS } from '../../shared/core/options/options.ts'
+import { DEFAULT_OPTIONS } from '../../shared/core/options.ts'
 import { fromSources, readmeSnippets } from '../support/snippets.ts'
 
 const FOLDER = resolve('.baton/readme')

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { prices } from '../../local/gateway/meter.ts'
-import { create } from '../../shared/core/publish/publish.ts'
+import { create } from '../../shared/core/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import { finish } from '../../shared/core/run/finish.ts'
 import { logRunEnds } from '../../shared/runtime/kernel/log-run-ends.ts'

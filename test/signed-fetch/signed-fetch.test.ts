@@ -3,12 +3,8 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { checkSignature, type FindCredentials, type Signature } from '../../local/http/caller.ts'
 import { pathOf } from '../../shared/api/endpoints.ts'
-import {
-  regionOf,
-  type SignedFetchOptions,
-  serviceOf,
-  signedFetch,
-} from '../../shared/client/signed/signed-fetch.ts'
+import type { SignedFetchOptions } from '../../shared/client/signed/signed-fetch.ts'
+import { regionOf, serviceOf, signedFetch } from '../../shared/client/signed/signed-fetch.ts'
 
 /** A server that checks signatures by an implementation of its own, and a signer that may be disturbed on its way. */
 

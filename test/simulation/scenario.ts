@@ -1,7 +1,7 @@
 import type { Composition } from '../../shared/core/canvas/tree.ts'
 import type { ResumeAction } from '../../shared/core/flow/resume.ts'
 import type { Clean } from '../../shared/core/operate/operate.ts'
-import type { PartialOptions } from '../../shared/core/options/options.ts'
+import type { PartialOptions } from '../../shared/core/options.ts'
 import type { Ordering } from '../../shared/core/states.ts'
 import type { Missed, Timing } from '../../shared/core/task/head-fields.ts'
 import type { Status } from '../../shared/core/task/lifecycle.ts'

@@ -6,7 +6,7 @@ import ts from 'typescript-5'
  */
 const OPTIONS: Readonly<Record<string, readonly string[]>> = {
   'shared/api/contract.d.ts': ['PublishBody', 'DerivedBody'],
-  'shared/core/options/options.d.ts': ['Options', 'Retry'],
+  'shared/core/options.d.ts': ['Options', 'Retry'],
   'shared/core/types/task-type.d.ts': ['TypeLimits', 'RateLimit', 'ConcurrencyLimit'],
   'shared/define/define-task.d.ts': ['TaskSettings', 'RunDefinition', 'StagedDefinition'],
   'shared/define/flow/define-flow.d.ts': ['FlowSettings'],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import type { ApiMinute } from '../../shared/api/diagnosis/load.ts'
+import type { ApiMinute } from '../../shared/api/diagnosis/statistics.ts'
 import { openAfter, perMinute, slotsOf } from '../../web/charts/series.ts'
 import { rate, usd } from '../../web/parts/format.ts'
 

@@ -4,14 +4,8 @@ import type { Task } from '../../shared/core/task/task.ts'
 import { Fatal, Release } from '../../shared/signals.ts'
 import { changeOf } from '../support/tasks/a-task.ts'
 import { aGate } from './a-worker-world.ts'
-import {
-  aWorkerOfKind,
-  KINDS,
-  type Run,
-  type SeenRun,
-  type Settings,
-  type WorkerOfKind,
-} from './both-kinds.ts'
+import type { Run, SeenRun, Settings, WorkerOfKind } from './both-kinds.ts'
+import { aWorkerOfKind, KINDS } from './both-kinds.ts'
 
 /** What a worker promises, whether it has its tasks from queues or over HTTP. */
 

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { afterEach, describe, expect, it } from 'vitest'
-import { BatonError } from '../../shared/core/errors.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import type { RunContext } from '../../shared/define/definitions.ts'
 import type { Log } from '../../shared/ports/machine.ts'
 import { outcomeOfResult, outcomeOfThrown } from '../../shared/runtime/handler/handler.ts'

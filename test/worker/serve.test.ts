@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { BatonError } from '../../shared/core/errors.ts'
 import { cancel } from '../../shared/core/operate/operate.ts'
 import { claim } from '../../shared/core/run/claim.ts'
+import { BatonError } from '../../shared/core/values/values.ts'
 import { acquirePermits } from '../../shared/runtime/limits/permits.ts'
 import type { Failure } from '../../shared/worker/engine.ts'
 import { changeOf, SECOND } from '../support/tasks/a-task.ts'

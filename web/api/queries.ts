@@ -4,7 +4,7 @@ import type {
   LimitUsage,
   LimitUsageQuery,
   TypeCounts,
-} from '../../shared/api/diagnosis/load.ts'
+} from '../../shared/api/diagnosis/statistics.ts'
 import { pathOf } from '../../shared/api/endpoints.ts'
 import type { Page } from '../../shared/api/scalars.ts'
 import type { ApiTask, ListFilter } from '../../shared/api/tasks.ts'

@@ -1,4 +1,4 @@
-import type { ApiMinute, ApiTypeActivity } from '../../shared/api/diagnosis/load.ts'
+import type { ApiMinute, ApiTypeActivity } from '../../shared/api/diagnosis/statistics.ts'
 
 /** The activity of each minute of a span, also of minutes without any, so that charts have a slot for each. */
 export type Slot = {

@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { RotateCcw } from 'lucide-react'
-import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
+import type { ApiFailureGroup } from '../../shared/api/diagnosis/statistics.ts'
 import { baton } from '../api/baton.ts'
 import { failuresQuery } from '../api/queries.ts'
 import { Sparkline } from '../charts/chart.tsx'

@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import type { ApiWorker } from '../../shared/api/workers.ts'
+import type { ApiWorker } from '../../shared/api/types.ts'
 import { workersQuery } from '../api/queries.ts'
 import { number } from '../parts/format.ts'
 import { Answer, Card, type Column, Empty, Page, Table } from '../parts/page.tsx'

@@ -1,6 +1,5 @@
 import type { ApiSchedule } from '../../shared/api/schedules.ts'
-import type { ApiType, Counts } from '../../shared/api/types.ts'
-import type { ApiWorker } from '../../shared/api/workers.ts'
+import type { ApiType, ApiWorker, Counts } from '../../shared/api/types.ts'
 import { counted } from '../parts/format.ts'
 
 /** What an operator should look at, each with the reason in one sentence, and what can be done about it. */

@@ -1,8 +1,7 @@
 import { X } from 'lucide-react'
 import { createContext, type ReactNode, useContext, useEffect, useId, useReducer } from 'react'
 import { isStale, problemText } from '../api/baton.ts'
-import { tellProblem } from './action.tsx'
-import { Button, IconButton } from './controls.tsx'
+import { Button, IconButton, tellProblem } from './controls.tsx'
 import { visible } from './format.ts'
 
 type DialogProps = {

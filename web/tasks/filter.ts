@@ -1,4 +1,4 @@
-import type { ApiFailureGroup } from '../../shared/api/diagnosis/failures.ts'
+import type { ApiFailureGroup } from '../../shared/api/diagnosis/statistics.ts'
 import { manyOf, oneOf } from '../api/search.ts'
 import { STATUSES, type Status } from '../parts/format.ts'
 

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { useEffect, useRef, useState } from 'react'
-import type { LimitUsage } from '../../shared/api/diagnosis/load.ts'
+import type { LimitUsage } from '../../shared/api/diagnosis/statistics.ts'
 import type { ApiType } from '../../shared/api/types.ts'
 import { limitUsageQuery } from '../api/queries.ts'
 import { InputField } from '../parts/controls.tsx'

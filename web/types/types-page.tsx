@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
 import { useState } from 'react'
-import type { ApiTypeActivity } from '../../shared/api/diagnosis/load.ts'
+import type { ApiTypeActivity } from '../../shared/api/diagnosis/statistics.ts'
 import type { ApiType, Counts } from '../../shared/api/types.ts'
 import type { Cost } from '../api/cost-answers.ts'
 import { allActivityQuery, allCountsQuery, costQuery, typesQuery } from '../api/queries.ts'

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { BuildContext, BuildOptions, Metafile, OutputFile, Plugin } from 'esbuild'
 import { type BundleSpec, findEsbuild, inputFiles, refusalText } from '../../../infra/bundling/esbuild.ts'
-import { BatonError } from '../../../shared/core/errors.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import type { Project } from '../synthesis/synthesis.ts'
 
 /** The bundle of one function, or of the executor. Each version stands in a folder of its own: processes on old code still read theirs. */

@@ -9,7 +9,7 @@
 import { rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import type { BundleSpec } from '../../../infra/bundling/esbuild.ts'
-import { messageOf } from '../../../shared/core/errors.ts'
+import { messageOf } from '../../../shared/core/values/values.ts'
 import type { Project } from '../synthesis/synthesis.ts'
 import { type Bundle, openBundle } from './bundle.ts'
 

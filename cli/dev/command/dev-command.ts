@@ -5,7 +5,7 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Option } from 'commander'
-import { BatonError } from '../../../shared/core/errors.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import { type DefineCommand, repeated, wholeNumber } from '../../terminal/command.ts'
 
 /** The options of `baton dev`, as they are given to the process that runs it. */

@@ -5,7 +5,7 @@ import { delimiter, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { stripVTControlCharacters } from 'node:util'
 import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
-import { BatonError } from '../../../shared/core/errors.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 
 type Synthesis = {
   /** Aborts a synthesis that is no longer wanted. */

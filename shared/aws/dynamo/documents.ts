@@ -1,6 +1,5 @@
 import { SCHEMA_VERSION } from '../../core/bounds.ts'
-import { BatonError } from '../../core/errors.ts'
-import type { Json } from '../../core/values/json.ts'
+import { BatonError, type Json } from '../../core/values/values.ts'
 import type { Chance, Clock } from '../../ports/machine.ts'
 import { HEAD_SORT_KEY } from './keys.ts'
 

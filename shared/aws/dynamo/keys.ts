@@ -3,7 +3,7 @@ import { typeOfLimit } from '../../core/task/task.ts'
 
 /**
  * Every key and index of the one table. The constructs build the table from this file, and the requests use it. The core names
- * places (`core/place/place-names.ts`), records (`core/record-names.ts`) and bodies (`core/task/body.ts`).
+ * places (`core/place/place.ts`), records (`core/record-names.ts`) and bodies (`core/task/head-fields.ts`).
  * `docs/data-model.md` explains all of them.
  */
 

@@ -1,15 +1,14 @@
 import { ConditionalCheckFailedException } from '@aws-sdk/client-dynamodb'
+import type { BatchGetCommandInput, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import {
   BatchGetCommand,
-  type BatchGetCommandInput,
   DeleteCommand,
-  type DynamoDBDocumentClient,
   GetCommand,
   PutCommand,
   QueryCommand,
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
-import { BatonError } from '../../core/errors.ts'
+import { BatonError } from '../../core/values/values.ts'
 import { type Documents, plainItem, unavailable, unstorable, type Written } from './documents.ts'
 
 /**

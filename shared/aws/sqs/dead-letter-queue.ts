@@ -1,24 +1,13 @@
-import {
-  DeleteMessageBatchCommand,
-  type Message,
-  ReceiveMessageCommand,
-  type SQSClient,
-} from '@aws-sdk/client-sqs'
-import {
-  type LetterQueue,
-  type LetterSubject,
-  type ReplayQueue,
-  typeOfQueue,
-  typeQueue,
-} from '../../core/dead-letters/dead-letters.ts'
-import { BatonError } from '../../core/errors.ts'
+import type { Message, SQSClient } from '@aws-sdk/client-sqs'
+import { DeleteMessageBatchCommand, ReceiveMessageCommand } from '@aws-sdk/client-sqs'
+import type { LetterQueue, LetterSubject, ReplayQueue } from '../../core/dead-letters.ts'
+import { typeOfQueue, typeQueue } from '../../core/dead-letters.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { splitTaskId, type Task } from '../../core/task/task.ts'
 import { cut } from '../../core/task-error/task-error.ts'
 import { queueNameOf, servingType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/json.ts'
-import { groupBy } from '../../core/values/records.ts'
+import { BatonError, defined, groupBy } from '../../core/values/values.ts'
 import type {
   ArrivedLetter,
   DeadLetterQueue,

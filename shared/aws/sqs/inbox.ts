@@ -1,11 +1,6 @@
-import {
-  DeleteMessageCommand,
-  type Message,
-  ReceiveMessageCommand,
-  SendMessageCommand,
-  type SQSClient,
-} from '@aws-sdk/client-sqs'
-import { BatonError } from '../../core/errors.ts'
+import type { Message, SQSClient } from '@aws-sdk/client-sqs'
+import { DeleteMessageCommand, ReceiveMessageCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
+import { BatonError } from '../../core/values/values.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
 import type { Delivery, Inbox, TaskCodec } from '../../ports/messages.ts'
 import { isMissingQueue, type QueueNames, urlOf } from './messages.ts'

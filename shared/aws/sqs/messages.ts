@@ -6,11 +6,9 @@ import {
   type SQSClient,
   SQSServiceException,
 } from '@aws-sdk/client-sqs'
-import { BatonError } from '../../core/errors.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { queueNameOf, servingType } from '../../core/types/task-type.ts'
-import { textBytes } from '../../core/values/json.ts'
-import { groupBy } from '../../core/values/records.ts'
+import { BatonError, groupBy, textBytes } from '../../core/values/values.ts'
 import type { Dispatch, LateEventQueue, Messages, SendFailure, TaskCodec } from '../../ports/messages.ts'
 import {
   encodeCanvasLook,

@@ -1,6 +1,6 @@
-import { BatonError } from '../../core/errors.ts'
 import { isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
+import { BatonError } from '../../core/values/values.ts'
 import type { Log } from '../../ports/machine.ts'
 import type { TaskCodec } from '../../ports/messages.ts'
 import type { TaskStore } from '../../ports/stores.ts'

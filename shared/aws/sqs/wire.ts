@@ -1,10 +1,9 @@
 import { SCHEMA_VERSION } from '../../core/bounds.ts'
-import { BatonError } from '../../core/errors.ts'
 import type { FreedPermit } from '../../core/limits/limits.ts'
 import type { LimitLook, Line } from '../../core/limits/line.ts'
 import { splitTaskId } from '../../core/task/task.ts'
 import type { JobLook } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/json.ts'
+import { BatonError, defined } from '../../core/values/values.ts'
 import type {
   CanvasLook,
   Dispatch,

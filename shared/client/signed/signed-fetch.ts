@@ -7,7 +7,7 @@ import { defaultProvider } from '@aws-sdk/credential-provider-node'
 import { Sha256 } from '@smithy/core/checksum'
 import { SignatureV4 } from '@smithy/signature-v4'
 import type { AwsCredentialIdentity, Provider } from '@smithy/types'
-import { BatonError } from '../../core/errors.ts'
+import { BatonError } from '../../core/values/values.ts'
 import { type RequestParts, requestOf, signablePartsOf } from './request-parts.ts'
 
 export type SignedFetchOptions = {

@@ -12,25 +12,15 @@
  */
 
 import { CANVAS_TASKS_AT_ONCE_MAX } from '../bounds.ts'
-import {
-  type Accepted,
-  type BodyWrite,
-  beginBirth,
-  type Change,
-  type Decision,
-  refuse,
-  revise,
-  type Start,
-} from '../change/change.ts'
-import { endFields, withEnd } from '../change/end.ts'
-import { DEFAULT_OPTIONS } from '../options/options.ts'
+import type { Accepted, BodyWrite, Change, Decision, Start } from '../change.ts'
+import { beginBirth, endFields, refuse, revise, withEnd } from '../change.ts'
+import { DEFAULT_OPTIONS } from '../options.ts'
 import { withIndexEntries } from '../place/place.ts'
-import { newborn as newbornTask, type Publication } from '../publish/publish.ts'
-import { bodyOf } from '../task/body.ts'
-import { CANVAS_TYPE, type Canvas, type CanvasState, type End } from '../task/head-fields.ts'
+import { newborn as newbornTask, type Publication } from '../publish.ts'
+import { bodyOf, CANVAS_TYPE, type Canvas, type CanvasState, type End } from '../task/head-fields.ts'
 import { taskId } from '../task/task.ts'
 import type { TaskError } from '../task-error/task-error.ts'
-import { defined, type Json } from '../values/json.ts'
+import { defined, type Json } from '../values/values.ts'
 
 /** The bodies of a canvas are kept for this long. While the canvas is open, the sweeper renews them long before they expire. */
 export const CANVAS_BODY_MS = 60 * 86_400_000

@@ -1,4 +1,4 @@
-import type { Json } from '../values/json.ts'
+import type { Json } from '../values/values.ts'
 import { growTree, type Shape, type Tree } from './tree.ts'
 
 /** The part of a canvas that is stored beside its head and its tasks' publish bodies. It never changes. */

@@ -1,4 +1,4 @@
-import type { Json } from '../values/json.ts'
+import type { Json } from '../values/values.ts'
 
 /**
  * The role of a node in its parent: a member of a chain or group, or the group, the callback or the error callback of a chord. A

@@ -11,7 +11,7 @@ import { minuteOf, minuteStart } from '../place/place.ts'
 import type { EventType } from '../states.ts'
 import { openSince } from '../task/piece.ts'
 import { endedRuns, type Task } from '../task/task.ts'
-import { groupSums } from '../values/records.ts'
+import { groupSums } from '../values/values.ts'
 import { eventsOf } from './events.ts'
 
 export const MINUTE_MS = 60_000

@@ -10,7 +10,7 @@
 import { needsAttention } from '../flow/flow.ts'
 import { isComplete, isIndexedAsRunning } from '../run/several-successes.ts'
 import type { EventType } from '../states.ts'
-import { statusOf } from '../status/status.ts'
+import { statusOf } from '../status.ts'
 import type { ActionRecord } from '../task/flow-state.ts'
 import type { Head } from '../task/head.ts'
 import type { Canvas, Operation } from '../task/head-fields.ts'

@@ -10,7 +10,7 @@
 
 import type { Operation } from '../task/head-fields.ts'
 import { endedRuns, type Task } from '../task/task.ts'
-import { groupSums } from '../values/records.ts'
+import { groupSums } from '../values/values.ts'
 
 export const HOUR_MS = 3_600_000
 /** Counts are kept a day longer than the earliest time that a caller may ask for. */

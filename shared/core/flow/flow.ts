@@ -8,8 +8,8 @@
  */
 
 import { PARAMS_BYTES_MAX } from '../bounds.ts'
-import { bodyBytes } from '../task/body.ts'
 import type { ActionRecord, FlowDefinition, FlowState, StepRecord, StepState } from '../task/flow-state.ts'
+import { bodyBytes } from '../task/head-fields.ts'
 import { attempts } from '../task/piece.ts'
 import type { EndedRun, Task } from '../task/task.ts'
 import { digestOf } from '../values/text.ts'

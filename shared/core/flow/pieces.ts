@@ -1,9 +1,9 @@
-import { endRuns, withEnd } from '../change/end.ts'
+import { endRuns, withEnd } from '../change.ts'
 import type { ActionRecord, Direction, FlowDefinition, FlowState, StepRecord } from '../task/flow-state.ts'
 import { attempts, lastSuccess, pastDigest } from '../task/piece.ts'
 import { type EndedRun, isSuccess, liveRuns, successes, type Task } from '../task/task.ts'
 import { shortError, type TaskError } from '../task-error/task-error.ts'
-import { membersWhere } from '../values/records.ts'
+import { membersWhere } from '../values/values.ts'
 
 /** The draft of a task whose present piece has all its successes: the task is at its next step, or at its end. */
 export function withSucceededPiece(task: Task, now: number): Task {

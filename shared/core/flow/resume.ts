@@ -1,8 +1,8 @@
-import { type Decision, refuse, revise } from '../change/change.ts'
+import { type Decision, refuse, revise } from '../change.ts'
 import type { FlowState, StepRecord } from '../task/flow-state.ts'
 import { afterFirstEnd } from '../task/head-fields.ts'
 import type { Task } from '../task/task.ts'
-import { eachMember, membersWhere } from '../values/records.ts'
+import { eachMember, membersWhere } from '../values/values.ts'
 import { failedStepError, openStep, withNextStep, withNextUndo } from './pieces.ts'
 
 /** The ways in which an operator may resume a failed flow; see `resume`. */

@@ -9,11 +9,11 @@
  * - `line.ts` decides about the line of the tasks that a limit holds back, and about looks at it
  */
 
-import { type Decision, refuse, revise } from '../change/change.ts'
+import { type Decision, refuse, revise } from '../change.ts'
 import { actionOf } from '../task/piece.ts'
 import { liveRuns, type Task, type Wait, workersWanted } from '../task/task.ts'
-import { isJsonObject, type Json } from '../values/json.ts'
 import { digestOf } from '../values/text.ts'
+import { isJsonObject, type Json } from '../values/values.ts'
 
 /** Characters of a value in a limit's name. A longer value is named by its hash, because heads store the names of limits. */
 const VALUE_CHARACTERS_MAX = 40

@@ -6,8 +6,8 @@
  */
 
 import type { Wait } from '../task/task.ts'
-import { groupBy } from '../values/records.ts'
 import { hash32 } from '../values/text.ts'
+import { groupBy } from '../values/values.ts'
 import type { FreedPermit } from './limits.ts'
 
 /** A line is named by what its tasks wait for. */

@@ -1,4 +1,4 @@
-import { type Decision, refuse, revise } from '../change/change.ts'
+import { type Decision, refuse, revise } from '../change.ts'
 import { definitionName } from '../flow/flow.ts'
 import type { FlowDefinition, StepAction } from '../task/flow-state.ts'
 import type { Task } from '../task/task.ts'

@@ -6,17 +6,16 @@
  */
 
 import { TOMBSTONE_MS } from '../bounds.ts'
-import { type Change, type Decision, refuse, revise } from '../change/change.ts'
+import { type Change, type Decision, refuse, revise } from '../change.ts'
 import { withCancelledPiece } from '../flow/pieces.ts'
-import { isGone, NOTHING_RUN, newborn, type Publication } from '../publish/publish.ts'
-import { hasBegun } from '../publish/update.ts'
-import { statusOf } from '../status/status.ts'
+import { hasBegun, isGone, NOTHING_RUN, newborn, type Publication } from '../publish.ts'
+import { statusOf } from '../status.ts'
 import { firstFence, type Head, isTask } from '../task/head.ts'
 import { afterFirstEnd, type View } from '../task/head-fields.ts'
 import type { Status } from '../task/lifecycle.ts'
 import { endedRuns, isSuccess, liveRuns, type Task, type Unpublished } from '../task/task.ts'
 import type { PurgeJob } from '../types/task-type.ts'
-import { defined } from '../values/json.ts'
+import { defined } from '../values/values.ts'
 
 type CancelRefusal = 'finished' | 'already-cancelled' | 'undoing'
 

@@ -1,13 +1,12 @@
-import { type BodyWrite, type Decision, refuse, revise } from '../change/change.ts'
-import { endRuns, runRecord } from '../change/end.ts'
+import { type BodyWrite, type Decision, endRuns, refuse, revise, runRecord } from '../change.ts'
 import { openStage, withDeadline } from '../flow/pieces.ts'
-import { type Options, type PartialOptions, resolveOptions } from '../options/options.ts'
+import { type Options, type PartialOptions, resolveOptions } from '../options.ts'
 import { withInput } from '../run/finish.ts'
 import { judgeBudget } from '../run/judge-budget.ts'
 import type { FlowState } from '../task/flow-state.ts'
 import { liveRuns, type Task } from '../task/task.ts'
-import { defined, type Json } from '../values/json.ts'
-import { delaysWorkerAlone } from '../worker/own-retries.ts'
+import { defined, type Json } from '../values/values.ts'
+import { delaysWorkerAlone } from '../worker.ts'
 
 /** Changes to an open task. Members that are left out stay as they are. */
 export type Patch = {

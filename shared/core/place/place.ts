@@ -5,7 +5,7 @@
  * - `place`  workers, the waker and the sweeper find a task in it without a message
  * - `owner`  callers list the tasks of a user from it
  *
- * All entries follow from the head alone, so each transition computes them anew. `place-names.ts` names the partitions, and
+ * All entries follow from the head alone, so each transition computes them anew. The end of this file names the partitions, and
  * `claim-order.ts` gives the order in which the tasks of one place are claimed.
  */
 
@@ -14,28 +14,10 @@ import { type Head, isTask } from '../task/head.ts'
 import type { HeadFields, Place, Schedule, View } from '../task/head-fields.ts'
 import { isSamePiece, isTakenInOrder, workOf } from '../task/piece.ts'
 import { isTargeted, liveRuns, type Task, typeOfLimit, type Wait, workersWanted } from '../task/task.ts'
-import { defined } from '../values/json.ts'
 import { hash32, orderNumber } from '../values/text.ts'
-import {
-  type FairLine,
-  fairLineOf,
-  presentTurn,
-  tenantOf,
-  turnAt,
-  turnOrder,
-  workOrder,
-} from './claim-order.ts'
-import {
-  isLimitPlace,
-  limitPlace,
-  MINUTE_SHARDS,
-  minutePlaceName,
-  ownerPartition,
-  readyPlace,
-  runningPlace,
-  undoingPlace,
-  viewPartition,
-} from './place-names.ts'
+import { defined } from '../values/values.ts'
+import type { FairLine } from './claim-order.ts'
+import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder, workOrder } from './claim-order.ts'
 
 const MINUTE_MS = 60_000
 
@@ -248,4 +230,64 @@ export function lineEntry(before: Task | undefined, after: Task): LineEntry | un
 /** The task with this turn of the line as its position in the ready place. */
 export function movedToTurn(task: Task, line: FairLine, turn: number): Task {
   return task.place ? { ...task, place: { ...task.place, order: turnOrder(line, turn) } } : task
+}
+
+/** Partitions of one minute's place. One partition could not serve 100,000 tasks that are due at midnight. */
+export const MINUTE_SHARDS = 8
+
+export function minutePlaceName(minute: number, shard: number): string {
+  return `minute#${minute}#${shard}`
+}
+
+/** The partition of the index `view` that holds the tasks of a type in one bucket. */
+export function viewPartition(type: string, bucket: View['bucket'], shard: number): string {
+  return `${type}#${bucket}#${shard}`
+}
+
+/** The bucket of a partition of the index `view`. */
+export function bucketOfView(partition: string): View['bucket'] {
+  return partition.split('#')[1] as View['bucket']
+}
+
+/** The partition of the index `owner` that holds one user's tasks. */
+export function ownerPartition(userId: string): string {
+  return OWNER_PREFIX + userId
+}
+
+/** The user whose tasks a partition of the index `owner` holds. */
+export function userOfOwner(partition: string): string {
+  return partition.slice(OWNER_PREFIX.length)
+}
+
+const OWNER_PREFIX = 'user#'
+
+export function readyPlace(type: string, shard: number): string {
+  return `ready#${type}#${shard}`
+}
+
+const LIMIT_PREFIX = 'limit#'
+
+/** One partition of a line: of the tasks that wait for slots, or for permits, of a limit. */
+export function limitPlace({ kind, limit }: Wait, shard: number): string {
+  return `${LIMIT_PREFIX}${limit}#${kind}#${shard}`
+}
+
+function isLimitPlace(name: string): boolean {
+  return name.startsWith(LIMIT_PREFIX)
+}
+
+const RUNNING_PREFIX = 'running#'
+const UNDOING_PREFIX = 'undoing#'
+
+/** Whether the place holds running tasks, or flows that undo their steps. */
+export function isRunningPlace({ name }: Place): boolean {
+  return name.startsWith(RUNNING_PREFIX) || name.startsWith(UNDOING_PREFIX)
+}
+
+export function runningPlace(type: string, shard: number): string {
+  return `${RUNNING_PREFIX}${type}#${shard}`
+}
+
+export function undoingPlace(type: string, shard: number): string {
+  return `${UNDOING_PREFIX}${type}#${shard}`
 }

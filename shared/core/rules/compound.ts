@@ -1,16 +1,6 @@
-import type { FieldProblem } from '../errors.ts'
-import { defined } from '../values/json.ts'
-import { eachMember } from '../values/records.ts'
-import {
-  COMPONENT,
-  didYouMean,
-  inside,
-  isObject,
-  type JsonSchema,
-  type Rule,
-  type ValueOf,
-  wrong,
-} from './rules.ts'
+import { defined, eachMember, type FieldProblem } from '../values/values.ts'
+import type { JsonSchema, Rule, ValueOf } from './rules.ts'
+import { COMPONENT, didYouMean, inside, isObject, wrong } from './rules.ts'
 import { name } from './scalars.ts'
 
 type ListBounds = {

@@ -6,11 +6,11 @@ import {
   RETRIES_MAX,
   WORKER_ID_BYTES_MAX,
 } from '../bounds.ts'
-import type { Options } from '../options/options.ts'
+import type { Options } from '../options.ts'
 import { BACKOFFS } from '../states.ts'
-import { eachMember } from '../values/records.ts'
 import { isName } from '../values/text.ts'
-import { isShortWorkerId } from '../worker/worker.ts'
+import { eachMember } from '../values/values.ts'
+import { isShortWorkerId } from '../worker.ts'
 import { listOf, optionals, orNull, strict } from './compound.ts'
 import type { Rule, ValueOf } from './rules.ts'
 import { described, duration, fraction, oneOf, text, whole } from './scalars.ts'

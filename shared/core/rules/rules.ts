@@ -10,9 +10,8 @@
  */
 
 import { DELAY_MS_MAX, PRIORITY_MAX, TYPE_CHARACTERS_MAX } from '../bounds.ts'
-import type { FieldProblem } from '../errors.ts'
-import type { Json } from '../values/json.ts'
 import { isName } from '../values/text.ts'
+import type { FieldProblem, Json } from '../values/values.ts'
 
 export type JsonSchema = Readonly<Record<string, unknown>>
 

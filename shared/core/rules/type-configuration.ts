@@ -10,13 +10,11 @@ import {
   TYPE_CHARACTERS_MAX,
   TYPE_NAME_PATTERN,
 } from '../bounds.ts'
-import { BatonError, type FieldProblem } from '../errors.ts'
-import { DEFAULT_OPTIONS, type PartialOptions } from '../options/options.ts'
-import { overlaidOptions } from '../options/overlaid-options.ts'
+import { DEFAULT_OPTIONS, overlaidOptions, type PartialOptions } from '../options.ts'
 import { ORDERINGS, TYPE_KINDS } from '../states.ts'
 import { reservedFor, type StepConfiguration, type TypeConfiguration } from '../types/task-type.ts'
 import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook.ts'
-import { type Json, jsonBytes } from '../values/json.ts'
+import { BatonError, type FieldProblem, type Json, jsonBytes } from '../values/values.ts'
 import { anything, listOf, optionals, strict } from './compound.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
 import { flowOptionProblems, inside, isObject, type Rule, shown, wrong } from './rules.ts'

@@ -1,21 +1,12 @@
 import { ANSWER_BYTES_MAX, CLAIMED_LISTS_BYTES_MAX } from '../bounds.ts'
-import { type BodyWrite, type Change, type Decision, type Lease, refuse, revise } from '../change/change.ts'
+import { type BodyWrite, type Change, type Decision, type Lease, refuse, revise } from '../change.ts'
 import { beginPiece } from '../flow/pieces.ts'
-import { bodyBytes } from '../task/body.ts'
+import { bodyBytes } from '../task/head-fields.ts'
 import { actionOf, isSamePiece } from '../task/piece.ts'
-import {
-  type EndedRun,
-  type LiveRun,
-  liveRuns,
-  type Permit,
-  type Previous,
-  successes,
-  type Task,
-  workersWanted,
-} from '../task/task.ts'
-import { defined, escapedBytes, type Json, jsonBytes } from '../values/json.ts'
-import { hasBudget, waitsForOwnRetry } from '../worker/own-retries.ts'
-import { versionSuffices } from '../worker/worker.ts'
+import type { EndedRun, LiveRun, Permit, Previous, Task } from '../task/task.ts'
+import { liveRuns, successes, workersWanted } from '../task/task.ts'
+import { defined, escapedBytes, type Json, jsonBytes } from '../values/values.ts'
+import { hasBudget, versionSuffices, waitsForOwnRetry } from '../worker.ts'
 import { finish } from './finish.ts'
 import { endLost, expire, isPastDeadline, LOST_RUNS_PER_WRITE_MAX, leaseEnded, leaseOf } from './lose.ts'
 

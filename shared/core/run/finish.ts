@@ -1,26 +1,18 @@
 import { STAGE_CHANGES_MAX } from '../bounds.ts'
-import { type BodyWrite, type Change, refuse, revise } from '../change/change.ts'
-import { endRuns, runRecord } from '../change/end.ts'
+import { type BodyWrite, type Change, endRuns, refuse, revise, runRecord } from '../change.ts'
 import { openStage, withFailedPiece, withSucceededPiece } from '../flow/pieces.ts'
 import { limitValuesOf } from '../limits/limits.ts'
-import { bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
+import { bodyExpiry, bodyOf, bodyRef } from '../task/head-fields.ts'
 import { isSamePiece } from '../task/piece.ts'
 import { type EndedRun, type LiveRun, successes, type Task } from '../task/task.ts'
 import type { TaskError } from '../task-error/task-error.ts'
-import { defined, type Json } from '../values/json.ts'
-import { withRetryAt } from '../worker/own-retries.ts'
+import { defined, type Json } from '../values/values.ts'
+import { withRetryAt } from '../worker.ts'
 import { retryDelayMs, withFailure } from './judge-budget.ts'
 import { expire, isPastDeadline } from './lose.ts'
 import { reportDigest as digestOfReport, fittedReport, isSameReport, wholeDigest } from './report.ts'
-import {
-  type Finish,
-  type NextStage,
-  type Outcome,
-  type OutcomeOf,
-  type RunGone,
-  recordedEnd,
-  whyGone,
-} from './run.ts'
+import type { Finish, NextStage, Outcome, OutcomeOf, RunGone } from './run.ts'
+import { recordedEnd, whyGone } from './run.ts'
 import { asCountedChange } from './several-successes.ts'
 
 export type FinishDecision =

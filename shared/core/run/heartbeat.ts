@@ -1,8 +1,8 @@
-import { type Change, type Guard, refuse } from '../change/change.ts'
-import type { Options } from '../options/options.ts'
+import { type Change, type Guard, refuse } from '../change.ts'
+import type { Options } from '../options.ts'
 import { inRunningPlace } from '../place/place.ts'
 import type { LiveRun, Task } from '../task/task.ts'
-import type { Json } from '../values/json.ts'
+import type { Json } from '../values/values.ts'
 import { type RunGone, whyGone } from './run.ts'
 
 export type Beat = { readonly born: string; readonly fence: number; readonly progress?: Json }

@@ -1,11 +1,11 @@
 import { DELAY_MS_MAX, FAILING_WORKERS_MAX } from '../bounds.ts'
 import { withFailedPiece, withSucceededPiece } from '../flow/pieces.ts'
-import type { Retry } from '../options/options.ts'
+import type { Retry } from '../options.ts'
 import { failuresOf } from '../task/piece.ts'
 import { liveRuns, successes, type Task } from '../task/task.ts'
 import { shortError, type TaskError } from '../task-error/task-error.ts'
-import { membersWhere } from '../values/records.ts'
-import { isInvocation } from '../worker/worker.ts'
+import { membersWhere } from '../values/values.ts'
+import { isInvocation } from '../worker.ts'
 
 /**
  * The draft after one more failed or lost run. The failure is counted. The piece fails when the budget no longer allows it to

@@ -33,8 +33,8 @@
  *   (`runtime/dispatch`), so the task cannot kill the runs of other tasks again and again.
  */
 
-import { type BodyWrite, type Change, type Decision, type Lease, refuse, revise } from '../change/change.ts'
-import { endRuns, runRecord } from '../change/end.ts'
+import type { BodyWrite, Change, Decision, Lease } from '../change.ts'
+import { endRuns, refuse, revise, runRecord } from '../change.ts'
 import { withFailedPiece } from '../flow/pieces.ts'
 import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
 import type { TaskError } from '../task-error/task-error.ts'

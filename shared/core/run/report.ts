@@ -1,7 +1,7 @@
-import { type Body, contentDigest } from '../task/body.ts'
+import { type Body, contentDigest } from '../task/head-fields.ts'
 import { digestOfResult, joinedDigest } from '../task/piece.ts'
 import { fitError, shortError } from '../task-error/task-error.ts'
-import { type Json, jsonBytes, sortedJson } from '../values/json.ts'
+import { type Json, jsonBytes, sortedJson } from '../values/values.ts'
 import type { Outcome, OutcomeOf, RecordedEnd } from './run.ts'
 
 /**

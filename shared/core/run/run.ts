@@ -16,7 +16,7 @@ import type { RUN_GONE_REASONS } from '../states.ts'
 import type { ActionRecord } from '../task/flow-state.ts'
 import type { EndedRun, Task } from '../task/task.ts'
 import type { TaskError } from '../task-error/task-error.ts'
-import { defined, type Json } from '../values/json.ts'
+import { defined, type Json } from '../values/values.ts'
 
 /** A worker's report of the end of its run: the birth and the fence of the run, and its outcome. */
 export type Finish = { readonly born: string; readonly fence: number } & Outcome

@@ -1,7 +1,6 @@
-import { type Change, revise } from '../change/change.ts'
+import { type Change, revise } from '../change.ts'
 import { withSucceededPiece } from '../flow/pieces.ts'
-import { sweptFrom } from '../place/place.ts'
-import { isRunningPlace } from '../place/place-names.ts'
+import { isRunningPlace, sweptFrom } from '../place/place.ts'
 import { lastSuccess } from '../task/piece.ts'
 import { liveRuns, successes, type Task, workersWanted } from '../task/task.ts'
 

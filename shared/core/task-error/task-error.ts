@@ -4,7 +4,7 @@
  */
 
 import { ERROR_BYTES_MAX, ERROR_CAUSES_MAX, SHORT_ERROR_CHARACTERS_MAX } from '../bounds.ts'
-import { jsonBytes } from '../values/json.ts'
+import { jsonBytes } from '../values/values.ts'
 
 /**
  * Describes anything thrown by its name, message, stack and causes. Each becomes a text, because code may have put any value there.

@@ -1,8 +1,8 @@
-import type { Options } from '../options/options.ts'
+import type { Options } from '../options.ts'
 import type { Ordering, STEP_STATES, TypeKind } from '../states.ts'
 import type { TaskError } from '../task-error/task-error.ts'
-import type { Json } from '../values/json.ts'
-import type { Body } from './body.ts'
+import type { Json } from '../values/values.ts'
+import type { Body } from './head-fields.ts'
 
 export type Direction = 'do' | 'undo'
 

@@ -7,9 +7,9 @@
  */
 
 import { TICK_REMAINS_MS } from '../bounds.ts'
-import { eachMember } from '../values/records.ts'
-import type { Body, SeparateBody } from './body.ts'
-import { type Canvas, type HeadFields, SCHEDULE_TYPE, type Schedule } from './head-fields.ts'
+import { eachMember } from '../values/values.ts'
+import type { Body, Canvas, HeadFields, Schedule, SeparateBody } from './head-fields.ts'
+import { SCHEDULE_TYPE } from './head-fields.ts'
 import { type Task, taskIdPrefix } from './task.ts'
 
 export type Head = Task | Canvas | Schedule

@@ -1,4 +1,4 @@
-import type { STATUSES } from '../states.ts'
+import { ENDED_STATUSES, type STATUSES } from '../states.ts'
 import type { Operation } from './head-fields.ts'
 import type { RunState } from './task.ts'
 
@@ -13,14 +13,13 @@ export type Move = {
 
 const WAITING = ['delayed', 'ready'] as const
 const OPEN = ['delayed', 'ready', 'running'] as const
-const FINAL = ['succeeded', 'failed', 'cancelled'] as const
 
 /**
  * The whole lifecycle of a task: what each operation may do to its status. Property tests check every transition against this
  * table, and another test compares it with the diagram in `docs/lifecycle.md`. Time alone moves `delayed` to `ready`.
  */
 export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
-  publish: [{ from: ['none', ...FINAL], to: WAITING }],
+  publish: [{ from: ['none', ...ENDED_STATUSES], to: WAITING }],
   update: [{ from: WAITING, to: [...WAITING, 'succeeded', 'failed'] }],
   claim: [
     { from: ['ready', 'running'], to: ['running'] },
@@ -63,11 +62,11 @@ export const LIFECYCLE: Readonly<Record<Operation, readonly Move[]>> = {
     { from: ['none'], to: ['cancelled'] },
     { from: OPEN, to: ['compensating', 'cancelled'] },
   ],
-  remove: [{ from: [...OPEN, 'compensating', ...FINAL], to: ['none'] }],
-  restart: [{ from: [...WAITING, ...FINAL], to: WAITING }],
+  remove: [{ from: [...OPEN, 'compensating', ...ENDED_STATUSES], to: ['none'] }],
+  restart: [{ from: [...WAITING, ...ENDED_STATUSES], to: WAITING }],
   resume: [{ from: ['failed'], to: ['ready', 'compensating', 'succeeded', 'failed', 'cancelled'] }],
   tick: [{ from: ['ready'], to: ['delayed', 'succeeded'] }],
-  settle: unchanged(...FINAL),
+  settle: unchanged(...ENDED_STATUSES),
   owe: unchanged('succeeded', 'failed'),
 }
 

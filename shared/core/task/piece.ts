@@ -1,7 +1,7 @@
 import type { Ordering, TypeKind } from '../states.ts'
 import { hash32 } from '../values/text.ts'
-import { type Body, contentDigest } from './body.ts'
 import type { StepAction } from './flow-state.ts'
+import { type Body, contentDigest } from './head-fields.ts'
 import { type EndedRun, liveRuns, successes, type Task } from './task.ts'
 
 /** The type of a task's present piece, and what follows from it: the queue, the ready place and the order of the task. */

@@ -40,13 +40,11 @@
  * Times are milliseconds since the epoch. Values never change in place: a transition returns a new task.
  */
 
-import type { FieldProblem } from '../errors.ts'
 import type { ENDED_RUN_STATES, Ordering, TypeKind } from '../states.ts'
 import { shortError, type TaskError } from '../task-error/task-error.ts'
-import type { Json } from '../values/json.ts'
-import type { Body } from './body.ts'
+import type { FieldProblem, Json } from '../values/values.ts'
 import type { FlowState } from './flow-state.ts'
-import type { HeadFields, Member, Place } from './head-fields.ts'
+import type { Body, HeadFields, Member, Place } from './head-fields.ts'
 
 /** The callbacks that a task's end publishes. The numbers tell whether an end owes any callback, without reading the body. */
 export type Callbacks = { readonly body: Body; readonly onSuccess: number; readonly onError: number }
@@ -109,7 +107,7 @@ export type Task = HeadFields & {
   readonly failures: number
   /** Failed and lost runs by worker, with retry scope `worker`. */
   readonly failuresBy: Readonly<Record<string, number>>
-  /** When each worker that waits for a retry of its own may claim again. See `worker/own-retries.ts`. */
+  /** When each worker that waits for a retry of its own may claim again. See `worker.ts`. */
   readonly retryAtBy: Readonly<Record<string, number>>
   readonly startedAt?: number
   readonly place?: Place

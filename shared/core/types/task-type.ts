@@ -4,12 +4,12 @@
  */
 
 import { DEFAULT_SHARDS } from '../bounds.ts'
-import type { PartialOptions, Retry } from '../options/options.ts'
+import type { PartialOptions, Retry } from '../options.ts'
 import type { Ordering, TypeKind } from '../states.ts'
 import { CANVAS_TYPE, type OperationRecord, SCHEDULE_TYPE, type View } from '../task/head-fields.ts'
 import type { Status } from '../task/lifecycle.ts'
-import type { Json } from '../values/json.ts'
 import { hash32 } from '../values/text.ts'
+import type { Json } from '../values/values.ts'
 
 /** How a `webhook` type calls its receiver. */
 export type WebhookSettings = {
@@ -109,7 +109,7 @@ export type TaskType = {
   readonly purges?: readonly PurgeJob[]
   /** Jobs by which a changed configuration must still reach waiting tasks. A process that finds a job here starts it. */
   readonly unapplied?: readonly Unapplied[]
-  /** The number of changes that people asked for; 0 when left out. See `Edited` in `change/change.ts`. */
+  /** The number of changes that people asked for; 0 when left out. See `Edited` in `change.ts`. */
   readonly edits?: number
   /** The last changes over the HTTP API. */
   readonly operations?: readonly OperationRecord[]

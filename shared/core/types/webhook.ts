@@ -1,5 +1,4 @@
-import type { FieldProblem } from '../errors.ts'
-import type { Json } from '../values/json.ts'
+import type { FieldProblem, Json } from '../values/values.ts'
 import type { TypeConfiguration } from './task-type.ts'
 
 /** The problem of a URL that names a user or a password. */

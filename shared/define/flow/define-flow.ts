@@ -1,18 +1,11 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { TypeConfiguration, TypeLimits } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/json.ts'
+import { defined } from '../../core/values/values.ts'
 import { refuseTypeName } from '../define-task.ts'
-import type { Flow } from '../definitions.ts'
-import { distinctTasks } from '../distinct-tasks.ts'
+import { distinctTasks, type Flow } from '../definitions.ts'
 import { type SignatureOptions, signatureOf } from '../signature.ts'
-import {
-  type CheckedSteps,
-  configuredSteps,
-  type FlowOutput,
-  type FlowStep,
-  type ParamsOf,
-  tasksOf,
-} from './flow-steps.ts'
+import type { CheckedSteps, FlowOutput, FlowStep, ParamsOf } from './flow-steps.ts'
+import { configuredSteps, tasksOf } from './flow-steps.ts'
 import { refuseFlow } from './refuse-flow.ts'
 
 type FlowSettings<Schema> = {

@@ -1,4 +1,4 @@
-import type { Retry } from '../../core/options/options.ts'
+import type { Retry } from '../../core/options.ts'
 import type { StepActionConfiguration, StepConfiguration } from '../../core/types/task-type.ts'
 import type { AnyTask, InputOf, OutputOf } from '../definitions.ts'
 import type { Known, Wrong } from '../signature.ts'

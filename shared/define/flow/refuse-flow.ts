@@ -1,16 +1,8 @@
-import type { FieldProblem } from '../../core/errors.ts'
 import { definitionProblems, refuseFields } from '../../core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../core/types/task-type.ts'
-import { jsonProblem } from '../../core/values/json.ts'
-import {
-  type ActionSettings,
-  type FlowStep,
-  isAction,
-  SETTINGS,
-  type StepAction,
-  type StepTask,
-  taskOf,
-} from './flow-steps.ts'
+import { type FieldProblem, jsonProblem } from '../../core/values/values.ts'
+import type { ActionSettings, FlowStep, StepAction, StepTask } from './flow-steps.ts'
+import { isAction, SETTINGS, taskOf } from './flow-steps.ts'
 
 /** @throws BatonError `invalid` with one problem for each wrong field, under its path in the flow's definition. */
 export function refuseFlow(type: string, config: TypeConfiguration, steps: readonly FlowStep[]): void {

@@ -35,18 +35,18 @@
  * - A member is removed, cancelled or started over. Its first end counts, once and for ever (`core/task/canvas-state.ts`).
  * - The canvas is cancelled. `drive-canvas.ts` cancels its members, and its head owes that until it is done.
  *
- * `describe-canvas.ts` and `list-members.ts` answer requests. This file reads one birth of a canvas.
+ * `describe-canvas.ts` answers requests. This file reads one birth of a canvas.
  */
 
 import { canvasRef, noteProgress } from '../../core/canvas/canvas.ts'
 import { CHUNK_LEAVES, chunksOf, type Layout, layoutFrom, pageOf } from '../../core/canvas/layout.ts'
 import type { Knowledge } from '../../core/canvas/standing.ts'
-import { BatonError } from '../../core/errors.ts'
-import { isGone } from '../../core/publish/publish.ts'
+import { isGone } from '../../core/publish.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { CANVAS_TYPE, type Canvas, type End } from '../../core/task/head-fields.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { TaskError } from '../../core/task-error/task-error.ts'
+import { BatonError } from '../../core/values/values.ts'
 import type { CanvasEnds, CanvasName } from '../../ports/stores.ts'
 import { bodyValue, fullError, readHead, readTask, readTasks } from '../kernel/heads.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'

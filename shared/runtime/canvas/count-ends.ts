@@ -3,15 +3,12 @@ import { CANVAS_BODY_MS, endCanvas } from '../../core/canvas/canvas.ts'
 import { chunkOf } from '../../core/canvas/layout.ts'
 import { type Followed, firstFailure, follow, type Outcome, standingsOf } from '../../core/canvas/standing.ts'
 import { nodeAt, type Source, soleLeaf, sourceOf } from '../../core/canvas/tree.ts'
-import { isItemFault } from '../../core/errors.ts'
-import type { HandedOn } from '../../core/publish/publish.ts'
-import { bodyExpiry } from '../../core/task/body.ts'
+import type { HandedOn } from '../../core/publish.ts'
 import { type Head, isCanvas } from '../../core/task/head.ts'
-import { type Canvas, type End, memberEnd } from '../../core/task/head-fields.ts'
+import { bodyExpiry, type Canvas, type End, memberEnd } from '../../core/task/head-fields.ts'
 import { resultOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
-import type { Json } from '../../core/values/json.ts'
-import { groupBy } from '../../core/values/records.ts'
+import { groupBy, isItemFault, type Json } from '../../core/values/values.ts'
 import type { CanvasName } from '../../ports/stores.ts'
 import { failureOf, type PlanFailure, readHead, readTask, sideBySide } from '../kernel/heads.ts'
 import { transactBirth } from '../kernel/kernel.ts'
@@ -19,10 +16,9 @@ import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
 import { createArrivals } from '../publish/resolve-publication.ts'
 import { batchTypeReader } from '../types/type-cache.ts'
+import type { KnownEnds, LoadedCanvas } from './canvas.ts'
 import {
   createKnownEnds,
-  type KnownEnds,
-  type LoadedCanvas,
   leafRequest,
   loadCanvas,
   memberError,

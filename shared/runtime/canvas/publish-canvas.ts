@@ -8,21 +8,14 @@ import {
 import { createCanvas, noteStarted } from '../../core/canvas/canvas.ts'
 import { storedLayout } from '../../core/canvas/layout.ts'
 import { evaluate } from '../../core/canvas/standing.ts'
-import {
-  type Composition,
-  countMembers,
-  growTree,
-  pathOf,
-  type Tree,
-  takeApart,
-} from '../../core/canvas/tree.ts'
-import { BatonError, type FieldProblem } from '../../core/errors.ts'
-import { isGone } from '../../core/publish/publish.ts'
+import type { Composition, Tree } from '../../core/canvas/tree.ts'
+import { countMembers, growTree, pathOf, takeApart } from '../../core/canvas/tree.ts'
+import { isGone } from '../../core/publish.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
-import { type Json, jsonBytes } from '../../core/values/json.ts'
 import { hash32 } from '../../core/values/text.ts'
+import { BatonError, type FieldProblem, type Json, jsonBytes } from '../../core/values/values.ts'
 import { readHead, sideBySide } from '../kernel/heads.ts'
 import { transact, transactBirth } from '../kernel/kernel.ts'
 import { newTraceparent } from '../kernel/log-run-ends.ts'

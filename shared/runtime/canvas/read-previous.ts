@@ -2,7 +2,7 @@ import { groupAt, nodeAt, nodeValue, type TreeNode, valueLeaves } from '../../co
 import { memberEnd } from '../../core/task/head-fields.ts'
 import { resultOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
-import { escapedBytes, type Json, jsonBytes } from '../../core/values/json.ts'
+import { escapedBytes, type Json, jsonBytes } from '../../core/values/values.ts'
 import { bodyValue, readTask, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { type LoadedCanvas, loadCanvas, memberId, readMembers } from './canvas.ts'

@@ -2,7 +2,7 @@ import { byClaimOrder, orderOf } from '../../core/place/place.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import { isInvocation } from '../../core/worker/worker.ts'
+import { isInvocation } from '../../core/worker.ts'
 import { processMemory, type System } from '../kernel/system.ts'
 import type { Position, ReadyTasks } from '../place/ready.ts'
 

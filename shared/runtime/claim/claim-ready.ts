@@ -1,15 +1,8 @@
 import { CLAIM_PATIENCE_MS } from '../../core/bounds.ts'
 import { fairLineOf, tenantOf, turnAt } from '../../core/place/claim-order.ts'
 import { orderOf } from '../../core/place/place.ts'
-import {
-  type Claimer,
-  type ClaimJudgement,
-  EMPTY_ANSWER,
-  isTooLarge,
-  judgeClaim,
-  withTask,
-  wouldWrite,
-} from '../../core/run/claim.ts'
+import type { Claimer, ClaimJudgement } from '../../core/run/claim.ts'
+import { EMPTY_ANSWER, isTooLarge, judgeClaim, withTask, wouldWrite } from '../../core/run/claim.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { isKnownFault, sideBySide } from '../kernel/heads.ts'
@@ -18,20 +11,18 @@ import { holdBack } from '../limits/line.ts'
 import type { SlotUse } from '../limits/start.ts'
 import { noteFront } from '../place/fair.ts'
 import { type ReadyTasks, readyTasks } from '../place/ready.ts'
+import type { AttemptSize, Candidates, ReadEnd } from './candidates.ts'
 import {
-  type AttemptSize,
-  type Candidates,
   continuedAt,
   createCandidates,
   firstAttempt,
   nextAttempt,
-  type ReadEnd,
   rememberRead,
   scatteredAttempt,
 } from './candidates.ts'
 import { claimTask } from './claim.ts'
+import type { ClaimScope, Progress, Verdict } from './claim-progress.ts'
 import {
-  type ClaimScope,
   isAllHeldBack,
   isHeldBack,
   isInOrder,
@@ -39,9 +30,7 @@ import {
   lineHolding,
   mayReadMore,
   NOTHING_DONE,
-  type Progress,
   readEndOf,
-  type Verdict,
   withAnswer,
   withVerdict,
 } from './claim-progress.ts'

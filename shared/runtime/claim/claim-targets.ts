@@ -1,10 +1,9 @@
-import { isItemFault } from '../../core/errors.ts'
 import { byClaimOrder } from '../../core/place/place.ts'
 import { markerCursorRecord } from '../../core/record-names.ts'
 import { type Claimer, type ClaimJudgement, judgeClaim, wouldWrite } from '../../core/run/claim.ts'
 import { splitTaskId, type Task } from '../../core/task/task.ts'
-import { awaitedWorkers } from '../../core/worker/own-retries.ts'
-import { MARKER_LIFE_MS, type Marker } from '../../core/worker/worker.ts'
+import { isItemFault } from '../../core/values/values.ts'
+import { awaitedWorkers, MARKER_LIFE_MS, type Marker } from '../../core/worker.ts'
 import type { MarkerPage } from '../../ports/stores.ts'
 import { readTask, sideBySide } from '../kernel/heads.ts'
 import { logFields } from '../kernel/log-run-ends.ts'
@@ -12,7 +11,7 @@ import type { System } from '../kernel/system.ts'
 import { claimTask } from './claim.ts'
 import type { Claimed } from './claimed-task.ts'
 
-/** Claims tasks that list `workerIds`. Their workers find them by markers: see `worker/worker.ts`. */
+/** Claims tasks that list `workerIds`. Their workers find them by markers: see `core/worker.ts`. */
 
 /** One round reads at most this many markers, of some 100 bytes each, and as many heads, at a read unit each. */
 const MARKERS_MAX = 100

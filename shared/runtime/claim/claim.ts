@@ -59,19 +59,11 @@
  * - `claimed-task.ts`: what a worker is given with its claim, and how its run ends
  */
 
-import { BatonError, isItemFault } from '../../core/errors.ts'
-import {
-  type ClaimDecision,
-  type Claimer,
-  type ClaimJudgement,
-  type ClaimRefusal,
-  claim,
-  failRefusedClaim,
-  judgeClaim,
-  stillHolds,
-} from '../../core/run/claim.ts'
+import type { ClaimDecision, Claimer, ClaimJudgement, ClaimRefusal } from '../../core/run/claim.ts'
+import { claim, failRefusedClaim, judgeClaim, stillHolds } from '../../core/run/claim.ts'
 import { isSamePiece, openSince } from '../../core/task/piece.ts'
 import { endedRuns, liveRuns, type Task } from '../../core/task/task.ts'
+import { BatonError, isItemFault } from '../../core/values/values.ts'
 import { isKnownFault, logFault, rememberFault } from '../kernel/heads.ts'
 import { type Patience, transact } from '../kernel/kernel.ts'
 import { logFields } from '../kernel/log-run-ends.ts'

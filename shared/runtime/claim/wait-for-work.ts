@@ -1,5 +1,5 @@
 import type { Claimer } from '../../core/run/claim.ts'
-import type { Worker } from '../../core/worker/worker.ts'
+import type { Worker } from '../../core/worker.ts'
 import { elapsedSince, type Moment, momentOf, type System } from '../kernel/system.ts'
 import type { HttpWorkers, WaitHistory } from '../worker/announce-http-workers.ts'
 import type { ClaimResult } from './claim-ready.ts'

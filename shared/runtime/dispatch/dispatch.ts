@@ -39,11 +39,11 @@
  */
 
 import { QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
-import { isOutage } from '../../core/errors.ts'
 import type { Claimer } from '../../core/run/claim.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { type Task, workersWanted } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
+import { isOutage } from '../../core/values/values.ts'
 import type { Delivery } from '../../ports/messages.ts'
 import { claimTask } from '../claim/claim.ts'
 import type { ClaimByTicket } from '../claim/claim-by-ticket.ts'

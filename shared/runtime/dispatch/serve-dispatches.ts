@@ -2,16 +2,12 @@ import type { Claimer } from '../../core/run/claim.ts'
 import { pieceOf, workOf } from '../../core/task/piece.ts'
 import { endedRuns, type Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import { groupBy } from '../../core/values/records.ts'
+import { groupBy } from '../../core/values/values.ts'
 import type { TaskDefinition } from '../../define/definitions.ts'
 import type { Clock } from '../../ports/machine.ts'
 import type { Delivery, Dispatch } from '../../ports/messages.ts'
-import {
-  type ClaimByTicket,
-  claimByTickets,
-  type Ticket,
-  type TicketRefusal,
-} from '../claim/claim-by-ticket.ts'
+import type { ClaimByTicket, Ticket, TicketRefusal } from '../claim/claim-by-ticket.ts'
+import { claimByTickets } from '../claim/claim-by-ticket.ts'
 import { type Claimed, endRunOrLog } from '../claim/claimed-task.ts'
 import { onceEach, type System } from '../kernel/system.ts'
 import { isTicket } from '../place/ready.ts'

@@ -9,13 +9,12 @@
  */
 
 import { BODY_BYTES_MAX, PROGRESS_BYTES_MAX } from '../../core/bounds.ts'
-import { BatonError } from '../../core/errors.ts'
 import { delayProblem, priorityProblem, stageProblem, wholeDelay } from '../../core/rules/rules.ts'
 import type { NextStage, Outcome } from '../../core/run/run.ts'
 import { redactionOf } from '../../core/task-error/redact.ts'
-import type { TaskError } from '../../core/task-error/task-error.ts'
-import { errorOfThrown } from '../../core/task-error/task-error.ts'
-import { circularAt, JSON_DEPTH_MAX, type Json, jsonBytes, jsonProblem } from '../../core/values/json.ts'
+import { errorOfThrown, type TaskError } from '../../core/task-error/task-error.ts'
+import type { Json } from '../../core/values/values.ts'
+import { BatonError, circularAt, JSON_DEPTH_MAX, jsonBytes, jsonProblem } from '../../core/values/values.ts'
 import type { ChildPublication, RunContext, TaskDefinition } from '../../define/definitions.ts'
 import type { Log } from '../../ports/machine.ts'
 import type { KeptRun, RunContent, RunFacts } from '../../ports/runs.ts'

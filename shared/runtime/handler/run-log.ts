@@ -1,7 +1,7 @@
 import { RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
 import { nothingRedacted, type Redaction } from '../../core/task-error/redact.ts'
 import { errorOfThrown, jsonReplacer } from '../../core/task-error/task-error.ts'
-import { textBytes } from '../../core/values/json.ts'
+import { textBytes } from '../../core/values/values.ts'
 import type { Clock, Log, LogFields } from '../../ports/machine.ts'
 import type { RunEnd } from '../../ports/runs.ts'
 

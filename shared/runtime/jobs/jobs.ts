@@ -8,7 +8,7 @@
  */
 
 import { purge } from '../../core/operate/operate.ts'
-import { viewPartition } from '../../core/place/place-names.ts'
+import { viewPartition } from '../../core/place/place.ts'
 import { CANVAS_TYPE } from '../../core/task/head-fields.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { JobLook, PurgeJob } from '../../core/types/task-type.ts'

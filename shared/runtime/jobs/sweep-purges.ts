@@ -3,7 +3,7 @@ import { purgeRecord } from '../../core/record-names.ts'
 import { type JobLook, type PurgeJob, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
+import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair.ts'
 import { changeType, startJob } from '../types/change-type.ts'
 
 /**

@@ -10,12 +10,12 @@
  * - `log-run-ends.ts`, `spans.ts`: log lines and traces
  */
 
-import { type Change, withOperation } from '../../core/change/change.ts'
-import { BatonError, isOutage } from '../../core/errors.ts'
+import { type Change, withOperation } from '../../core/change.ts'
 import { endOfComplete } from '../../core/run/several-successes.ts'
 import { type Head, isSameKind, isTask, type OfKind } from '../../core/task/head.ts'
 import type { Operation } from '../../core/task/head-fields.ts'
 import { liveRuns, workersWanted } from '../../core/task/task.ts'
+import { BatonError, isOutage } from '../../core/values/values.ts'
 import type { Applied } from '../../ports/stores.ts'
 import { withLivingBodies } from './heads.ts'
 import { logFields, logRunEnds } from './log-run-ends.ts'

@@ -1,8 +1,7 @@
-import { type Change, isOfTask } from '../../core/change/change.ts'
-import { statusOf } from '../../core/status/status.ts'
+import { type Change, isOfTask } from '../../core/change.ts'
+import { statusOf } from '../../core/status.ts'
 import { isSamePiece } from '../../core/task/piece.ts'
-import type { EndedRun, EndedRunState } from '../../core/task/task.ts'
-import { runId, type Task } from '../../core/task/task.ts'
+import { type EndedRun, type EndedRunState, runId, type Task } from '../../core/task/task.ts'
 import { TRACEPARENT } from '../../core/values/text.ts'
 import type { Chance, Log, LogFields, Metrics } from '../../ports/machine.ts'
 

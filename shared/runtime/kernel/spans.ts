@@ -3,13 +3,11 @@
  * an SDK in the process. Without an SDK nothing is recorded, and the incoming traceparent reaches the task
  * unchanged.
  */
+import type { Context, Span, SpanContext } from '@opentelemetry/api'
 import {
-  type Context,
   context,
   isSpanContextValid,
   ROOT_CONTEXT,
-  type Span,
-  type SpanContext,
   SpanKind,
   SpanStatusCode,
   trace,

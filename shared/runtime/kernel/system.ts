@@ -1,22 +1,10 @@
 import { HTTP_WRITE_MS_MAX } from '../../core/bounds.ts'
-import type { Change, Operator } from '../../core/change/change.ts'
-import { BatonError } from '../../core/errors.ts'
+import type { Change, Operator } from '../../core/change.ts'
 import type { Head } from '../../core/task/head.ts'
+import { BatonError } from '../../core/values/values.ts'
 import type { Chance, Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { FarTimers, Messages, Resender } from '../../ports/messages.ts'
-import type {
-  ActivityStore,
-  CanvasStore,
-  DeadLetterStore,
-  FailureStore,
-  LimitStore,
-  RecordStore,
-  Targets,
-  TaskStore,
-  TurnStore,
-  TypeStore,
-  WorkerStore,
-} from '../../ports/stores.ts'
+import type * as stores from '../../ports/stores.ts'
 
 /**
  * The stores, queues, clocks and logs that a use case works with. Each entry point composes one `System` from its
@@ -25,15 +13,15 @@ import type {
 export type System = {
   readonly clock: Clock
   readonly chance: Chance
-  readonly tasks: TaskStore
-  readonly types: TypeStore
-  readonly canvases: CanvasStore
-  readonly records: RecordStore
-  readonly limits: LimitStore
-  readonly turns: TurnStore
-  readonly failures: FailureStore
-  readonly targets: Targets
-  readonly workers: WorkerStore
+  readonly tasks: stores.TaskStore
+  readonly types: stores.TypeStore
+  readonly canvases: stores.CanvasStore
+  readonly records: stores.RecordStore
+  readonly limits: stores.LimitStore
+  readonly turns: stores.TurnStore
+  readonly failures: stores.FailureStore
+  readonly targets: stores.Targets
+  readonly workers: stores.WorkerStore
   readonly messages: Messages
   readonly log: Log
   readonly metrics: Metrics
@@ -44,7 +32,7 @@ export type System = {
 }
 
 /** The part of a system that counts the activity of types, or shows it. Handlers and workers need not load the code for it. */
-export type ActivitySystem = { readonly activity: ActivityStore }
+export type ActivitySystem = { readonly activity: stores.ActivityStore }
 
 /** A `System` for processes that set timers further ahead than a queue can delay a message, and count what has changed. */
 export type PlanningSystem = System & ActivitySystem & { readonly timers: FarTimers }
@@ -52,7 +40,7 @@ export type PlanningSystem = System & ActivitySystem & { readonly timers: FarTim
 /** A `System` for processes that show activity, explain dead letters and send them again. Handlers and workers need not load the code for them. */
 export type DiagnosticSystem = System &
   ActivitySystem & {
-    readonly deadLetters: DeadLetterStore
+    readonly deadLetters: stores.DeadLetterStore
     readonly resender: Resender
   }
 

@@ -1,7 +1,7 @@
 import type { LimitChange, LimitLook, Line } from '../../core/limits/line.ts'
 import { withIndexEntries } from '../../core/place/place.ts'
 import type { Task } from '../../core/task/task.ts'
-import { groupBy } from '../../core/values/records.ts'
+import { groupBy } from '../../core/values/values.ts'
 import { isolateEach, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { cachedNote, forgetNote, noteLine } from './line.ts'

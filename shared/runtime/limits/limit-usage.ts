@@ -1,6 +1,6 @@
 import { fieldValue, type Holder, limitName, shardsOf } from '../../core/limits/limits.ts'
 import { nextSlot } from '../../core/limits/slots.ts'
-import type { LimitReason } from '../../core/status/status.ts'
+import type { LimitReason } from '../../core/status.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType } from '../../core/types/task-type.ts'
 import { createTimedCache, type System } from '../kernel/system.ts'

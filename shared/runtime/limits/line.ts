@@ -1,37 +1,17 @@
-import type { Decision } from '../../core/change/change.ts'
-import { BatonError } from '../../core/errors.ts'
-import type { WaitRefusal } from '../../core/limits/limits.ts'
-import {
-  fieldValue,
-  isInLine,
-  joinLine,
-  limitName,
-  limitValue,
-  type NamedLimit,
-} from '../../core/limits/limits.ts'
-import {
-  ADMITTED_AHEAD_MS,
-  closedNote,
-  firstLookAt,
-  isServed,
-  type Line,
-  SENT_MS,
-  type StoredLineNote,
-} from '../../core/limits/line.ts'
+import type { Decision } from '../../core/change.ts'
+import type { NamedLimit, WaitRefusal } from '../../core/limits/limits.ts'
+import { fieldValue, isInLine, joinLine, limitName, limitValue } from '../../core/limits/limits.ts'
+import type { Line, StoredLineNote } from '../../core/limits/line.ts'
+import { ADMITTED_AHEAD_MS, closedNote, firstLookAt, isServed, SENT_MS } from '../../core/limits/line.ts'
 import { isSamePiece, isTakenInOrder, workOf } from '../../core/task/piece.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/types/task-type.ts'
+import { BatonError } from '../../core/values/values.ts'
 import type { SendFailure } from '../../ports/messages.ts'
 import { bodyValue } from '../kernel/heads.ts'
 import { type Patience, transact } from '../kernel/kernel.ts'
-import {
-  createTimedCache,
-  isWithin,
-  type Known,
-  type Moment,
-  processMemory,
-  type System,
-} from '../kernel/system.ts'
+import type { Known, Moment, System } from '../kernel/system.ts'
+import { createTimedCache, isWithin, processMemory } from '../kernel/system.ts'
 import { cachedType, TYPE_CACHE_MS } from '../types/type-cache.ts'
 
 /** How tasks join the line of a limit, and how processes know that tasks wait there. */

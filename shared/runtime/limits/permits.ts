@@ -1,8 +1,6 @@
-import type { NamedLimit } from '../../core/limits/limits.ts'
+import type { FreedPermit, HeldPermits, NamedLimit } from '../../core/limits/limits.ts'
 import {
   FRESH_HOLDER_MS,
-  type FreedPermit,
-  type HeldPermits,
   heldByShard,
   holderIn,
   isBeingClaimed,
@@ -15,14 +13,8 @@ import {
 import { type Head, isTask } from '../../core/task/head.ts'
 import { liveRuns, type Permit, type Task } from '../../core/task/task.ts'
 import type { ConcurrencyLimit } from '../../core/types/task-type.ts'
-import {
-  type ChangeHook,
-  isWithin,
-  type Moment,
-  momentOf,
-  processMemory,
-  type System,
-} from '../kernel/system.ts'
+import type { ChangeHook, Moment, System } from '../kernel/system.ts'
+import { isWithin, momentOf, processMemory } from '../kernel/system.ts'
 
 /** A permit of each limit, recorded at `since` or later; or the limit that has no free permit, and why. */
 export type Acquired =

@@ -1,15 +1,9 @@
-import { BatonError } from '../../core/errors.ts'
 import type { NamedLimit } from '../../core/limits/limits.ts'
-import {
-  nextSlot,
-  rateText,
-  reserveSlots,
-  type SlotRequest,
-  type StoredSlotLog,
-  withoutSlots,
-} from '../../core/limits/slots.ts'
+import type { SlotRequest, StoredSlotLog } from '../../core/limits/slots.ts'
+import { nextSlot, rateText, reserveSlots, withoutSlots } from '../../core/limits/slots.ts'
 import type { Slot } from '../../core/task/task.ts'
 import type { RateLimit } from '../../core/types/task-type.ts'
+import { BatonError } from '../../core/values/values.ts'
 import { processMemory, type System } from '../kernel/system.ts'
 
 /**

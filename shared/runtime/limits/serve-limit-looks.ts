@@ -1,35 +1,24 @@
-import { isItemFault } from '../../core/errors.ts'
-import {
-  endWait,
-  freePermitsIn,
-  type Holder,
-  isInLine,
-  mayBeStale,
-  shardsOf,
-} from '../../core/limits/limits.ts'
+import type { Holder } from '../../core/limits/limits.ts'
+import { endWait, freePermitsIn, isInLine, mayBeStale, shardsOf } from '../../core/limits/limits.ts'
+import type { Found, Grants, LimitLook, Line, LineNote, Remembered } from '../../core/limits/line.ts'
 import {
   ADMITTED_AHEAD_MS,
-  type Found,
-  type Grants,
   hadNoEffect,
-  type LimitLook,
-  type Line,
-  type LineNote,
   LOOK_TASKS_MAX,
   noteAfterChoice,
   noteAfterLook,
   noteAfterRelease,
-  type Remembered,
   rememberedIn,
   wantedAfterNoEffect,
   wantedAfterRelease,
   wantedBy,
 } from '../../core/limits/line.ts'
 import { freeSlots } from '../../core/limits/slots.ts'
-import { limitPlace, readyPlace } from '../../core/place/place-names.ts'
+import { limitPlace, readyPlace } from '../../core/place/place.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { isTargeted, type Task, typeOfLimit } from '../../core/task/task.ts'
 import { orderingOf, servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import { isItemFault } from '../../core/values/values.ts'
 import { isolateEach, readTask, readTasksInOrder } from '../kernel/heads.ts'
 import { applyChange } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'

@@ -1,11 +1,10 @@
 import type { NamedLimit } from '../../core/limits/limits.ts'
 import type { Line } from '../../core/limits/line.ts'
+import type { Rates, ReservedSlot } from '../../core/limits/slots.ts'
 import {
   claimableFrom,
   lastTime,
   MISSED_SLOTS_MAX,
-  type Rates,
-  type ReservedSlot,
   SLOT_WAIT_MS_MAX,
   startTime,
   usableSlots,

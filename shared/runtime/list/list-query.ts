@@ -1,12 +1,13 @@
-import { ownerPartition, runningPlace, viewPartition } from '../../core/place/place-names.ts'
-import { isGone } from '../../core/publish/publish.ts'
-import { statusOf } from '../../core/status/status.ts'
+import { ownerPartition, runningPlace, viewPartition } from '../../core/place/place.ts'
+import { isGone } from '../../core/publish.ts'
+import { ENDED_STATUSES } from '../../core/states.ts'
+import { statusOf } from '../../core/status.ts'
 import type { View } from '../../core/task/head-fields.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { Task } from '../../core/task/task.ts'
 import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/json.ts'
 import { hash32 } from '../../core/values/text.ts'
+import { defined } from '../../core/values/values.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import { readTasks, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
@@ -31,8 +32,7 @@ export type ListQuery = ListFilter & {
   readonly cursor?: string
 }
 
-const ENDED = ['succeeded', 'failed', 'cancelled'] as const
-const NOT_OPEN = ['compensating', ...ENDED] as const
+const NOT_OPEN = ['compensating', ...ENDED_STATUSES] as const
 
 /** Whether an index keeps the tasks in the order of the query: the index of a type, or that of a user. */
 export function isInIndexOrder({ userId, order, statuses }: ListQuery): boolean {
@@ -42,7 +42,7 @@ export function isInIndexOrder({ userId, order, statuses }: ListQuery): boolean 
 
 /** Whether the statuses exclude ended tasks. */
 export function areOpen(statuses: readonly Status[]): boolean {
-  return statuses.length > 0 && !statuses.some(status => ENDED.some(ended => ended === status))
+  return statuses.length > 0 && !statuses.some(status => ENDED_STATUSES.some(ended => ended === status))
 }
 
 /**
@@ -79,7 +79,7 @@ export function sortKeyOf({ state, dueAt, createdAt, view }: Task, order: ListOr
 }
 
 function bucketsOf(statuses: readonly Status[]): Array<View['bucket']> {
-  if (statuses.length === 0) return ['open', 'compensating', ...ENDED]
+  if (statuses.length === 0) return ['open', 'compensating', ...ENDED_STATUSES]
   const isOpen = statuses.some(status => ['delayed', 'ready', 'running'].includes(status))
   return [...(isOpen ? (['open'] as const) : []), ...NOT_OPEN.filter(status => statuses.includes(status))]
 }

@@ -14,10 +14,9 @@
  * its own, so it costs no write of the head, and never conflicts with the work on the task.
  */
 
-import { type DeadLetter, idsOfQueue, letterId, replayQueueOf } from '../../core/dead-letters/dead-letters.ts'
-import { lostMessageOf } from '../../core/dead-letters/lost-message.ts'
-import { isItemFault, messageOf } from '../../core/errors.ts'
-import { textBytes } from '../../core/values/json.ts'
+import type { DeadLetter } from '../../core/dead-letters.ts'
+import { idsOfQueue, letterId, lostMessageOf, replayQueueOf } from '../../core/dead-letters.ts'
+import { isItemFault, messageOf, textBytes } from '../../core/values/values.ts'
 import type { ArrivedLetter, DeadLetterQueue } from '../../ports/messages.ts'
 import { sideBySide } from '../kernel/heads.ts'
 import type { DiagnosticSystem } from '../kernel/system.ts'

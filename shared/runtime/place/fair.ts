@@ -1,18 +1,11 @@
-import { type Change, isOfTask } from '../../core/change/change.ts'
-import { BatonError } from '../../core/errors.ts'
+import { type Change, isOfTask } from '../../core/change.ts'
 import { type FairLine, lineName, presentTurn, turnAt, turnRange } from '../../core/place/claim-order.ts'
-import { type LineEntry, lineEntry, movedToTurn } from '../../core/place/place.ts'
-import { readyPlace } from '../../core/place/place-names.ts'
+import { type LineEntry, lineEntry, movedToTurn, readyPlace } from '../../core/place/place.ts'
 import { shardNumbers, type TaskType, withTenants } from '../../core/types/task-type.ts'
+import { BatonError } from '../../core/values/values.ts'
 import type { TenantTurns } from '../../ports/stores.ts'
-import {
-  type ChangeHook,
-  isWithin,
-  type Moment,
-  momentOf,
-  processMemory,
-  type System,
-} from '../kernel/system.ts'
+import type { ChangeHook, Moment, System } from '../kernel/system.ts'
+import { isWithin, momentOf, processMemory } from '../kernel/system.ts'
 import { applyTypeChange, changeType } from '../types/change-type.ts'
 import { cachedTypeReader, type TypeReader } from '../types/type-cache.ts'
 

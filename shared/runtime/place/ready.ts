@@ -4,11 +4,11 @@
  */
 
 import { tenantOf } from '../../core/place/claim-order.ts'
-import { readyPlace } from '../../core/place/place-names.ts'
+import { readyPlace } from '../../core/place/place.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/json.ts'
+import { defined } from '../../core/values/values.ts'
 import type { Chance } from '../../ports/machine.ts'
 import type { IndexEntry, IndexRange, TaskStore } from '../../ports/stores.ts'
 import { readTasksInOrder } from '../kernel/heads.ts'

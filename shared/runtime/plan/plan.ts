@@ -7,12 +7,11 @@
  */
 
 import { EVERY_TYPE, QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
-import { isOutage } from '../../core/errors.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
-import { groupBy } from '../../core/values/records.ts'
-import { type Planned, planned } from '../../core/wake/plan.ts'
+import { groupBy, isOutage } from '../../core/values/values.ts'
+import { type Planned, planned } from '../../core/wake.ts'
 import type { CanvasLook, Dispatch, Look } from '../../ports/messages.ts'
 import { failureOf, type PlanFailure, sideBySide } from '../kernel/heads.ts'
 import type { PlanningSystem, System } from '../kernel/system.ts'

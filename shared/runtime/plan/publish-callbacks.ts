@@ -1,15 +1,13 @@
 import { BODY_GRACE_MS } from '../../core/bounds.ts'
-import type { FieldProblem } from '../../core/errors.ts'
 import { recordCallbacksPublished, recordUnpublishable } from '../../core/operate/operate.ts'
-import type { HandedOn } from '../../core/publish/publish.ts'
+import type { HandedOn } from '../../core/publish.ts'
 import { unknownTypeProblem } from '../../core/rules/rules.ts'
-import { bodyExpiry } from '../../core/task/body.ts'
 import { bodiesExpiringBefore } from '../../core/task/head.ts'
+import { bodyExpiry } from '../../core/task/head-fields.ts'
 import { resultOf } from '../../core/task/piece.ts'
 import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
 import { cut } from '../../core/task-error/task-error.ts'
-import type { Json } from '../../core/values/json.ts'
-import { defined } from '../../core/values/json.ts'
+import { defined, type FieldProblem, type Json } from '../../core/values/values.ts'
 import {
   BODY_ALERT_MS,
   failureOf,

@@ -1,23 +1,16 @@
-import type { Change } from '../../core/change/change.ts'
-import type { FieldProblem } from '../../core/errors.ts'
+import type { Change } from '../../core/change.ts'
 import { restart } from '../../core/operate/operate.ts'
-import { create, isGone, type Publication } from '../../core/publish/publish.ts'
-import { update } from '../../core/publish/update.ts'
+import { create, isGone, type Publication, update } from '../../core/publish.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
-import { defined } from '../../core/values/json.ts'
+import { defined, type FieldProblem } from '../../core/values/values.ts'
 import { preparedChange } from '../kernel/kernel.ts'
 import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
 import { markFair } from '../place/fair.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import { registeredNames } from '../types/types.ts'
-import {
-  type PublicationDraft,
-  type PublishRequest,
-  resolveRequest,
-  type UnknownType,
-  withNewBirth,
-} from './resolve-publication.ts'
+import type { PublicationDraft, PublishRequest, UnknownType } from './resolve-publication.ts'
+import { resolveRequest, withNewBirth } from './resolve-publication.ts'
 
 /**
  * What a publish does with the task `current` that has its key. Not `ok`: the publish is refused, for one of the

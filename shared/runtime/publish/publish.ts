@@ -3,39 +3,36 @@
  *
  * `resolve-publication.ts` checks a request against its type and completes it with the type's defaults;
  * `resolve-flow.ts` resolves the steps of a flow. `decide-publish.ts` decides what to write, and this file
- * writes it on the condition that no other process was faster. `publish-child.ts` publishes for handlers,
+ * writes it on the condition that no other process was faster. `publishChild` publishes for handlers,
  * and `preparePublishes` (`decide-publish.ts`) prepares publishes that a user's transaction writes.
  */
 
 import { INLINE_BODY_BYTES_MAX } from '../../core/bounds.ts'
-import type { BodyWrite } from '../../core/change/change.ts'
-import { BatonError } from '../../core/errors.ts'
-import { isGone } from '../../core/publish/publish.ts'
-import { isUpdatable } from '../../core/publish/update.ts'
+import type { BodyWrite } from '../../core/change.ts'
+import { isGone, isUpdatable } from '../../core/publish.ts'
+import {
+  delayProblem,
+  priorityProblem,
+  stageProblem,
+  unknownTypeProblem,
+  wholeDelay,
+} from '../../core/rules/rules.ts'
 import { separateBodies } from '../../core/task/head.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import { defined, jsonBytes } from '../../core/values/json.ts'
+import { BatonError, defined, type FieldProblem, jsonBytes } from '../../core/values/values.ts'
+import type { ChildPublication } from '../../define/definitions.ts'
 import { readTask, sideBySide, sideBySideByName } from '../kernel/heads.ts'
 import { transact } from '../kernel/kernel.ts'
 import { inPublishSpan } from '../kernel/spans.ts'
 import type { System } from '../kernel/system.ts'
 import { markFair } from '../place/fair.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
-import {
-  decidePublish,
-  isDebounceSuccessor,
-  type PublishRefusal,
-  refusalOf,
-  withRegisteredTypes,
-} from './decide-publish.ts'
-import {
-  createArrivals,
-  type PublicationDraft,
-  type PublishRequest,
-  resolvePublication,
-  withNewBirth,
-} from './resolve-publication.ts'
+import type { PublishRefusal } from './decide-publish.ts'
+import { decidePublish, isDebounceSuccessor, refusalOf, withRegisteredTypes } from './decide-publish.ts'
+import { problemText } from './resolve-flow.ts'
+import type { PublicationDraft, PublishRequest } from './resolve-publication.ts'
+import { createArrivals, requestOfBody, resolvePublication, withNewBirth } from './resolve-publication.ts'
 
 /** The most publishes of one batch at the same time. */
 const PUBLISHES_AT_ONCE_MAX = 25
@@ -244,4 +241,59 @@ async function dropOrphans(
       error,
     })
   })
+}
+
+/** The parent, and the traceparent of its run. */
+type Parent = { readonly task: Pick<Task, 'id' | 'userId'>; readonly traceparent?: string | undefined }
+
+/**
+ * Publishes a task from within a handler. The task inherits the user of its parent, and its trace continues from
+ * the parent's run.
+ *
+ * @throws BatonError `unknown-type` or `invalid`, naming the field and what would be legal; `refused` when a task of the key is running.
+ */
+export async function publishChild(
+  system: System,
+  { task: { id, userId }, traceparent }: Parent,
+  publication: ChildPublication,
+): Promise<{ id: string; created: boolean }> {
+  const problems = storageProblems(publication)
+  if (problems.length > 0) throw refused('invalid', problems)
+  const { delayMs, ...request } = requestOfBody(publication)
+  const outcome = await publish(system, {
+    ...defined({ userId, traceparent }),
+    ...request,
+    ...(delayMs !== undefined && { delayMs: wholeDelay(delayMs) }),
+    parentId: id,
+  })
+  if (outcome.ok) return { id: outcome.task.id, created: outcome.created }
+  switch (outcome.reason) {
+    case 'unknown-type': {
+      const messageOf = (type: string) => unknownTypeProblem(type, outcome.existing)
+      const unknown = outcome.unknown.map(({ type, path }) => ({ path, message: messageOf(type) }))
+      throw refused('unknown-type', unknown)
+    }
+    case 'invalid':
+      throw refused('invalid', outcome.problems)
+    case 'running':
+      throw new BatonError('refused', `${outcome.task.id} is running`)
+    case 'error':
+      throw outcome.error
+  }
+}
+
+/** Problems that would make the task impossible to store, or give it an invalid time. */
+function storageProblems({ delayMs, dueAt, priority, stage }: ChildPublication): FieldProblem[] {
+  const isInvalidTime = dueAt !== undefined && Number.isNaN(Date.parse(dueAt))
+  const found: ReadonlyArray<readonly [string, string | undefined]> = [
+    ['delayMs', delayMs === undefined ? undefined : delayProblem(delayMs)],
+    ['dueAt', isInvalidTime ? 'must be a time such as 2026-01-31T12:00:00.000Z' : undefined],
+    ['priority', priority === undefined ? undefined : priorityProblem(priority)],
+    ['stage', stage === undefined ? undefined : stageProblem(stage)],
+  ]
+  return found.flatMap(([path, message]) => (message === undefined ? [] : [{ path, message }]))
+}
+
+function refused(code: 'unknown-type' | 'invalid', problems: readonly FieldProblem[]): BatonError {
+  return new BatonError(code, problemText(problems), { problems })
 }

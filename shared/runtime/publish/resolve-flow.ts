@@ -1,20 +1,12 @@
 import { FLOW_DEFINITION_BYTES_MAX } from '../../core/bounds.ts'
-import type { FieldProblem } from '../../core/errors.ts'
 import { definitionName } from '../../core/flow/flow.ts'
-import { DEFAULT_OPTIONS, type PartialOptions } from '../../core/options/options.ts'
-import type { PatchedOptions } from '../../core/options/overlaid-options.ts'
-import { overlaidOptions } from '../../core/options/overlaid-options.ts'
+import type { PartialOptions, PatchedOptions } from '../../core/options.ts'
+import { DEFAULT_OPTIONS, overlaidOptions } from '../../core/options.ts'
 import { flowOptionProblems } from '../../core/rules/rules.ts'
 import type { FlowDefinition, Step, StepAction } from '../../core/task/flow-state.ts'
-import {
-  defaultOrdering,
-  type StepActionConfiguration,
-  type StepConfiguration,
-  shardsOf,
-  type TaskType,
-} from '../../core/types/task-type.ts'
-import type { Json } from '../../core/values/json.ts'
-import { defined } from '../../core/values/json.ts'
+import type { StepActionConfiguration, StepConfiguration, TaskType } from '../../core/types/task-type.ts'
+import { defaultOrdering, shardsOf } from '../../core/types/task-type.ts'
+import { defined, type FieldProblem, type Json } from '../../core/values/values.ts'
 import { processMemory } from '../kernel/system.ts'
 import type { TypeReader } from '../types/type-cache.ts'
 

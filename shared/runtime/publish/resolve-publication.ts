@@ -1,27 +1,14 @@
 import type { DerivedBody, PublishBody } from '../../api/publish.ts'
 import { MEMBER_RETENTION_MS_MIN } from '../../core/bounds.ts'
-import type { FieldProblem } from '../../core/errors.ts'
-import {
-  DEFAULT_OPTIONS,
-  OPTION_NAMES,
-  type Options,
-  type PartialOptions,
-  resolveOptions,
-} from '../../core/options/options.ts'
-import type { PatchedOptions } from '../../core/options/overlaid-options.ts'
-import { overlaidOptions } from '../../core/options/overlaid-options.ts'
-import type { CallbackBodies, HandedOn, Publication } from '../../core/publish/publish.ts'
+import type { Options, PartialOptions, PatchedOptions } from '../../core/options.ts'
+import { DEFAULT_OPTIONS, OPTION_NAMES, overlaidOptions, resolveOptions } from '../../core/options.ts'
+import type { CallbackBodies, HandedOn, Publication } from '../../core/publish.ts'
 import type { Member } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
-import {
-  defaultOrdering,
-  shardOf,
-  type TaskType,
-  type TypeConfiguration,
-} from '../../core/types/task-type.ts'
+import type { TaskType, TypeConfiguration } from '../../core/types/task-type.ts'
+import { defaultOrdering, shardOf } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook.ts'
-import type { Json } from '../../core/values/json.ts'
-import { defined } from '../../core/values/json.ts'
+import { defined, type FieldProblem, type Json } from '../../core/values/values.ts'
 import { newTraceparent } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
 import type { TypeReader } from '../types/type-cache.ts'

@@ -1,26 +1,24 @@
 import { evaluate } from '../../core/canvas/standing.ts'
-import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters/lost-message.ts'
+import { canMissMessage, isMissing, type LostMessage } from '../../core/dead-letters.ts'
 import { shardsOf } from '../../core/limits/limits.ts'
-import { orderOf } from '../../core/place/place.ts'
-import { limitPlace, readyPlace, runningPlace, viewPartition } from '../../core/place/place-names.ts'
-import { isGone } from '../../core/publish/publish.ts'
-import { isQuiet, statusOf } from '../../core/status/status.ts'
-import type { MemberFacts, WhyFacts } from '../../core/status/why.ts'
-import { lastRunOf, readyReason, type TaskReason, whyReasonOf } from '../../core/status/why.ts'
+import { limitPlace, orderOf, readyPlace, runningPlace, viewPartition } from '../../core/place/place.ts'
+import { isGone } from '../../core/publish.ts'
+import type { MemberFacts, TaskReason, WhyFacts } from '../../core/status.ts'
+import { isQuiet, lastRunOf, readyReason, statusOf, whyReasonOf } from '../../core/status.ts'
 import { isTask } from '../../core/task/head.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/head-fields.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { isTakenInOrder, workOf } from '../../core/task/piece.ts'
 import { isTargeted, splitTaskId, type Task, taskId, typeOfLimit } from '../../core/task/task.ts'
 import { servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/json.ts'
+import { defined } from '../../core/values/values.ts'
 import { type LoadedCanvas, memberId, readAllEnds, readCanvasOf } from '../canvas/canvas.ts'
 import { readHead, sideBySide } from '../kernel/heads.ts'
 import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { readServed, type StatusReaders } from './read.ts'
 
 /**
- * Answers why a task waits, runs, or has ended as it has. `core/status/why.ts` judges; this room reads what
+ * Answers why a task waits, runs, or has ended as it has. `core/status.ts` judges; this room reads what
  * it needs.
  *
  * An answer reads at most 10 read units for a task whose head has up to 4 KB, and makes one request to SQS:

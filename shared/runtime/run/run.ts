@@ -11,10 +11,10 @@
  * `http-runs.ts` serves. `handler/handler.ts` is the call of the handler.
  */
 
-import { isOutage } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task-error/task-error.ts'
 import { deferred } from '../../core/values/deferred.ts'
+import { isOutage } from '../../core/values/values.ts'
 import type { TaskDefinition } from '../../define/definitions.ts'
 import type { Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { KeptRun, RunEnd, RunFacts, RunLost, RunRules } from '../../ports/runs.ts'

@@ -7,33 +7,25 @@
  */
 
 import type { ScheduledTask } from '../../api/schedules.ts'
-import type { Change, Decision } from '../../core/change/change.ts'
-import { type Expected, isStale } from '../../core/change/change.ts'
-import { BatonError, type FieldProblem } from '../../core/errors.ts'
+import { type Change, type Decision, type Expected, isStale } from '../../core/change.ts'
 import { remove } from '../../core/operate/operate.ts'
-import { isGone } from '../../core/publish/publish.ts'
+import { isGone } from '../../core/publish.ts'
+import type { Definition, PauseRefusal } from '../../core/schedule.ts'
 import {
   createSchedule,
-  type Definition,
   isSameTiming,
   noteTriggered,
-  type PauseRefusal,
   pauseSchedule as pause,
   replaceSchedule,
   restartSchedule,
   resumeSchedule as resume,
   triggerKey,
-} from '../../core/schedule/schedule.ts'
+} from '../../core/schedule.ts'
 import { isSchedule } from '../../core/task/head.ts'
-import {
-  type Missed,
-  type PresentSchedule,
-  SCHEDULE_TYPE,
-  type Schedule,
-  type Timing,
-} from '../../core/task/head-fields.ts'
+import type { Missed, PresentSchedule, Schedule, Timing } from '../../core/task/head-fields.ts'
+import { SCHEDULE_TYPE } from '../../core/task/head-fields.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
-import { type Json, sortedJson } from '../../core/values/json.ts'
+import { BatonError, type FieldProblem, type Json, sortedJson } from '../../core/values/values.ts'
 import { ticksOfTiming } from '../../cron/cron-ticks.ts'
 import { bodyValue, readHead } from '../kernel/heads.ts'
 import { transact, transactBirth } from '../kernel/kernel.ts'

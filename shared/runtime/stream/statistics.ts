@@ -3,17 +3,12 @@
  * `core/events/activity.ts` says what counts.
  */
 
-import {
-  type ActivityCount,
-  activityAddedUp,
-  activityIn,
-  beginningOfMinute,
-  MINUTE_MS,
-} from '../../core/events/activity.ts'
+import type { ActivityCount } from '../../core/events/activity.ts'
+import { activityAddedUp, activityIn, beginningOfMinute, MINUTE_MS } from '../../core/events/activity.ts'
 import { addedUp, type FailureCount, failuresIn, hourOf } from '../../core/events/failures.ts'
 import { isTask } from '../../core/task/head.ts'
 import type { Task } from '../../core/task/task.ts'
-import { groupBy } from '../../core/values/records.ts'
+import { groupBy } from '../../core/values/values.ts'
 import { sideBySide } from '../kernel/heads.ts'
 import type { ActivitySystem, System } from '../kernel/system.ts'
 import { type Batch, countableChanges, type TaskChange } from './stream.ts'
@@ -120,7 +115,7 @@ export async function readActivity(
 
 /**
  * Failures are counted from the table's stream (`countFailures`) and read as groups of one type and error (`readFailures`).
- * `core/statistics/failures.ts` says what counts.
+ * `core/events/failures.ts` says what counts.
  */
 
 /** One answer adds up at most this many hourly counts, of some 300 bytes each: some 190 read units. */

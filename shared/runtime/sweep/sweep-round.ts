@@ -1,4 +1,4 @@
-import { runningPlace, viewPartition } from '../../core/place/place-names.ts'
+import { runningPlace, viewPartition } from '../../core/place/place.ts'
 import type { TypeKind } from '../../core/states.ts'
 import { isTakenInOrder } from '../../core/task/piece.ts'
 import { endedRuns, isTargeted, liveRuns, type Task } from '../../core/task/task.ts'

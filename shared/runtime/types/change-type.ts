@@ -1,24 +1,16 @@
-import { type Operator, withRecorded } from '../../core/change/change.ts'
-import { BatonError } from '../../core/errors.ts'
+import { type Operator, withRecorded } from '../../core/change.ts'
 import { followTypes, type PresentTypes, typesFollowed } from '../../core/operate/follow-types.ts'
 import { rangesOfPurge } from '../../core/operate/operate.ts'
 import type { View } from '../../core/task/head-fields.ts'
 import type { Task } from '../../core/task/task.ts'
-import type { TypeJob } from '../../core/types/task-type.ts'
-import {
-  shardNumbers,
-  shardsOf,
-  type TaskType,
-  type TypeConfiguration,
-  type Unapplied,
-  unappliedBy,
-} from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/json.ts'
+import type { TaskType, TypeConfiguration, TypeJob, Unapplied } from '../../core/types/task-type.ts'
+import { shardNumbers, shardsOf, unappliedBy } from '../../core/types/task-type.ts'
+import { BatonError, defined } from '../../core/values/values.ts'
 import type { TypeStore } from '../../ports/stores.ts'
 import { isolateEach, sideBySide } from '../kernel/heads.ts'
 import { transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair/repair.ts'
+import { NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair.ts'
 import { batchTypeReader, forgetType, PAUSE_ACK_MS } from './type-cache.ts'
 
 /** Each lost round means that another process changed the type. This many in a row mean that something is wrong. */

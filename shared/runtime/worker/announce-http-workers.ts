@@ -1,6 +1,6 @@
 import type { Claimer } from '../../core/run/claim.ts'
-import { defined } from '../../core/values/json.ts'
-import { WORKER_LIFE_MS, type Worker } from '../../core/worker/worker.ts'
+import { defined } from '../../core/values/values.ts'
+import { WORKER_LIFE_MS, type Worker } from '../../core/worker.ts'
 import { isWithin, type Moment, momentOf, type System } from '../kernel/system.ts'
 
 /**

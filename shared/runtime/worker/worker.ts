@@ -5,16 +5,16 @@
  * This file lists workers, drops silent ones, and writes the markers by which a listed worker finds its tasks.
  */
 
-import { isItemFault } from '../../core/errors.ts'
-import { runningPlace, undoingPlace } from '../../core/place/place-names.ts'
+import { runningPlace, undoingPlace } from '../../core/place/place.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import { servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
-import { type Planned, planned } from '../../core/wake/plan.ts'
-import { type Marker, WORKER_DROP_MS, type Worker } from '../../core/worker/worker.ts'
+import { isItemFault } from '../../core/values/values.ts'
+import { type Planned, planned } from '../../core/wake.ts'
+import { type Marker, WORKER_DROP_MS, type Worker } from '../../core/worker.ts'
 import type { Chance } from '../../ports/machine.ts'
 import { failureOf, type PlanFailure, readEntries, sideBySide } from '../kernel/heads.ts'
 import { createTimedCache, type System } from '../kernel/system.ts'
-import { NOTHING_SWEPT, type SweepReport } from '../repair/repair.ts'
+import { NOTHING_SWEPT, type SweepReport } from '../repair.ts'
 
 /** A worker that is present. Lambda workers come and go with each invocation, so they are shown as one per type. */
 export type PresentWorker = {

@@ -1,38 +1,27 @@
 import * as api from '../../api/index.ts'
 import { type PageQuery, pageQuery } from '../../api/scalars.ts'
 import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
-import {
-  type DeadLetter,
-  isLetterId,
-  letterExpiresAt,
-  replayQueueOf,
-  typeOfQueue,
-} from '../../core/dead-letters/dead-letters.ts'
+import type { DeadLetter } from '../../core/dead-letters.ts'
+import { isLetterId, letterExpiresAt, replayQueueOf, typeOfQueue } from '../../core/dead-letters.ts'
 import { FAILURES_SINCE_MS_MAX, HOUR_MS } from '../../core/events/failures.ts'
-import { defined } from '../../core/values/json.ts'
 import { isName } from '../../core/values/text.ts'
+import { defined } from '../../core/values/values.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
-import {
-  isAfterIn,
-  listDeadLetters,
-  type Replayed,
-  replayDeadLetters,
-} from '../../runtime/operate/dead-letters.ts'
+import type { Replayed } from '../../runtime/operate/dead-letters.ts'
+import { isAfterIn, listDeadLetters, replayDeadLetters } from '../../runtime/operate/dead-letters.ts'
 import { FAILURE_COUNTS_MAX, type FailureGroup, readFailures } from '../../runtime/stream/statistics.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import { listWorkers, type PresentWorker } from '../../runtime/worker/worker.ts'
+import type { Answer, Call } from '../operation.ts'
 import {
-  type Answer,
   answerInvalid,
   answerProblem,
-  type Call,
   operation,
   PAGE_ITEMS_DEFAULT,
   pageByName,
   refuseCursor,
 } from '../operation.ts'
-import { problem } from '../present/problems.ts'
-import { unknownTypes } from '../present/refusal-problems.ts'
+import { problem, unknownTypes } from '../present/problems.ts'
 import { iso } from '../present/tasks.ts'
 import { explainLetter } from '../why/explain-letter.ts'
 

@@ -1,26 +1,17 @@
 import * as api from '../../api/index.ts'
 import { DERIVED_KEY_CHARACTERS_MAX, TYPE_CHARACTERS_MAX } from '../../core/bounds.ts'
-import { isItemFault } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import { hasResultOf } from '../../core/task/piece.ts'
 import { cut } from '../../core/task-error/task-error.ts'
-import { defined } from '../../core/values/json.ts'
+import { defined, isItemFault } from '../../core/values/values.ts'
 import { type ClaimedTask, releaseClaim } from '../../runtime/claim/claimed-task.ts'
 import { type ClaimsRequest, claimOverHttp } from '../../runtime/claim/http-claims.ts'
 import { isolateEach, sideBySideByName } from '../../runtime/kernel/heads.ts'
 import { endOfRequest } from '../../runtime/kernel/system.ts'
 import { describeHead } from '../../runtime/read/read.ts'
-import {
-  type Answer,
-  answerInvalid,
-  answerProblem,
-  type Call,
-  type Checked,
-  checkRule,
-  operation,
-} from '../operation.ts'
-import { invalid, problem, problemOfError } from '../present/problems.ts'
-import { unknownType } from '../present/refusal-problems.ts'
+import type { Answer, Call, Checked } from '../operation.ts'
+import { answerInvalid, answerProblem, checkRule, operation } from '../operation.ts'
+import { invalid, problem, problemOfError, unknownType } from '../present/problems.ts'
 import { PRESENT_TASK, presentClaim, presentHeartbeat, presentTask } from '../present/tasks.ts'
 import {
   failureOf,

@@ -1,22 +1,14 @@
 import * as api from '../../api/index.ts'
-import {
-  type ExpectedRevision,
-  emptyBody,
-  expectedRevision,
-  type PageQuery,
-  pageQuery,
-} from '../../api/scalars.ts'
+import type { ExpectedRevision, PageQuery } from '../../api/scalars.ts'
+import { emptyBody, expectedRevision, pageQuery } from '../../api/scalars.ts'
 import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
-import { editsOf } from '../../core/change/change.ts'
+import { editsOf } from '../../core/change.ts'
 import { SCHEDULE_TYPE, type Timing } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
-import { defined } from '../../core/values/json.ts'
 import { isName } from '../../core/values/text.ts'
-import {
-  listSchedules,
-  readSchedule,
-  type ScheduleDescription,
-} from '../../runtime/schedule/read-schedules.ts'
+import { defined } from '../../core/values/values.ts'
+import type { ScheduleDescription } from '../../runtime/schedule/read-schedules.ts'
+import { listSchedules, readSchedule } from '../../runtime/schedule/read-schedules.ts'
 import {
   pauseSchedule,
   putSchedule,
@@ -24,16 +16,9 @@ import {
   resumeSchedule,
   triggerSchedule,
 } from '../../runtime/schedule/schedule.ts'
-import {
-  type Answer,
-  answerInvalid,
-  answerProblem,
-  type Call,
-  operation,
-  PAGE_ITEMS_DEFAULT,
-} from '../operation.ts'
-import { invalid, problem } from '../present/problems.ts'
-import { publishProblem, staleProblem, unknownTypes } from '../present/refusal-problems.ts'
+import type { Answer, Call } from '../operation.ts'
+import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT } from '../operation.ts'
+import { invalid, problem, publishProblem, staleProblem, unknownTypes } from '../present/problems.ts'
 import { iso, isoOf, presentOperations } from '../present/tasks.ts'
 import { scheduleRequestOf } from '../requests/publish-requests.ts'
 

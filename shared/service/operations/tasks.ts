@@ -1,9 +1,8 @@
 import * as api from '../../api/index.ts'
 import { type ExpectedRevision, expectedRevision, type Page } from '../../api/scalars.ts'
-import type { FieldProblem } from '../../core/errors.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
-import { defined } from '../../core/values/json.ts'
-import { listMembers } from '../../runtime/canvas/list-members.ts'
+import { defined, type FieldProblem } from '../../core/values/values.ts'
+import { listMembers } from '../../runtime/canvas/describe-canvas.ts'
 import { isolateEach } from '../../runtime/kernel/heads.ts'
 import type { System } from '../../runtime/kernel/system.ts'
 import { type ListAnswer, listTasks } from '../../runtime/list/list.ts'
@@ -19,18 +18,9 @@ import {
 import { patchTask } from '../../runtime/operate/patch-task.ts'
 import { describeHead, readTask, type StatusReaders } from '../../runtime/read/read.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
-import {
-  type Answer,
-  answerInvalid,
-  answerProblem,
-  type Call,
-  operation,
-  PAGE_ITEMS_DEFAULT,
-  type Parts,
-  recording,
-} from '../operation.ts'
-import { invalid, problem } from '../present/problems.ts'
-import { noSuchTask, operationProblem, unknownTypes } from '../present/refusal-problems.ts'
+import type { Answer, Call, Parts } from '../operation.ts'
+import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT, recording } from '../operation.ts'
+import { invalid, noSuchTask, operationProblem, problem, unknownTypes } from '../present/problems.ts'
 import { PRESENT_TASK, presentTask } from '../present/tasks.ts'
 import { fieldProblems, isTaskId, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
 

@@ -1,22 +1,16 @@
 import * as api from '../../api/index.ts'
 import { type ExpectedRevision, expectedRevision, type PageQuery, pageQuery } from '../../api/scalars.ts'
-import { editsOf } from '../../core/change/change.ts'
+import { editsOf } from '../../core/change.ts'
 import { configurationProblems, isTypeName, typeNameProblems } from '../../core/rules/type-configuration.ts'
 import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../../core/types/task-type.ts'
 import { withoutUser } from '../../core/types/webhook.ts'
-import { defined } from '../../core/values/json.ts'
+import { defined } from '../../core/values/values.ts'
 import { PURGES_MAX, startPurge } from '../../runtime/jobs/sweep-purges.ts'
 import { countTasks } from '../../runtime/list/list-query.ts'
-import {
-  type PutTypeOutcome,
-  pauseType,
-  putType,
-  registeredNames,
-  resumeType,
-} from '../../runtime/types/types.ts'
+import type { PutTypeOutcome } from '../../runtime/types/types.ts'
+import { pauseType, putType, registeredNames, resumeType } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
-import { invalid, problem } from '../present/problems.ts'
-import { staleProblem, unknownType } from '../present/refusal-problems.ts'
+import { invalid, problem, staleProblem, unknownType } from '../present/problems.ts'
 import { iso, isoOf, presentOperations } from '../present/tasks.ts'
 
 export const typeOperations = [

@@ -3,17 +3,12 @@ import { PROGRESS_BYTES_MAX, RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
 import { joinPath } from '../../core/rules/rules.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { Task } from '../../core/task/task.ts'
-import { defined, type Json, jsonBytes, textBytes } from '../../core/values/json.ts'
+import { defined, type Json, jsonBytes, textBytes } from '../../core/values/values.ts'
 import type { System } from '../../runtime/kernel/system.ts'
-import {
-  beatOverHttp,
-  type EndOutcome,
-  finishOverHttp,
-  type RunReference,
-} from '../../runtime/run/http-runs.ts'
+import type { EndOutcome, RunReference } from '../../runtime/run/http-runs.ts'
+import { beatOverHttp, finishOverHttp } from '../../runtime/run/http-runs.ts'
 import { type Checked, check, checkRule, type Parts } from '../operation.ts'
-import { invalid } from '../present/problems.ts'
-import { noSuchRun, runProblem } from '../present/refusal-problems.ts'
+import { invalid, noSuchRun, runProblem } from '../present/problems.ts'
 import { runReference, sizeProblem } from './publish-requests.ts'
 
 /** A worker's heartbeat of a run, or its report of the run's end. `content` is the progress or the outcome, `at` its path. */

@@ -9,25 +9,20 @@ import {
   KEY_CHARACTERS_MAX,
   SCHEDULE_GRACE_MS,
 } from '../../core/bounds.ts'
-import type { FieldProblem } from '../../core/errors.ts'
-import type { PatchedOptions } from '../../core/options/overlaid-options.ts'
+import type { PatchedOptions } from '../../core/options.ts'
 import { joinPath } from '../../core/rules/rules.ts'
 import { pathName } from '../../core/rules/scalars.ts'
 import { typeNameRule } from '../../core/rules/type-configuration.ts'
 import type { Missed, Timing } from '../../core/task/head-fields.ts'
 import { splitRunId, splitTaskId } from '../../core/task/task.ts'
 import { reservedFor } from '../../core/types/task-type.ts'
-import { defined, type Json, jsonBytes } from '../../core/values/json.ts'
 import { isName } from '../../core/values/text.ts'
+import { defined, type FieldProblem, type Json, jsonBytes } from '../../core/values/values.ts'
 import { cronProblem } from '../../cron/cron-ticks.ts'
 import { isTimezone } from '../../cron/wall-clock.ts'
 import type { PatchRequest } from '../../runtime/operate/patch-task.ts'
-import {
-  optionsIn,
-  type PublishRequest,
-  requestOfBody,
-  timeOf,
-} from '../../runtime/publish/resolve-publication.ts'
+import type { PublishRequest } from '../../runtime/publish/resolve-publication.ts'
+import { optionsIn, requestOfBody, timeOf } from '../../runtime/publish/resolve-publication.ts'
 import type { RunReference } from '../../runtime/run/http-runs.ts'
 import type { ScheduleRequest } from '../../runtime/schedule/schedule.ts'
 import { check } from '../operation.ts'

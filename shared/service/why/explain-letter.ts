@@ -1,9 +1,4 @@
-import {
-  type DeadLetter,
-  letterExpiresAt,
-  replayQueueOf,
-  typeOfQueue,
-} from '../../core/dead-letters/dead-letters.ts'
+import { type DeadLetter, letterExpiresAt, replayQueueOf, typeOfQueue } from '../../core/dead-letters.ts'
 import { countText, timeText } from './words.ts'
 
 /** One sentence that says what was given up and what replaces it, and one that says what a caller can do. */

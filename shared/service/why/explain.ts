@@ -1,58 +1,38 @@
 import { pathOf } from '../../api/endpoints.ts'
 import { describeSteps } from '../../core/flow/flow.ts'
-import type { TaskReason, WhyFacts } from '../../core/status/why.ts'
+import type { TaskReason, WhyFacts } from '../../core/status.ts'
 import { attempts, pieceOf, workOf } from '../../core/task/piece.ts'
 import { endedRuns, liveRuns, successes, type Task } from '../../core/task/task.ts'
 import { servingType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/json.ts'
-import { awaitedWorkers } from '../../core/worker/own-retries.ts'
-import type { Worker } from '../../core/worker/worker.ts'
-import {
-  explainBacklog,
-  explainCrashing,
-  explainDeadLettered,
-  explainDispatched,
-  explainDue,
-  explainPaused,
-  explainPermit,
-  explainRate,
-  explainRetry,
-  explainStepPaused,
-  explainStuck,
-} from './waiting.ts'
-import {
-  countText,
-  type Explained,
-  errorText,
-  namesText,
-  type SentenceFacts,
-  spanText,
-  timeText,
-} from './words.ts'
+import { defined } from '../../core/values/values.ts'
+import { awaitedWorkers, type Worker } from '../../core/worker.ts'
+import * as waiting from './waiting.ts'
+import type { Explained, SentenceFacts } from './words.ts'
+import { countText, errorText, namesText, spanText, timeText } from './words.ts'
 
 /*
  * The sentences about tasks: here those that run, that no worker can take or that have ended; `waiting.ts` has those about waits.
  */
 
 const SENTENCES: Readonly<Record<TaskReason, (known: SentenceFacts) => Explained>> = {
-  due: explainDue,
-  retry: explainRetry,
-  paused: explainPaused,
-  'rate-limit': explainRate,
-  'concurrency-limit': explainPermit,
+  due: waiting.explainDue,
+  retry: waiting.explainRetry,
+  paused: waiting.explainPaused,
+  'rate-limit': waiting.explainRate,
+  'concurrency-limit': waiting.explainPermit,
   'target-worker': explainTargetWorker,
   'no-handler': explainNoHandler,
   'no-worker': explainNoWorker,
   'callbacks-owed': explainCallbacksOwed,
-  'step-paused': explainStepPaused,
+  'step-paused': waiting.explainStepPaused,
   'target-offline': explainTargetOffline,
   'worker-version': explainVersion,
   'workers-spent': explainSpent,
-  crashing: explainCrashing,
-  backlog: explainBacklog,
-  dispatched: explainDispatched,
-  stuck: explainStuck,
-  'dead-lettered': explainDeadLettered,
+  crashing: waiting.explainCrashing,
+  backlog: waiting.explainBacklog,
+  dispatched: waiting.explainDispatched,
+  stuck: waiting.explainStuck,
+  'dead-lettered': waiting.explainDeadLettered,
   running: explainRunning,
   'undo-failed': explainUndoFailed,
   succeeded: explainSucceeded,

@@ -1,20 +1,12 @@
 import { pathOf } from '../../api/endpoints.ts'
-import { lastRunOf, standsBehind } from '../../core/status/why.ts'
+import { lastRunOf, standsBehind } from '../../core/status.ts'
 import { attempts, pieceOf, workOf } from '../../core/task/piece.ts'
 import { successes, typeOfLimit } from '../../core/task/task.ts'
 import { servingType } from '../../core/types/task-type.ts'
-import { defined } from '../../core/values/json.ts'
-import { nextOwnRetryAt } from '../../core/worker/own-retries.ts'
-import {
-  countText,
-  type Explained,
-  errorText,
-  namesText,
-  type SentenceFacts,
-  spanText,
-  timeText,
-  type WhyLimit,
-} from './words.ts'
+import { defined } from '../../core/values/values.ts'
+import { nextOwnRetryAt } from '../../core/worker.ts'
+import type { Explained, SentenceFacts, WhyLimit } from './words.ts'
+import { countText, errorText, namesText, spanText, timeText } from './words.ts'
 
 /** The sentences about tasks that wait for a time, for an operator, for a limit, or behind other tasks. */
 

@@ -1,4 +1,4 @@
-import type { WhyFacts } from '../../core/status/why.ts'
+import type { WhyFacts } from '../../core/status.ts'
 import type { TaskError } from '../../core/task-error/task-error.ts'
 
 /** What the sentences of this room are made of: their facts, and times, counts, lists and errors as text. */

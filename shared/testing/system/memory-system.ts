@@ -2,14 +2,18 @@ import type { ApiTask } from '../../api/tasks.ts'
 import type { Counts } from '../../api/types.ts'
 import { createOperations } from '../../client/operations.ts'
 import type { Send } from '../../client/send.ts'
-import { BatonError } from '../../core/errors.ts'
+import { needsAttention } from '../../core/flow/flow.ts'
 import { thereAre } from '../../core/rules/rules.ts'
 import { STATUSES } from '../../core/states.ts'
-import { splitTaskId } from '../../core/task/task.ts'
+import { type StatusReason, statusOf, statusReasonOf } from '../../core/status.ts'
+import { isCanvas } from '../../core/task/head.ts'
+import { workOf } from '../../core/task/piece.ts'
+import { liveRuns, splitTaskId, type Task } from '../../core/task/task.ts'
 import type { TypeLimits } from '../../core/types/task-type.ts'
+import { BatonError } from '../../core/values/values.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 import { cachedLimitReader } from '../../runtime/limits/limit-usage.ts'
-import type { StatusReaders } from '../../runtime/read/read.ts'
+import { readServed, type StatusReaders } from '../../runtime/read/read.ts'
 import { putType, registerFlowType, registerHandlerType } from '../../runtime/types/types.ts'
 import { OPERATIONS } from '../../service/operations.ts'
 import { sendToService } from '../../service/send-to-service.ts'
@@ -17,18 +21,9 @@ import { createServing, operationFinder, type Service } from '../../service/serv
 import type { Fault, Strikes } from '../world/serve-handler.ts'
 import { createWorld, type World } from '../world/world.ts'
 import { callsOf, checkInput, claimBy, type Publishable, publishBy } from './calls.ts'
-import { createIdleness } from './idleness.ts'
-import { type MemorySettings, resolvedSettings } from './settings.ts'
 import { createSnapshot, type Snapshot } from './snapshot.ts'
-import {
-  durationMs,
-  type LogLine,
-  nameOf,
-  type TaskFilter,
-  type TestSystem,
-  type TypeName,
-  type WorkerFault,
-} from './test-system.ts'
+import type { LogLine, MemorySettings, TaskFilter, TestSystem, TypeName, WorkerFault } from './test-system.ts'
+import { durationMs, nameOf, resolvedSettings } from './test-system.ts'
 
 /** Starts a system in memory and registers its types and schedules. */
 export async function createMemorySystem(settings: MemorySettings): Promise<TestSystem> {
@@ -221,4 +216,57 @@ const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: ()
 function lineOf(level: keyof Log, message: string, given: LogFields): LogLine {
   const { taskId, runId, traceId: _traceId, ...fields } = given
   return { level, message, fields, taskId: String(taskId), runId: String(runId) }
+}
+
+/** Reasons for a wait that time alone does not end. */
+const ENDLESS: ReadonlySet<StatusReason | undefined> = new Set([
+  'paused',
+  'no-worker',
+  'no-handler',
+  'target-worker',
+])
+
+/** Lets time pass until no task goes on by itself. Schedules tick for ever and do not count, but the tasks of their ticks do. */
+function createIdleness(world: World, readers: StatusReaders): { run(withinMs: number): Promise<void> } {
+  const { timeline, open, heads } = world
+  const goesOn = async (task: Task): Promise<boolean> => {
+    if (liveRuns(task).length > 0) return true
+    if (needsAttention(task)) return false
+    const reason = statusReasonOf(task, timeline.now(), await readServed(readers, task))
+    if (task.state !== 'open') return reason !== undefined
+    const isForClaim = workOf(task).kind === 'http' && reason === undefined && task.dueAt <= timeline.now()
+    return !isForClaim && !ENDLESS.has(reason)
+  }
+  const runningCanvas = () => [...heads.values()].some(head => isCanvas(head) && head.state === 'open')
+  const isIdle = async () => {
+    for (const task of open.values()) if (await goesOn(task)) return false
+    return open.size > 0 || !runningCanvas()
+  }
+  return {
+    run: async withinMs => {
+      const until = timeline.now() + withinMs
+      // Everything that happens at the present time comes first: it may open more tasks.
+      await world.run(timeline.now())
+      if (await isIdle()) return
+      let isOver = false
+      await world.run(until, async () => {
+        if (timeline.next() > timeline.now()) isOver = await isIdle()
+        return isOver
+      })
+      if (!isOver && !(await isIdle())) throw stillOpen([...open.values()], withinMs, timeline.now())
+    },
+  }
+}
+
+const NAMED_MAX = 5
+
+function stillOpen(tasks: readonly Task[], withinMs: number, now: number): BatonError {
+  const named = tasks
+    .slice(0, NAMED_MAX)
+    .map(task => `${task.id} (${task.state === 'open' ? statusOf(task, now) : task.state})`)
+  const more = tasks.length > named.length ? ` and ${tasks.length - named.length} more` : ''
+  return new BatonError(
+    'refused',
+    `tasks are still open after ${withinMs} ms: ${named.join(', ')}${more}; for tasks that go on for ever use advance(…)`,
+  )
 }

@@ -11,13 +11,8 @@
  * never changed once they are stored, so the table hands out its own.
  */
 
-import {
-  type Documents,
-  type Item,
-  type RequestOf,
-  unstorable,
-  type Written,
-} from '../../aws/dynamo/documents.ts'
+import type { Documents, Item, RequestOf, Written } from '../../aws/dynamo/documents.ts'
+import { unstorable } from '../../aws/dynamo/documents.ts'
 import { INDEXES, PRIMARY_KEY } from '../../aws/dynamo/keys.ts'
 import { type ContentSettings, type Contents, createContents, type ItemChange, type Key } from './contents.ts'
 import { pageOf, positionOf } from './queries.ts'

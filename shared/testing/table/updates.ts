@@ -1,15 +1,7 @@
 import type { Item } from '../../aws/dynamo/documents.ts'
 import { PRIMARY_KEY } from '../../aws/dynamo/keys.ts'
-import {
-  cached,
-  type Operand,
-  readOperand,
-  readPath,
-  readValue,
-  type Scope,
-  type Tokens,
-  valueAt,
-} from './expressions.ts'
+import type { Operand, Scope, Tokens } from './expressions.ts'
+import { cached, readOperand, readPath, readValue, valueAt } from './expressions.ts'
 import { isMap, kindOf, RefusedRequest } from './values.ts'
 
 /** What an update does at one path: the value there after it, from the value before it. Undefined removes the path. */

@@ -7,7 +7,7 @@ import type { Dispatch, FarTimers, Messages, Wake } from '../../ports/messages.t
 import type { PlanningSystem } from '../../runtime/kernel/system.ts'
 import { planLimits } from '../../runtime/limits/begin-looks.ts'
 import { planChanges } from '../../runtime/stream/stream.ts'
-import { serveWakes } from '../../runtime/wake/serve-wakes.ts'
+import { serveWakes } from '../../runtime/wake.ts'
 import type { Timeline } from './timeline.ts'
 
 /**

@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import { BatonError } from '../../core/errors.ts'
+import { BatonError } from '../../core/values/values.ts'
 import type { Clock } from '../../ports/machine.ts'
 import type { System } from '../../runtime/kernel/system.ts'
 import { quiet, type Timeline } from './timeline.ts'

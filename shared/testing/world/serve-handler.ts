@@ -1,4 +1,4 @@
-import { BatonError } from '../../core/errors.ts'
+import { BatonError } from '../../core/values/values.ts'
 import type { RunContext, TaskDefinition } from '../../define/definitions.ts'
 import type { Log } from '../../ports/machine.ts'
 import type { Activity, Sandbox } from './sandbox.ts'

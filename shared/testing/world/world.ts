@@ -12,11 +12,11 @@
  */
 
 import { limitChangeIn } from '../../aws/dynamo/limits/limit-store.ts'
-import { BatonError } from '../../core/errors.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
-import { invocationWorkerId } from '../../core/worker/worker.ts'
+import { BatonError } from '../../core/values/values.ts'
+import { invocationWorkerId } from '../../core/worker.ts'
 import type { TaskDefinition } from '../../define/definitions.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 import type { Dispatch } from '../../ports/messages.ts'

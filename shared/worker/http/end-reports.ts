@@ -3,7 +3,7 @@ import { BATCH_BYTES_MAX, BATCH_ESCAPED_BYTES_MAX, BATCH_TASKS_MAX } from '../..
 import { fittedReport } from '../../core/run/report.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import { shortError } from '../../core/task-error/task-error.ts'
-import { defined, escapedBytes, type Json, jsonBytes, sortedJson } from '../../core/values/json.ts'
+import { defined, escapedBytes, type Json, jsonBytes, sortedJson } from '../../core/values/values.ts'
 
 /**
  * The reports of the ends of runs, as values: which of them go into one request, what the status of an answer says, and what is sent

@@ -14,24 +14,13 @@ import { isOutage } from '../../client/outage.ts'
 import { ProblemError } from '../../client/problem-error.ts'
 import { newKey } from '../../client/repetition.ts'
 import { CLAIM_TASKS_MAX, CLAIM_WAIT_MS_MAX } from '../../core/bounds.ts'
-import { BatonError, type ErrorCode } from '../../core/errors.ts'
-import type { Json } from '../../core/values/json.ts'
-import { defined } from '../../core/values/json.ts'
+import { BatonError, defined, type ErrorCode, type Json } from '../../core/values/values.ts'
 import type { Clock, Log } from '../../ports/machine.ts'
 import type { KeptRun, Published, RunContent, RunFacts, RunRules } from '../../ports/runs.ts'
 import { elapsedSince, type Moment, momentOf } from '../../runtime/kernel/system.ts'
 import { type RunHooks, runClaimed } from '../../runtime/run/run.ts'
-import {
-  begin,
-  checkedWhole,
-  createEngine,
-  definitionOf,
-  type Engine,
-  safeHooks,
-  type Worker,
-  type WorkerSettings,
-  workerOf,
-} from '../engine.ts'
+import type { Engine, Worker, WorkerSettings } from '../engine.ts'
+import { begin, checkedWhole, createEngine, definitionOf, safeHooks, workerOf } from '../engine.ts'
 import { type Verdict, verdictOf } from './end-reports.ts'
 import { createHeldRuns, type HeldRun, type HeldRuns, hasLeaseEnded } from './held-runs.ts'
 

@@ -1,10 +1,9 @@
 import { type ChildProcess, fork, type StdioOptions } from 'node:child_process'
-import { extname } from 'node:path'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { BatonError } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import { ReportedError } from '../../core/task-error/task-error.ts'
-import type { Json } from '../../core/values/json.ts'
+import { BatonError, type Json } from '../../core/values/values.ts'
 import type { RunContext, TaskDefinition } from '../../define/definitions.ts'
 import { Fatal, Next, Release, RetryLater } from '../../signals.ts'
 import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './protocol.ts'
@@ -31,10 +30,11 @@ const END_GRACE_MS = 5_000
  * crashes, exits or runs out of memory fails its run and nothing else. Starting the process costs 100 to 300 ms per run.
  */
 export function createIsolation({ file, memoryMb }: IsolationSettings): Isolation {
+  const entry = entryFile()
   const alive = new Set<ChildProcess>()
   const start = (type: string) => {
     const heap = memoryMb === undefined ? [] : [`--max-old-space-size=${memoryMb}`]
-    const child = fork(ENTRY, [file, type], {
+    const child = fork(entry, [file, type], {
       serialization: 'advanced',
       execArgv: [...process.execArgv, ...heap],
       // A process group of its own: the terminal's signals go to the worker only, and a kill reaches the handler's children.
@@ -66,7 +66,17 @@ export function createIsolation({ file, memoryMb }: IsolationSettings): Isolatio
 const STDIO = ['ignore', 'inherit', 'inherit', 'ipc', 'pipe'] as const satisfies StdioOptions
 
 /** The file beside this one: a source in the repository, compiled in the package. */
-const ENTRY = fileURLToPath(new URL(`./process${extname(import.meta.url)}`, import.meta.url))
+function entryFile(): string {
+  // In a bundle of the user's as CommonJS, the URL is undefined.
+  const here: string | undefined = import.meta.url
+  const extension = here?.endsWith('.ts') ? '.ts' : '.js'
+  const file = here === undefined ? undefined : fileURLToPath(new URL(`./process${extension}`, here))
+  if (file !== undefined && existsSync(file)) return file
+  throw new BatonError(
+    'invalid',
+    'isolate: the worker is bundled without the files that isolated runs need; leave baton-tasks out of the bundle (external)',
+  )
+}
 
 async function runInProcess(
   child: ChildProcess,

@@ -1,7 +1,6 @@
-import type { ErrorCode } from '../../core/errors.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task-error/task-error.ts'
-import type { Json } from '../../core/values/json.ts'
+import type { ErrorCode, Json } from '../../core/values/values.ts'
 import type { ChildPublication, RunContext } from '../../define/definitions.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 

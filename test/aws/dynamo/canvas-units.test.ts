@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createCanvas } from '../../../shared/core/canvas/canvas.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
+import { create } from '../../../shared/core/publish.ts'
 import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
 import { totalOf } from '../../support/dynamo/unit-meter.ts'
 import { aPublication, BORN, DAY, LATER_BORN, NOW } from '../../support/tasks/a-task.ts'

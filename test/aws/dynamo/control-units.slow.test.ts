@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { systemClock } from '../../../shared/aws/environment.ts'
 import { holderIn, permitsIn, shardsOf } from '../../../shared/core/limits/limits.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
+import { create } from '../../../shared/core/publish.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType, TypeLimits } from '../../../shared/core/types/task-type.ts'

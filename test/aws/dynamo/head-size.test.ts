@@ -19,7 +19,7 @@ import {
 } from '../../../shared/core/bounds.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
+import { create } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { expire, lose } from '../../../shared/core/run/lose.ts'

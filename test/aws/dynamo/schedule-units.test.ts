@@ -1,11 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import type { Change } from '../../../shared/core/change/change.ts'
-import {
-  createSchedule,
-  noteTicked,
-  pauseSchedule,
-  resumeSchedule,
-} from '../../../shared/core/schedule/schedule.ts'
+import type { Change } from '../../../shared/core/change.ts'
+import { createSchedule, noteTicked, pauseSchedule, resumeSchedule } from '../../../shared/core/schedule.ts'
 import { isSchedule } from '../../../shared/core/task/head.ts'
 import type { Schedule } from '../../../shared/core/task/head-fields.ts'
 import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'

@@ -2,20 +2,15 @@ import { DeleteCommand, GetCommand } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, expect, it } from 'vitest'
 import { TICK_REMAINS_MS } from '../../../shared/core/bounds.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
-import { isGone } from '../../../shared/core/publish/publish.ts'
+import { isGone } from '../../../shared/core/publish.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
 import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
 import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
 import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { changeOf, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
-import {
-  aMemorySystem,
-  beforeWrites,
-  type MemorySystem,
-  noAnswer,
-  registered,
-} from '../../support/worlds/memory-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, beforeWrites, noAnswer, registered } from '../../support/worlds/memory-system.ts'
 
 const dynamo = aDynamo()
 let stores: DynamoStores

@@ -17,7 +17,7 @@ import {
   encodeLook,
   encodeMinute,
 } from '../../../shared/aws/sqs/wire.ts'
-import type { LetterQueue, LetterSubject } from '../../../shared/core/dead-letters/dead-letters.ts'
+import type { LetterQueue, LetterSubject } from '../../../shared/core/dead-letters.ts'
 import { minuteStart } from '../../../shared/core/place/place.ts'
 import { queueNameOf } from '../../../shared/core/types/task-type.ts'
 import { anSqs } from '../../support/ports/an-sqs.ts'

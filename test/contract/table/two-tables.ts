@@ -2,7 +2,7 @@ import type { AttributeValue, ConsumedCapacity, DynamoDBClient } from '@aws-sdk/
 import { DynamoDBDocumentClient, ScanCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { type Documents, type Item, plainItem, type Written } from '../../../shared/aws/dynamo/documents.ts'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
-import { BatonError } from '../../../shared/core/errors.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import { createMemoryTable, type MemoryTable } from '../../../shared/testing/table/memory-table.ts'
 import { type TransactItem, transactWrite } from '../../support/dynamo/memory-transactions.ts'
 import { type Units, unitsOfRead, unitsOfWrite } from '../../support/dynamo/memory-units.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { MARKER_LIFE_MS, type Marker } from '../../../shared/core/worker/worker.ts'
+import { MARKER_LIFE_MS, type Marker } from '../../../shared/core/worker.ts'
 import type { Targets } from '../../../shared/ports/stores.ts'
 import { BORN, LATER_BORN } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'

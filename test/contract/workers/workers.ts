@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { WORKER_LIFE_MS, type Worker } from '../../../shared/core/worker/worker.ts'
+import { WORKER_LIFE_MS, type Worker } from '../../../shared/core/worker.ts'
 import { NOW, SECOND } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
 

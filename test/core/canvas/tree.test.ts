@@ -2,14 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { layoutFrom, pageOf, storedLayout } from '../../../shared/core/canvas/layout.ts'
 import { evaluate, follow } from '../../../shared/core/canvas/standing.ts'
+import type { Tree, TreeNode } from '../../../shared/core/canvas/tree.ts'
 import {
   leafNode,
   nodeAt,
   nodeValue,
   pathOf,
   sourceOf,
-  type Tree,
-  type TreeNode,
   takeApart,
   valueLeaves,
 } from '../../../shared/core/canvas/tree.ts'

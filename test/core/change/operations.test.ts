@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { headItem, taskFromItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { OPERATIONS_KEPT_MAX, PRINCIPAL_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
-import { withOperation } from '../../../shared/core/change/change.ts'
+import { withOperation } from '../../../shared/core/change.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import type { OperationRecord } from '../../../shared/core/task/head-fields.ts'
 import { aTask, changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'

@@ -1,13 +1,13 @@
 import { describe, expect, it } from 'vitest'
+import type { LetterQueue, LetterSubject } from '../../../shared/core/dead-letters.ts'
 import {
   idsOfQueue,
   isLetterId,
-  type LetterQueue,
-  type LetterSubject,
+  isMissing,
   letterId,
+  lostMessageOf,
   replayQueueOf,
-} from '../../../shared/core/dead-letters/dead-letters.ts'
-import { isMissing, lostMessageOf } from '../../../shared/core/dead-letters/lost-message.ts'
+} from '../../../shared/core/dead-letters.ts'
 import { explainLetter } from '../../../shared/service/why/explain-letter.ts'
 import { aLetter } from '../../support/tasks/a-letter.ts'
 import { aTask, NOW } from '../../support/tasks/a-task.ts'

@@ -12,18 +12,17 @@ import {
   restart,
 } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
-import { update } from '../../../shared/core/publish/update.ts'
+import { create, update } from '../../../shared/core/publish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { expire, lose } from '../../../shared/core/run/lose.ts'
-import { createSchedule, noteTicked } from '../../../shared/core/schedule/schedule.ts'
+import { createSchedule, noteTicked } from '../../../shared/core/schedule.ts'
 import { EVENT_TYPES } from '../../../shared/core/states.ts'
-import { statusOf } from '../../../shared/core/status/status.ts'
+import { statusOf } from '../../../shared/core/status.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type { Operation } from '../../../shared/core/task/head-fields.ts'
 import { LIFECYCLE } from '../../../shared/core/task/lifecycle.ts'
 import { liveRuns, type Task } from '../../../shared/core/task/task.ts'
-import { look } from '../../../shared/core/wake/look.ts'
+import { look } from '../../../shared/core/wake.ts'
 import {
   afterOf,
   aPublication,

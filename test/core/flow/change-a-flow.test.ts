@@ -3,7 +3,7 @@ import { PARAMS_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { roomForResult } from '../../../shared/core/flow/flow.ts'
 import { restart } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
-import { update } from '../../../shared/core/publish/update.ts'
+import { update } from '../../../shared/core/publish.ts'
 import { pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import {

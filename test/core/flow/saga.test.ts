@@ -4,10 +4,10 @@ import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
-import { statusOf } from '../../../shared/core/status/status.ts'
+import { statusOf } from '../../../shared/core/status.ts'
 import { attempts, idempotencyKey, pieceOf, resultOf, workOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { plan } from '../../../shared/core/wake/plan.ts'
+import { plan } from '../../../shared/core/wake.ts'
 import { aFlow, afterOf, BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aFlowTask,

@@ -1,14 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { restart } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
-import { update } from '../../../shared/core/publish/update.ts'
+import { create, update } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { NextStage, Outcome } from '../../../shared/core/run/run.ts'
 import { attempts, idempotencyKey, lastSuccess, resultOf } from '../../../shared/core/task/piece.ts'
 import { successes, type Task } from '../../../shared/core/task/task.ts'
-import { plan } from '../../../shared/core/wake/plan.ts'
+import { plan } from '../../../shared/core/wake.ts'
 import {
   afterOf,
   aPublication,

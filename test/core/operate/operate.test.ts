@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { TOMBSTONE_MS } from '../../../shared/core/bounds.ts'
 import { cancel, purge, rangesOfPurge, remove } from '../../../shared/core/operate/operate.ts'
-import { create, isGone } from '../../../shared/core/publish/publish.ts'
+import { create, isGone } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PurgeJob } from '../../../shared/core/types/task-type.ts'
-import { look } from '../../../shared/core/wake/look.ts'
-import { plan } from '../../../shared/core/wake/plan.ts'
+import { look, plan } from '../../../shared/core/wake.ts'
 import {
   aFlow,
   afterOf,

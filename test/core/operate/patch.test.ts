@@ -3,7 +3,7 @@ import { patch } from '../../../shared/core/operate/patch.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { beatIntervalMs, heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { look } from '../../../shared/core/wake/look.ts'
+import { look } from '../../../shared/core/wake.ts'
 import {
   afterOf,
   anEndedRun,

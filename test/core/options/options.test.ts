@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import type { PartialOptions } from '../../../shared/core/options.ts'
 import {
   DEFAULT_OPTIONS,
   optionDifferences,
-  type PartialOptions,
+  overlaidOptions,
   resolveOptions,
-} from '../../../shared/core/options/options.ts'
-import { overlaidOptions } from '../../../shared/core/options/overlaid-options.ts'
+} from '../../../shared/core/options.ts'
 
 describe('options in force', () => {
   it('are the documented ones of the system when nothing is given', () => {

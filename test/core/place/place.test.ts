@@ -9,8 +9,7 @@ import {
   movedToTurn,
   withIndexEntries,
 } from '../../../shared/core/place/place.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
-import { update } from '../../../shared/core/publish/update.ts'
+import { create, update } from '../../../shared/core/publish.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import {

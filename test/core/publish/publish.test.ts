@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { create, isGone } from '../../../shared/core/publish/publish.ts'
-import { update } from '../../../shared/core/publish/update.ts'
+import { create, isGone, update } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import {
   afterOf,

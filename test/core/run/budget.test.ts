@@ -1,21 +1,16 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DELAY_MS_MAX, FAILING_WORKERS_MAX } from '../../../shared/core/bounds.ts'
-import {
-  DEFAULT_OPTIONS,
-  type PartialOptions,
-  type Retry,
-  resolveOptions,
-} from '../../../shared/core/options/options.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
+import type { PartialOptions, Retry } from '../../../shared/core/options.ts'
+import { DEFAULT_OPTIONS, resolveOptions } from '../../../shared/core/options.ts'
+import { create } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { backoffMs, withFailure } from '../../../shared/core/run/judge-budget.ts'
 import { failuresOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { look } from '../../../shared/core/wake/look.ts'
-import { hasBudget } from '../../../shared/core/worker/own-retries.ts'
-import { invocationWorkerId } from '../../../shared/core/worker/worker.ts'
+import { look } from '../../../shared/core/wake.ts'
+import { hasBudget, invocationWorkerId } from '../../../shared/core/worker.ts'
 import { aPublication, aRun, aTask, changeIn, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { nextWake } from '../../support/tasks/next-wake.ts'
 import { options, WORKERS } from '../../support/tasks/random-steps.ts'

@@ -7,7 +7,7 @@ import { lose } from '../../../shared/core/run/lose.ts'
 import type { Finish, Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { fitError } from '../../../shared/core/task-error/task-error.ts'
-import { look } from '../../../shared/core/wake/look.ts'
+import { look } from '../../../shared/core/wake.ts'
 import {
   afterOf,
   anEndedRun,

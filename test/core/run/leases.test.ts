@@ -7,7 +7,7 @@ import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { expire, lose } from '../../../shared/core/run/lose.ts'
 import type { RunGone } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { look } from '../../../shared/core/wake/look.ts'
+import { look } from '../../../shared/core/wake.ts'
 import {
   afterOf,
   aPublication,

@@ -7,7 +7,7 @@ import { finish } from '../../../shared/core/run/finish.ts'
 import type { Finish, Outcome } from '../../../shared/core/run/run.ts'
 import type { EndedRun, Task } from '../../../shared/core/task/task.ts'
 import { fitError } from '../../../shared/core/task-error/task-error.ts'
-import type { Json } from '../../../shared/core/values/json.ts'
+import type { Json } from '../../../shared/core/values/values.ts'
 import {
   aFlow,
   afterOf,

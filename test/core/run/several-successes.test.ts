@@ -4,21 +4,11 @@ import { eventsOf } from '../../../shared/core/events/events.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import { endOfComplete, isComplete } from '../../../shared/core/run/several-successes.ts'
-import { statusOf } from '../../../shared/core/status/status.ts'
+import { statusOf } from '../../../shared/core/status.ts'
 import { successes, type Task } from '../../../shared/core/task/task.ts'
-import { look } from '../../../shared/core/wake/look.ts'
-import { plan } from '../../../shared/core/wake/plan.ts'
-import {
-  aFlow,
-  anEndedRun,
-  aRun,
-  aTask,
-  changeOf,
-  HOUR,
-  NOW,
-  SECOND,
-  type TaskParts,
-} from '../../support/tasks/a-task.ts'
+import { look, plan } from '../../../shared/core/wake.ts'
+import type { TaskParts } from '../../support/tasks/a-task.ts'
+import { aFlow, anEndedRun, aRun, aTask, changeOf, HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const LATER = NOW + 5 * SECOND
 const SUCCEED: Outcome = { outcome: 'succeed', result: 1 }

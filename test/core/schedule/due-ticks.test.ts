@@ -1,12 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import {
-  dueTicks,
-  type OwedTicks,
-  type Ticks,
-  ticksAt,
-  ticksEvery,
-} from '../../../shared/core/schedule/due-ticks.ts'
+import { dueTicks, type OwedTicks, type Ticks, ticksAt, ticksEvery } from '../../../shared/core/schedule.ts'
 import { cronTicks } from '../../../shared/cron/cron-ticks.ts'
 
 const ANCHOR = 1_000_000

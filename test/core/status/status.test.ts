@@ -1,14 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { Claimer } from '../../../shared/core/run/claim.ts'
-import {
-  isQuiet,
-  isStuck,
-  type Served,
-  type StatusReason,
-  statusOf,
-  statusReasonOf,
-  type WaitFacts,
-} from '../../../shared/core/status/status.ts'
+import type { Served, StatusReason, WaitFacts } from '../../../shared/core/status.ts'
+import { isQuiet, isStuck, statusOf, statusReasonOf } from '../../../shared/core/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { anEndedRun, aRun, aTask, DAY, MINUTE, NOW, type TaskParts } from '../../support/tasks/a-task.ts'
 

@@ -1,13 +1,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { taskError } from '../../../shared/aws/dynamo/head/run-attributes.ts'
-import {
-  errorOfThrown,
-  fitError,
-  ReportedError,
-  type TaskError,
-} from '../../../shared/core/task-error/task-error.ts'
-import { jsonBytes } from '../../../shared/core/values/json.ts'
+import { taskError } from '../../../shared/aws/dynamo/head/head-attributes.ts'
+import type { TaskError } from '../../../shared/core/task-error/task-error.ts'
+import { errorOfThrown, fitError, ReportedError } from '../../../shared/core/task-error/task-error.ts'
+import { jsonBytes } from '../../../shared/core/values/values.ts'
 
 function withMembers(error: Error, members: object): Error {
   return Object.assign(error, members)

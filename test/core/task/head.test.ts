@@ -1,13 +1,12 @@
 import { describe, expect, it } from 'vitest'
 import { INLINE_BODY_BYTES_MAX } from '../../../shared/core/bounds.ts'
 import { createCancelled, noteProgress } from '../../../shared/core/canvas/canvas.ts'
-import { isOfTask, revise } from '../../../shared/core/change/change.ts'
+import { isOfTask, revise } from '../../../shared/core/change.ts'
 import { remove } from '../../../shared/core/operate/operate.ts'
-import { touchSchedule } from '../../../shared/core/schedule/schedule.ts'
-import { bodyOf, bodyRef } from '../../../shared/core/task/body.ts'
+import { touchSchedule } from '../../../shared/core/schedule.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
 import {
   bodiesExpiringBefore,
-  type Head,
   isCanvas,
   isSameKind,
   isSchedule,
@@ -15,6 +14,7 @@ import {
   separateBodies,
   withBodies,
 } from '../../../shared/core/task/head.ts'
+import { bodyOf, bodyRef } from '../../../shared/core/task/head-fields.ts'
 import { shortError } from '../../../shared/core/task-error/task-error.ts'
 import {
   aCanvas,

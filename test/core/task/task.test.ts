@@ -2,19 +2,13 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { restart } from '../../../shared/core/operate/operate.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
+import { create } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { FENCE_EPOCH_MS, fencePassedAt, firstFence } from '../../../shared/core/task/head.ts'
 import { attempts } from '../../../shared/core/task/piece.ts'
-import {
-  effectiveInput,
-  runId,
-  splitRunId,
-  splitTaskId,
-  type Task,
-  taskId,
-} from '../../../shared/core/task/task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { effectiveInput, runId, splitRunId, splitTaskId, taskId } from '../../../shared/core/task/task.ts'
 import {
   afterOf,
   anEndedRun,

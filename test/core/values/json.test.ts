@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import { monotonicUlids } from '../../../shared/core/values/text.ts'
+import type { Json } from '../../../shared/core/values/values.ts'
 import {
   escapedBytes,
   INEXACT,
-  type Json,
   jsonBytes,
   jsonProblem,
   textBytes,
-} from '../../../shared/core/values/json.ts'
-import { monotonicUlids } from '../../../shared/core/values/text.ts'
+} from '../../../shared/core/values/values.ts'
 
 const nested = (levels: number): unknown => {
   let value: unknown = 1

@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { look } from '../../../shared/core/wake/look.ts'
-import { type Plan, plan } from '../../../shared/core/wake/plan.ts'
+import { look, type Plan, plan } from '../../../shared/core/wake.ts'
 import {
   aCanvas,
   afterOf,

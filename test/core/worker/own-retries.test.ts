@@ -5,10 +5,9 @@ import { claim, failRefusedClaim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { lose } from '../../../shared/core/run/lose.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
-import { statusOf } from '../../../shared/core/status/status.ts'
+import { statusOf } from '../../../shared/core/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { look } from '../../../shared/core/wake/look.ts'
-import { plan } from '../../../shared/core/wake/plan.ts'
+import { look, plan } from '../../../shared/core/wake.ts'
 import {
   afterOf,
   anEndedRun,

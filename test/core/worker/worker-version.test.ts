@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { versionSuffices } from '../../../shared/core/worker/worker.ts'
+import { versionSuffices } from '../../../shared/core/worker.ts'
 
 it.each([
   [undefined, undefined, true],

@@ -1,12 +1,8 @@
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { reachOf, systemResolver } from '../../../functions/guarded-fetch/checked-addresses.ts'
-import {
-  type GuardedCall,
-  guardedFetch,
-  isSuccess,
-  textOf,
-} from '../../../functions/guarded-fetch/guarded-fetch.ts'
+import type { GuardedCall } from '../../../functions/guarded-fetch/guarded-fetch.ts'
+import { guardedFetch, isSuccess, textOf } from '../../../functions/guarded-fetch/guarded-fetch.ts'
 import { Fatal } from '../../../shared/signals.ts'
 
 /** The answers of a server by path, as raw bytes, so that the server can break the rules of HTTP. */

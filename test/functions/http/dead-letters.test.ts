@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest'
-import type { DeadLetter } from '../../../shared/core/dead-letters/dead-letters.ts'
-import { lostMessageOf } from '../../../shared/core/dead-letters/lost-message.ts'
+import { type DeadLetter, lostMessageOf } from '../../../shared/core/dead-letters.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { anApi, published, type TestApi } from '../../support/http/an-api.ts'
 import { aLetter } from '../../support/tasks/a-letter.ts'

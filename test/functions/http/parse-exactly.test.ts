@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { parseExactly } from '../../../functions/http/read-body.ts'
-import { INEXACT } from '../../../shared/core/values/json.ts'
+import { INEXACT } from '../../../shared/core/values/values.ts'
 
 describe('a number in a body', () => {
   test.each([

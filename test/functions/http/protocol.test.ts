@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest'
 import { createApi } from '../../../functions/http/create-api.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
-import { BatonError } from '../../../shared/core/errors.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { anApi, claimed, published, type TestApi } from '../../support/http/an-api.ts'
 import { aTaskStore } from '../../support/worlds/memory-system.ts'

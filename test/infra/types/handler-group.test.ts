@@ -85,7 +85,11 @@ describe('Handlers in one function', () => {
 
     expect(typesOf('tasks/*.ts')).toEqual(['a'])
     expect(typesOf('tasks/**/*.{ts,tsx}')).toEqual(['a', 'b'])
-    expect(typesOf('tasks/deep/e?/[b].tsx'.replace('[b]', 'b'))).toEqual(['b'])
+    expect(typesOf('tasks/deep/e?/[b].tsx')).toEqual(['b'])
+    expect(typesOf('tasks/{a,d*/**/b}.ts*')).toEqual(['a', 'b'])
+    expect(() => typesOf('tasks/{a,small-*}.ts')).toThrow(
+      /no file matches '.*tasks\/small-\*\.ts', a choice of/,
+    )
   })
 })
 

@@ -1,9 +1,13 @@
+import * as dynamodb from '@aws-sdk/client-dynamodb'
 import {
   DynamoDBClient,
   GetItemCommand,
   QueryCommand,
   TransactWriteItemsCommand,
 } from '@aws-sdk/client-dynamodb'
+import * as eventsSdk from '@aws-sdk/client-eventbridge'
+import * as secretsSdk from '@aws-sdk/client-secrets-manager'
+import * as sqsSdk from '@aws-sdk/client-sqs'
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { AnyPrincipal, ManagedPolicy, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam'
@@ -24,6 +28,14 @@ const get = (Condition: Statement['Condition']): Statement => ({
   ...{ Effect: 'Allow', Action: 'dynamodb:GetItem', Resource: 'arn:t' },
   ...(Condition && { Condition }),
 })
+
+/** A request that a program writes without an SDK. */
+type Hostile = {
+  readonly target?: string
+  readonly method?: string
+  readonly path?: string
+  readonly body?: unknown
+}
 
 describe('a policy', () => {
   test.each<[string, Statement[], RequestedAction, boolean]>([
@@ -149,6 +161,25 @@ describe('a call', () => {
           }),
         )
         queue.grantSendMessages(reader)
+        new Role(stack, 'Nobody', { assumedBy: new AnyPrincipal() })
+        const keeper = new Role(stack, 'Keeper', { assumedBy: new AnyPrincipal() })
+        keeper.addToPolicy(
+          new PolicyStatement({
+            actions: ['dynamodb:*'],
+            resources: [table.tableArn, `${table.tableArn}/index/*`],
+            conditions: {
+              'ForAllValues:StringLike': {
+                'dynamodb:LeadingKeys': ['mine#*'],
+                'dynamodb:Attributes': ['pk', 'kind'],
+              },
+            },
+          }),
+        )
+        const librarian = new Role(stack, 'Librarian', { assumedBy: new AnyPrincipal() })
+        librarian.addToPolicy(
+          new PolicyStatement({ actions: ['dynamodb:PartiQLSelect'], resources: [table.tableArn] }),
+        )
+        librarian.addToPolicy(new PolicyStatement({ actions: ['dynamodb:ListTables'], resources: ['*'] }))
         const foreign = new Role(stack, 'Foreign', { assumedBy: new AnyPrincipal() })
         foreign.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('AmazonDynamoDBReadOnlyAccess'))
       },
@@ -216,6 +247,161 @@ describe('a call', () => {
     await new DynamoDBClient(as('Foreign')).send(item('anything'))
 
     expect(logged.join('\n')).toMatch(/NOT SUPPORTED locally: Foreign\w+ is not held to its policies/)
+  })
+
+  describe('that a program writes by hand:', () => {
+    const [MINE, YOURS] = ['mine#1', 'yours#1'].map(key => ({ pk: { S: key } }))
+    const legacy = { AttributeValueList: [YOURS?.pk], ComparisonOperator: 'EQ' }
+    const schedule = {
+      Target: { Arn: 'arn:aws:sqs:us-east-1:000000000000:x', RoleArn: 'arn:aws:iam::0:role/x' },
+    }
+
+    /** The name of the error that the request is answered with; `null` if there is none. */
+    async function refusalOf(caller: string, service: string, call: Hostile): Promise<string> {
+      const { target, method = 'POST', path = '/', body = {} } = call
+      const response = await fetch(cloud.endpoint + path, {
+        method,
+        headers: {
+          authorization: `AWS4-HMAC-SHA256 Credential=${idOf(caller)}/20260101/us-east-1/${service}/aws4_request, SignedHeaders=host, Signature=0`,
+          'x-amz-security-token': cloud.clientOptions.credentials.sessionToken,
+          ...(target !== undefined && { 'x-amz-target': target }),
+        },
+        ...(method !== 'GET' && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      })
+      return String(response.headers.get('x-amzn-errortype'))
+    }
+    const namesOf = (sdk: object) =>
+      Object.keys(sdk).filter(name => name.endsWith('Command') && name !== '$Command')
+    const operationsOf = (sdk: object) => namesOf(sdk).map(name => name.slice(0, -'Command'.length))
+    /** The same field, as it is written by the SDK, with spaces, and with an escaped letter. */
+    const spelled = (field: string, value: string) => [
+      JSON.stringify({ [field]: value }),
+      `{ "${field}" : "${value}" }`,
+      `{"\\u${field.charCodeAt(0).toString(16).padStart(4, '0')}${field.slice(1)}":"${value}"}`,
+    ]
+
+    const refuseAll = async (caller: string, service: string, calls: readonly Hostile[]) => {
+      const refusals = await Promise.all(calls.map(call => refusalOf(caller, service, call)))
+      expect(calls.filter((_, nth) => refusals[nth] !== 'AccessDeniedException')).toEqual([])
+      return calls.length
+    }
+
+    test('a role without grants is denied every operation of every served service, in any spelling', async () => {
+      const table = TableName()
+      const queue = cloud.resource('AWS::SQS::Queue').physicalId
+      const bodies = [
+        '{}',
+        'no JSON',
+        ...spelled('TableName', table),
+        ...spelled('StreamArn', `${table}/stream`),
+      ]
+      const dynamo = operationsOf(dynamodb).flatMap(name =>
+        bodies.map(body => ({ target: `DynamoDB_20120810.${name}`, body })),
+      )
+      const streams = ['ListStreams', 'DescribeStream', 'GetShardIterator', 'GetRecords'].flatMap(name =>
+        bodies.map(body => ({ target: `DynamoDBStreams_20120810.${name}`, body })),
+      )
+      const sqs = operationsOf(sqsSdk).flatMap(name =>
+        ['{}', ...spelled('QueueUrl', queue)].map(body => ({ target: `AmazonSQS.${name}`, body })),
+      )
+      const secrets = operationsOf(secretsSdk).flatMap(name =>
+        ['{}', ...spelled('SecretId', 'webhook')].map(body => ({ target: `secretsmanager.${name}`, body })),
+      )
+      const buses = operationsOf(eventsSdk).map(name => ({ target: `AWSEvents.${name}` }))
+      const schedules = [
+        '/schedules',
+        '/schedules/x',
+        '//schedules/x',
+        '/schedule-groups/x',
+        '/tags/x',
+      ].flatMap(path => ['GET', 'POST', 'PUT', 'DELETE'].map(method => ({ method, path, body: schedule })))
+      const functions = [
+        '',
+        '/Writer',
+        '/Writer/invocations',
+        '/Writer/code',
+        '/Writer/invocations/x',
+      ].flatMap(path =>
+        ['GET', 'POST', 'DELETE'].map(method => ({ method, path: `/2015-03-31/functions${path}` })),
+      )
+
+      const played =
+        (await refuseAll('Nobody', 'dynamodb', [...dynamo, ...streams])) +
+        (await refuseAll('Nobody', 'sqs', sqs)) +
+        (await refuseAll('Nobody', 'secretsmanager', secrets)) +
+        (await refuseAll('Nobody', 'events', buses)) +
+        (await refuseAll('Nobody', 'scheduler', schedules)) +
+        (await refuseAll('Nobody', 'lambda', functions))
+      expect(played).toBeGreaterThan(300)
+    })
+
+    test('a role with some grants is denied what they do not cover', async () => {
+      const table = TableName()
+      const statement = (text: string) => text.replaceAll('TABLE', `"${table}"`)
+      const statements = [
+        'SELECT * FROM TABLE',
+        "SELECT * FROM TABLE WHERE pk = 'mine#1'",
+        "INSERT INTO TABLE VALUE {'pk': 'yours#1'}",
+        "UPDATE TABLE SET kind = 'x' WHERE pk = 'yours#1'",
+        "DELETE FROM TABLE WHERE pk = 'yours#1'",
+        'select "a from b" from TABLE',
+        'SELECT * FROM TABLE."byKind"',
+        '/* */ SELECT * FROM TABLE',
+        'SELECT -- \n * FROM TABLE',
+        'EXISTS(SELECT * FROM TABLE)',
+      ].map(statement)
+      const partiql = statements.flatMap(text => [
+        { target: 'DynamoDB_20120810.ExecuteStatement', body: { Statement: text } },
+        { target: 'DynamoDB_20120810.BatchExecuteStatement', body: { Statements: [{ Statement: text }] } },
+        {
+          target: 'DynamoDB_20120810.ExecuteTransaction',
+          body: { TransactStatements: [{ Statement: text }] },
+        },
+      ])
+      const calls = [
+        ['GetItem', { TableName: table, Key: YOURS, StreamArn: 'x' }],
+        ['GetItem', `{"TableName":"none","TableName":"${table}","Key":{"pk":{"S":"yours#1"}}}`],
+        ['PutItem', { TableName: table, Item: { ...MINE, secret: { S: 'x' } }, Expected: {} }],
+        ['UpdateItem', { TableName: table, Key: MINE, AttributeUpdates: { secret: { Value: { S: 'x' } } } }],
+        ['Query', { TableName: table, KeyConditions: { pk: legacy } }],
+        [
+          'Query',
+          {
+            TableName: table,
+            KeyConditionExpression: 'pk = :k',
+            ExpressionAttributeValues: { ':k': YOURS?.pk },
+          },
+        ],
+        ['Scan', { TableName: table }],
+        ['BatchGetItem', { RequestItems: { [table]: { Keys: [MINE, YOURS] } } }],
+        ['BatchWriteItem', { RequestItems: { [table]: [{ PutRequest: { Item: YOURS } }] } }],
+        ['TransactGetItems', { TransactItems: [{ Get: { TableName: table, Key: YOURS } }] }],
+        ['ListTables', {}],
+      ] as const
+
+      await refuseAll('Keeper', 'dynamodb', [
+        ...partiql,
+        ...calls.map(([name, body]) => ({ target: `DynamoDB_20120810.${name}`, body })),
+      ])
+    })
+
+    test('a service that is not served answers as before, and is reported once', async () => {
+      const call = { target: 'TrentService.Decrypt' }
+
+      expect(await refusalOf('Nobody', 'kms', call)).toBe('NotImplemented')
+      expect(await refusalOf('Nobody', 'kms', call)).toBe('NotImplemented')
+      expect(logged.filter(line => line.includes('called Decrypt of kms'))).toHaveLength(1)
+    })
+
+    test('a role is allowed what its grants cover, PartiQL and lists of tables included', async () => {
+      const text = `SELECT * FROM "${TableName()}"`
+      const calls = [
+        { target: 'DynamoDB_20120810.ExecuteStatement', body: { Statement: text } },
+        { target: 'DynamoDB_20120810.ListTables' },
+      ]
+
+      for (const call of calls) expect(await refusalOf('Librarian', 'dynamodb', call)).toBe('null')
+    })
   })
 
   test('of any other caller counts as a call of the account owner', async () => {

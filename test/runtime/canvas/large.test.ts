@@ -1,13 +1,7 @@
 import { expect, it } from 'vitest'
 import { publishCanvas } from '../../../shared/runtime/canvas/publish-canvas.ts'
-import {
-  aCanvasWorld,
-  add,
-  published,
-  shown,
-  tell,
-  type Written,
-} from '../../support/worlds/a-canvas-world.ts'
+import type { Written } from '../../support/worlds/a-canvas-world.ts'
+import { aCanvasWorld, add, published, shown, tell } from '../../support/worlds/a-canvas-world.ts'
 
 it('a canvas of 100,000 tasks is stored in pages and shown at once', async () => {
   const system = await aCanvasWorld()

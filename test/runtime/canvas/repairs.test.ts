@@ -9,7 +9,7 @@ import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
 import { readHead, readTask, readTasks } from '../../../shared/runtime/kernel/heads.ts'
 import { removeTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
-import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
+import { serveWakes } from '../../../shared/runtime/wake.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import {
   aCanvasWorld,

@@ -3,13 +3,12 @@ import { judgeClaim } from '../../../shared/core/run/claim.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
 import type { NotClaimed } from '../../../shared/runtime/claim/claim.ts'
+import type { ClaimScope, Progress } from '../../../shared/runtime/claim/claim-progress.ts'
 import {
-  type ClaimScope,
   isHeldBack,
   leftOf,
   mayReadMore,
   NOTHING_DONE,
-  type Progress,
   withAnswer,
   withVerdict,
 } from '../../../shared/runtime/claim/claim-progress.ts'

@@ -1,17 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import type { TaskContext } from '../../../shared/define/definitions.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { aFlow, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
-import {
-  aMemorySystem,
-  beforeWrites,
-  type MemorySystem,
-  registered,
-  stored,
-} from '../../support/worlds/memory-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, beforeWrites, registered, stored } from '../../support/worlds/memory-system.ts'
 import { afterLostRun, servedDispatches } from '../../support/worlds/served-dispatches.ts'
 
 let system: MemorySystem

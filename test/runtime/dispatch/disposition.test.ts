@@ -1,10 +1,9 @@
 import { describe, expect, it } from 'vitest'
+import type { Disposition, Obstacle } from '../../../shared/runtime/dispatch/disposition.ts'
 import {
   DISPATCH_HOPS_MAX,
-  type Disposition,
   dispositionOf,
   FUNCTION,
-  type Obstacle,
   WORKER,
 } from '../../../shared/runtime/dispatch/disposition.ts'
 import { aTask, MINUTE, NOW } from '../../support/tasks/a-task.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { create } from '../../../shared/core/publish/publish.ts'
+import { create } from '../../../shared/core/publish.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
@@ -10,11 +10,11 @@ import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { cancelTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
 import { aPublication, DAY, LATER_BORN, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
 import {
   aMemorySystem,
   beforeWrites,
   claimed,
-  type MemorySystem,
   noAnswer,
   registered,
   stored,

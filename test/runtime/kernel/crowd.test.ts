@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
-import { resolveOptions } from '../../../shared/core/options/options.ts'
+import { resolveOptions } from '../../../shared/core/options.ts'
 import { isComplete } from '../../../shared/core/run/several-successes.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { planned } from '../../../shared/core/wake/plan.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
+import { planned } from '../../../shared/core/wake.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import type { Claimed } from '../../../shared/runtime/claim/claimed-task.ts'
@@ -14,16 +14,10 @@ import { cancelTask } from '../../../shared/runtime/operate/operate.ts'
 import { lookOf } from '../../../shared/runtime/plan/plan.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import { keepInTable } from '../../../shared/runtime/run/keep-in-table.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { HOUR, MINUTE } from '../../support/tasks/a-task.ts'
-import {
-  aMemorySystem,
-  beforeWrites,
-  type MemorySystem,
-  registered,
-  stored,
-  timed,
-} from '../../support/worlds/memory-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, beforeWrites, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
 const CROWD = 100
 /** A result so large that it is stored in an item of its own. */

@@ -1,18 +1,18 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
 import type { Operation } from '../../../shared/core/task/head-fields.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
 import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { removeTask } from '../../../shared/runtime/operate/operate.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { DAY, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
 import {
   aMemorySystem,
   beforeWrites,
-  type MemorySystem,
   noAnswer,
   registered,
   stored,

@@ -1,12 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
-import {
-  type Context,
-  type ContextManager,
-  context,
-  ROOT_CONTEXT,
-  SpanStatusCode,
-  trace,
-} from '@opentelemetry/api'
+import type { Context, ContextManager } from '@opentelemetry/api'
+import { context, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'

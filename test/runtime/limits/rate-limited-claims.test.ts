@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { revise } from '../../../shared/core/change/change.ts'
+import { revise } from '../../../shared/core/change.ts'
 import { nextSlot } from '../../../shared/core/limits/slots.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
@@ -9,13 +9,8 @@ import { cancelTask } from '../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { createHttpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
 import { NOW, SECOND } from '../../support/tasks/a-task.ts'
-import {
-  aMemorySystem,
-  type MemorySystem,
-  registered,
-  stored,
-  timed,
-} from '../../support/worlds/memory-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
 const RATE = { limit: 1, perMs: 10 * SECOND }
 const W1 = { workerId: 'w1' }

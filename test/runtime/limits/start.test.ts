@@ -13,13 +13,8 @@ import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { reserveStart } from '../../../shared/runtime/limits/start.ts'
 import { sendMessages } from '../../../shared/runtime/plan/plan.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
-import {
-  aMemorySystem,
-  type MemorySystem,
-  registered,
-  stored,
-  timed,
-} from '../../support/worlds/memory-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
 const CLAIMER = { workerId: 'w1' }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import type { ArrivedLetter, DeadLetterQueue } from '../../../shared/ports/messages.ts'
 import {
   collectDeadLetters,

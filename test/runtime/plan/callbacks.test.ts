@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { Json } from '../../../shared/core/values/json.ts'
+import type { Json } from '../../../shared/core/values/values.ts'
 import { contentOf } from '../../../shared/runtime/claim/claimed-task.ts'
 import { resumeTask } from '../../../shared/runtime/operate/operate.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
 import { needsAttention } from '../../../shared/core/flow/flow.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import { cancelTask, removeTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Change } from '../../../shared/core/change/change.ts'
+import type { Change } from '../../../shared/core/change.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 import { cancelTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'

@@ -1,6 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { IndexEntry } from '../../../shared/ports/stores.ts'
-import { readAfter, readFromCursor } from '../../../shared/runtime/repair/read-from-cursor.ts'
+import { readAfter, readFromCursor } from '../../../shared/runtime/repair.ts'
 import { aMemorySystem, type MemorySystem } from '../../support/worlds/memory-system.ts'
 
 const RANGE = { index: 'view', partition: 'p' } as const

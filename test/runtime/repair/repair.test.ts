@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { NOTHING_SWEPT, type SweepReport, sumOf, sweepEach } from '../../../shared/runtime/repair/repair.ts'
+import { NOTHING_SWEPT, type SweepReport, sumOf, sweepEach } from '../../../shared/runtime/repair.ts'
 
 const A_REPORT: SweepReport = { examined: 1, repaired: 1, failed: 0 }
 const FAILED_ONE: SweepReport = { ...NOTHING_SWEPT, failed: 1 }

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import type { Json } from '../../../shared/core/values/json.ts'
+import type { Json } from '../../../shared/core/values/values.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { keepInTable } from '../../../shared/runtime/run/keep-in-table.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'

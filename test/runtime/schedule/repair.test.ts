@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
-import { BatonError } from '../../../shared/core/errors.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import {
   aScheduleWorld,
   head,

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
-import { minuteOf } from '../../../shared/core/place/place.ts'
-import { minutePlaceName } from '../../../shared/core/place/place-names.ts'
+import { minuteOf, minutePlaceName } from '../../../shared/core/place/place.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { listSchedules, readSchedule } from '../../../shared/runtime/schedule/read-schedules.ts'
 import {
@@ -13,7 +12,8 @@ import {
 } from '../../../shared/runtime/schedule/schedule.ts'
 import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { wakeMinuteShard } from '../../../shared/runtime/wake/wake.ts'
+import { wakeMinuteShard } from '../../../shared/runtime/wake.ts'
+import type { ScheduleWorld } from '../../support/worlds/a-schedule-world.ts'
 import {
   aScheduleWorld,
   head,
@@ -22,7 +22,6 @@ import {
   publishedTicks,
   put,
   SCHEDULE_ID,
-  type ScheduleWorld,
 } from '../../support/worlds/a-schedule-world.ts'
 import { beforeWrites, noAnswer } from '../../support/worlds/memory-system.ts'
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { cancel, recordCallbacksPublished } from '../../../shared/core/operate/operate.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
+import { create } from '../../../shared/core/publish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { countOutcomes } from '../../../shared/runtime/stream/events.ts'

@@ -4,14 +4,10 @@ import type { WorkerChange } from '../../../shared/core/events/events.ts'
 import { remove } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
-import { WORKER_DROP_MS } from '../../../shared/core/worker/worker.ts'
+import { WORKER_DROP_MS } from '../../../shared/core/worker.ts'
 import type { LateEvents, SendFailure } from '../../../shared/ports/messages.ts'
-import {
-  createEventPublisher,
-  type EventSystem,
-  publishLateEvents,
-  type StreamChange,
-} from '../../../shared/runtime/stream/events.ts'
+import type { EventSystem, StreamChange } from '../../../shared/runtime/stream/events.ts'
+import { createEventPublisher, publishLateEvents } from '../../../shared/runtime/stream/events.ts'
 import { sweepWorkers } from '../../../shared/runtime/worker/worker.ts'
 import { createMemoryEvents, createMemoryLateEventQueue } from '../../support/ports/events.ts'
 import { afterOf, aTask, BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'

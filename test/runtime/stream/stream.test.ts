@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { BatonError } from '../../../shared/core/errors.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { aTask, changeOf, HOUR, NOW } from '../../support/tasks/a-task.ts'

@@ -1,5 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
-import { NOTHING_SWEPT } from '../../../shared/runtime/repair/repair.ts'
+import { NOTHING_SWEPT } from '../../../shared/runtime/repair.ts'
 import { REPAIRS, type Repair, sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'

@@ -6,13 +6,8 @@ import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
 import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
-import {
-  aMemorySystem,
-  claimed,
-  type MemorySystem,
-  registered,
-  stored,
-} from '../../support/worlds/memory-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, claimed, registered, stored } from '../../support/worlds/memory-system.ts'
 
 /** A system with a type, and what its sweeper reports about stuck tasks. */
 async function aSystem(type: Partial<TaskType> = {}) {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { cancelTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../shared/runtime/operate/patch-task.ts'
 import { type CheckedMinutes, sweepMinutes } from '../../../shared/runtime/sweep/sweep.ts'
-import { wakeMinute, wakeMinuteShard } from '../../../shared/runtime/wake/wake.ts'
+import { wakeMinute, wakeMinuteShard } from '../../../shared/runtime/wake.ts'
 import { DAY, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 

@@ -5,16 +5,10 @@ import type { Look } from '../../../shared/ports/messages.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { planTasks } from '../../../shared/runtime/plan/plan.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
+import { serveWakes } from '../../../shared/runtime/wake.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
-import {
-  aMemorySystem,
-  claimed,
-  type MemorySystem,
-  registered,
-  stored,
-  timed,
-} from '../../support/worlds/memory-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, claimed, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
 /** Two looks that send the next one, and those around them. */
 const LOOKS_PER_MINUTE_MAX = 5

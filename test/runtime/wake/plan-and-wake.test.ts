@@ -1,11 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { remove } from '../../../shared/core/operate/operate.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
+import { create } from '../../../shared/core/publish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { planTasks } from '../../../shared/runtime/plan/plan.ts'
-import { wakeMinute, wakeMinuteShard, wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { wakeMinute, wakeMinuteShard, wakeTasks } from '../../../shared/runtime/wake.ts'
 import { aPublication, LATER_BORN, MINUTE, SECOND, taskIn } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 

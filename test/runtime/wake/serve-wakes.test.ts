@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest'
-import { MINUTE_SHARDS } from '../../../shared/core/place/place-names.ts'
+import { MINUTE_SHARDS } from '../../../shared/core/place/place.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { MinuteLook, Wake } from '../../../shared/ports/messages.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
+import { serveWakes } from '../../../shared/runtime/wake.ts'
 import { aTask, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 

@@ -1,5 +1,5 @@
-import { isOutage } from '../../../shared/core/errors.ts'
 import { strict } from '../../../shared/core/rules/compound.ts'
+import { isOutage } from '../../../shared/core/values/values.ts'
 import { DEFAULT_PACE } from '../../../shared/runtime/claim/wait-for-work.ts'
 import type { DiagnosticSystem, PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import type { HttpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'

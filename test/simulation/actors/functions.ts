@@ -1,7 +1,7 @@
 import type { Wake } from '../../../shared/ports/messages.ts'
 import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
-import { serveWakes } from '../../../shared/runtime/wake/serve-wakes.ts'
+import { serveWakes } from '../../../shared/runtime/wake.ts'
 import type { Queue, Received } from '../world/aws/queue.ts'
 import type { Dispatched } from '../world/aws/services.ts'
 import { sweepMemoryIn, typesIn } from '../world/caches.ts'

@@ -5,12 +5,8 @@ import type { ClaimedTask } from '../../../shared/runtime/claim/claimed-task.ts'
 import { type ClaimsAnswer, claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { describeHead } from '../../../shared/runtime/read/read.ts'
-import {
-  type BeatOutcome,
-  beatOverHttp,
-  type EndOutcome,
-  type finishOverHttp,
-} from '../../../shared/runtime/run/http-runs.ts'
+import type { BeatOutcome, EndOutcome, finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
+import { beatOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import { presentClaim } from '../../../shared/service/present/tasks.ts'
 import type { Act, RepeatedReport, WorkerSetup } from '../scenario.ts'
 import type { Api } from '../world/aws/api.ts'

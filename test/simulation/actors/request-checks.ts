@@ -1,12 +1,11 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { patchBody, retryBody } from '../../../shared/api/changes.ts'
-import { activityQuery } from '../../../shared/api/diagnosis/load.ts'
+import { activityQuery } from '../../../shared/api/diagnosis/statistics.ts'
 import { type PublishBody, publishBody } from '../../../shared/api/publish.ts'
 import { claimsBody } from '../../../shared/api/runs.ts'
 import { type ScheduleBody, scheduleBody } from '../../../shared/api/schedules.ts'
 import { listQuery, task as taskAnswer } from '../../../shared/api/tasks.ts'
 import { typeBody } from '../../../shared/api/types.ts'
-import type { FieldProblem } from '../../../shared/core/errors.ts'
 import {
   delayProblem,
   priorityProblem,
@@ -17,7 +16,7 @@ import {
 import { configurationProblems, typeNameProblems } from '../../../shared/core/rules/type-configuration.ts'
 import { queueNameOf, type TypeConfiguration } from '../../../shared/core/types/task-type.ts'
 import { webhookInputProblems } from '../../../shared/core/types/webhook.ts'
-import type { Json } from '../../../shared/core/values/json.ts'
+import type { FieldProblem, Json } from '../../../shared/core/values/values.ts'
 import { check } from '../../../shared/service/operation.ts'
 import { parseFinish, parseHeartbeat } from '../../../shared/service/requests/apply-run-update.ts'
 import { canvasRequestOf } from '../../../shared/service/requests/canvas-requests.ts'

@@ -1,4 +1,4 @@
-import type { Json } from '../../../shared/core/values/json.ts'
+import type { Json } from '../../../shared/core/values/values.ts'
 import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import type { Callbacks, Job, Script, Step } from '../scenario.ts'
 

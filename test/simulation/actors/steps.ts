@@ -1,5 +1,5 @@
-import { editsOf } from '../../../shared/core/change/change.ts'
-import { statusOf } from '../../../shared/core/status/status.ts'
+import { editsOf } from '../../../shared/core/change.ts'
+import { statusOf } from '../../../shared/core/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { startPurge } from '../../../shared/runtime/jobs/sweep-purges.ts'
 import { readTask as readHead } from '../../../shared/runtime/kernel/heads.ts'

@@ -1,14 +1,6 @@
 import type { Dice } from '../generate/dice.ts'
-import {
-  type Bound,
-  type BoundRequest,
-  field,
-  lists,
-  numbers,
-  schemaField,
-  text,
-  texts,
-} from './bound-request.ts'
+import type { Bound, BoundRequest } from './bound-request.ts'
+import { field, lists, numbers, schemaField, text, texts } from './bound-request.ts'
 
 const BODY_BYTES_MAX = 350 * 1_024
 const DAY_MS = 86_400_000

@@ -1,16 +1,8 @@
-import type { PartialOptions } from '../../../shared/core/options/options.ts'
+import type { PartialOptions } from '../../../shared/core/options.ts'
 import { hash32 } from '../../../shared/core/values/text.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
-import {
-  CALM,
-  type Scenario,
-  type ServedBy,
-  type Step,
-  type TrialName,
-  type TypeSetup,
-  type Weather,
-  type WorkerSetup,
-} from '../scenario.ts'
+import type { Scenario, ServedBy, Step, TrialName, TypeSetup, Weather, WorkerSetup } from '../scenario.ts'
+import { CALM } from '../scenario.ts'
 import { type Cast, FIRST_JOB_NONCE } from './cast.ts'
 import { withControl } from './control.ts'
 import { createDice, type Dice } from './dice.ts'

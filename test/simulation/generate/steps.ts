@@ -1,4 +1,4 @@
-import type { PartialOptions, Retry } from '../../../shared/core/options/options.ts'
+import type { PartialOptions, Retry } from '../../../shared/core/options.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import type { PatchRequest } from '../../../shared/runtime/operate/patch-task.ts'
 import type { Act, FlowSetup, Step, TypeSetup, WorkerSetup } from '../scenario.ts'

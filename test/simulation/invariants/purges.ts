@@ -1,4 +1,4 @@
-import { statusOf } from '../../../shared/core/status/status.ts'
+import { statusOf } from '../../../shared/core/status.ts'
 import type { Status } from '../../../shared/core/task/lifecycle.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Scenario, Step } from '../scenario.ts'

@@ -1,5 +1,5 @@
 import type { Outcome } from '../../../shared/core/run/run.ts'
-import type { Body } from '../../../shared/core/task/body.ts'
+import type { Body } from '../../../shared/core/task/head-fields.ts'
 import { type EndedRun, liveRuns, type Task } from '../../../shared/core/task/task.ts'
 import type { HistoryEvent } from '../world/history.ts'
 import type { Invariant, Write } from './invariant.ts'

@@ -1,4 +1,4 @@
-import { DEFAULT_OPTIONS } from '../../../shared/core/options/options.ts'
+import { DEFAULT_OPTIONS } from '../../../shared/core/options.ts'
 import { liveRuns } from '../../../shared/core/task/task.ts'
 import type { Scenario } from '../scenario.ts'
 import type { HistoryEvent } from '../world/history.ts'

@@ -1,4 +1,4 @@
-import type { Change } from '../../../shared/core/change/change.ts'
+import type { Change } from '../../../shared/core/change.ts'
 import { type Head, isCanvas } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlantedFault } from './planted-fault.ts'

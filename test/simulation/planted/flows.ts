@@ -1,4 +1,4 @@
-import { type Change, revise } from '../../../shared/core/change/change.ts'
+import { type Change, revise } from '../../../shared/core/change.ts'
 import { openStep } from '../../../shared/core/flow/pieces.ts'
 import { recordCallbacksPublished } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'

@@ -1,4 +1,4 @@
-import type { Change } from '../../../shared/core/change/change.ts'
+import type { Change } from '../../../shared/core/change.ts'
 import { type Head, isTask } from '../../../shared/core/task/head.ts'
 import type { ScheduleState } from '../../../shared/core/task/head-fields.ts'
 import { taskId } from '../../../shared/core/task/task.ts'

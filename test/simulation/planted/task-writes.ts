@@ -1,4 +1,4 @@
-import { type Change, isOfTask } from '../../../shared/core/change/change.ts'
+import { type Change, isOfTask } from '../../../shared/core/change.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 

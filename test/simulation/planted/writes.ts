@@ -1,4 +1,4 @@
-import { type Change, isOfTask } from '../../../shared/core/change/change.ts'
+import { type Change, isOfTask } from '../../../shared/core/change.ts'
 import type { Operation } from '../../../shared/core/task/head-fields.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { remove } from '../../../shared/core/operate/operate.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
+import { create } from '../../../shared/core/publish.ts'
 import { aPublication, NOW } from '../../support/tasks/a-task.ts'
 import { runWaker } from '../actors/functions.ts'
 import { generate, SCENARIO_KINDS } from '../generate/generate.ts'

@@ -1,6 +1,6 @@
-import type { Change } from '../../../shared/core/change/change.ts'
-import { BatonError } from '../../../shared/core/errors.ts'
+import type { Change } from '../../../shared/core/change.ts'
 import { splitTaskId } from '../../../shared/core/task/task.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
 import type { Scenario } from '../scenario.ts'
 

@@ -1,4 +1,4 @@
-import { statusOf } from '../../../shared/core/status/status.ts'
+import { statusOf } from '../../../shared/core/status.ts'
 import { LIFECYCLE, type Status } from '../../../shared/core/task/lifecycle.ts'
 import type { SeenHead } from './seen-head.ts'
 

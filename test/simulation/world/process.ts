@@ -1,4 +1,4 @@
-import { BatonError } from '../../../shared/core/errors.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import type { Chance, Clock } from '../../../shared/ports/machine.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import type { Service, Weather } from '../scenario.ts'

@@ -1,4 +1,4 @@
-import { isOutage } from '../../../shared/core/errors.ts'
+import { isOutage } from '../../../shared/core/values/values.ts'
 import type { PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { createProcess, type Process } from './process.ts'
 import type { World } from './world.ts'

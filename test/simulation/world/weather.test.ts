@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
+import { create } from '../../../shared/core/publish.ts'
 import type { IndexQuery } from '../../../shared/ports/stores.ts'
 import { aPublication, aTask, NOW } from '../../support/tasks/a-task.ts'
 import type { Weather } from '../scenario.ts'

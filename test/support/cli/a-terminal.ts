@@ -48,6 +48,7 @@ export async function runOn(
     input: { isTTY, [Symbol.asyncIterator]: typed },
     env,
     now: () => api?.system?.clock.now() ?? Date.now(),
+    sleep: async () => {},
     signal,
     endAfter: () => {},
     fetch: async request => {

@@ -1,9 +1,5 @@
-import {
-  CreateTableCommand,
-  type CreateTableCommandInput,
-  DynamoDBClient,
-  UpdateTimeToLiveCommand,
-} from '@aws-sdk/client-dynamodb'
+import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb'
+import { CreateTableCommand, DynamoDBClient, UpdateTimeToLiveCommand } from '@aws-sdk/client-dynamodb'
 import { joinDynamoDbLocal, startDynamoDbLocal as startServer } from '../../../local/stores/dynamodb-local.ts'
 import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../../../shared/aws/dynamo/keys.ts'
 import { sharedDynamoDb } from './one-dynamodb.ts'

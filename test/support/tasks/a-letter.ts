@@ -1,4 +1,4 @@
-import { type DeadLetter, letterId } from '../../../shared/core/dead-letters/dead-letters.ts'
+import { type DeadLetter, letterId } from '../../../shared/core/dead-letters.ts'
 import { NOW } from './a-task.ts'
 
 /** A dead letter: a dispatch of `resize:a` in revision 3, which its queue delivered ten times. */

@@ -1,19 +1,18 @@
-import type { Change } from '../../../shared/core/change/change.ts'
+import type { Change } from '../../../shared/core/change.ts'
 import { definitionName } from '../../../shared/core/flow/flow.ts'
-import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
+import { type PartialOptions, resolveOptions } from '../../../shared/core/options.ts'
 import { withIndexEntries } from '../../../shared/core/place/place.ts'
-import type { Publication } from '../../../shared/core/publish/publish.ts'
+import type { Publication } from '../../../shared/core/publish.ts'
 import type { FlowDefinition, StepAction } from '../../../shared/core/task/flow-state.ts'
 import { type Head, isTask } from '../../../shared/core/task/head.ts'
-import {
-  CANVAS_TYPE,
-  type Canvas,
-  type PresentCanvas,
-  type PresentSchedule,
-  SCHEDULE_TYPE,
-  type Schedule,
-  type ScheduleState,
+import type {
+  Canvas,
+  PresentCanvas,
+  PresentSchedule,
+  Schedule,
+  ScheduleState,
 } from '../../../shared/core/task/head-fields.ts'
+import { CANVAS_TYPE, SCHEDULE_TYPE } from '../../../shared/core/task/head-fields.ts'
 import { type EndedRun, type LiveRun, type Task, taskId } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'

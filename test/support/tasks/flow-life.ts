@@ -1,12 +1,12 @@
 import { describeSteps } from '../../../shared/core/flow/flow.ts'
-import { create } from '../../../shared/core/publish/publish.ts'
+import { create } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import type { FlowDefinition } from '../../../shared/core/task/flow-state.ts'
 import { pieceOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { Json } from '../../../shared/core/values/json.ts'
+import type { Json } from '../../../shared/core/values/values.ts'
 import { aFlow, afterOf, aPublication, BORN, NOW } from './a-task.ts'
 
 /** This file names what can happen to a flow. */

@@ -1,6 +1,6 @@
 import { wakesAt } from '../../../shared/core/place/place.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { plan } from '../../../shared/core/wake/plan.ts'
+import { plan } from '../../../shared/core/wake.ts'
 
 /** The next time the task must be looked at: due, lease end, run limit, deadline. Undefined if there is none. */
 export function nextWake(task: Task, now: number): number | undefined {

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { Change } from '../../../shared/core/change/change.ts'
+import type { Change } from '../../../shared/core/change.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
 import { endWait, joinLine } from '../../../shared/core/limits/limits.ts'
 import {
@@ -11,14 +11,9 @@ import {
   restart,
 } from '../../../shared/core/operate/operate.ts'
 import { type Patch, patch } from '../../../shared/core/operate/patch.ts'
-import { type PartialOptions, resolveOptions } from '../../../shared/core/options/options.ts'
-import {
-  type CallbackBodies,
-  create,
-  isGone,
-  type Publication,
-} from '../../../shared/core/publish/publish.ts'
-import { update } from '../../../shared/core/publish/update.ts'
+import { type PartialOptions, resolveOptions } from '../../../shared/core/options.ts'
+import type { CallbackBodies, Publication } from '../../../shared/core/publish.ts'
+import { create, isGone, update } from '../../../shared/core/publish.ts'
 import { claim, failRefusedClaim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
@@ -27,8 +22,8 @@ import type { Outcome } from '../../../shared/core/run/run.ts'
 import { endOfComplete } from '../../../shared/core/run/several-successes.ts'
 import type { TypeKind } from '../../../shared/core/states.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import type { Json } from '../../../shared/core/values/json.ts'
-import { look } from '../../../shared/core/wake/look.ts'
+import type { Json } from '../../../shared/core/values/values.ts'
+import { look } from '../../../shared/core/wake.ts'
 import { aFlow, aPublication, changeIn, DAY, HOUR, MINUTE, NOW, SECOND } from './a-task.ts'
 import { nextWake } from './next-wake.ts'
 

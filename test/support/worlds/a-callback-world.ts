@@ -1,4 +1,4 @@
-import { viewPartition } from '../../../shared/core/place/place-names.ts'
+import { viewPartition } from '../../../shared/core/place/place.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'

@@ -3,16 +3,13 @@ import { minuteStart } from '../../../shared/core/place/place.ts'
 import { type Head, isSchedule } from '../../../shared/core/task/head.ts'
 import { type PresentSchedule, SCHEDULE_TYPE, type Timing } from '../../../shared/core/task/head-fields.ts'
 import { taskId } from '../../../shared/core/task/task.ts'
-import { planned, plan as planOf } from '../../../shared/core/wake/plan.ts'
+import { planned, plan as planOf } from '../../../shared/core/wake.ts'
 import type { Look } from '../../../shared/ports/messages.ts'
 import { readHead } from '../../../shared/runtime/kernel/heads.ts'
 import { lookOf, planTasks } from '../../../shared/runtime/plan/plan.ts'
-import {
-  type PutScheduleOutcome,
-  putSchedule,
-  type ScheduleRequest,
-} from '../../../shared/runtime/schedule/schedule.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import type { PutScheduleOutcome, ScheduleRequest } from '../../../shared/runtime/schedule/schedule.ts'
+import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
+import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { createManualClock } from '../ports/clock.ts'
 import { aMemorySystem, type MemorySystem, registered } from './memory-system.ts'
 

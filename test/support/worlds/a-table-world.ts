@@ -1,12 +1,6 @@
 import { CreateTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import {
-  DynamoDBDocumentClient,
-  GetCommand,
-  type PutCommandInput,
-  ScanCommand,
-  TransactWriteCommand,
-  type TransactWriteCommandInput,
-} from '@aws-sdk/lib-dynamodb'
+import type { PutCommandInput, TransactWriteCommandInput } from '@aws-sdk/lib-dynamodb'
+import { DynamoDBDocumentClient, GetCommand, ScanCommand, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
 import type { TypeConfiguration } from '../../../shared/core/types/task-type.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { putType } from '../../../shared/runtime/types/types.ts'

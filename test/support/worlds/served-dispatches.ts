@@ -7,7 +7,7 @@ import { type ReceivedDispatch, serveDispatches } from '../../../shared/runtime/
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { HOUR, MINUTE } from '../tasks/a-task.ts'
 import { type MemorySystem, timed } from './memory-system.ts'
 

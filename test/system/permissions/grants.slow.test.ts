@@ -38,14 +38,16 @@ function roleOf(name: string): string {
 
 async function statusOf(role: string, method: string, path: string, body?: unknown): Promise<number> {
   const credentials = { ...system().cloud.clientOptions.credentials, accessKeyId: roleOf(role) }
-  const { status } = await signedFetch({ credentials })(system().cloud.apiUrl + path, {
+  const response = await signedFetch({ credentials })(system().cloud.apiUrl + path, {
     method,
     ...(body !== undefined && {
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
     }),
   })
-  return status
+  // A stream of events has no end.
+  await response.body?.cancel()
+  return response.status
 }
 
 /** AWS clients and a system whose calls are signed by the role. */
@@ -109,6 +111,7 @@ describe('a publisher', () => {
       statusOf('Publisher', 'DELETE', '/v1/tasks/clip:http'),
       statusOf('Publisher', 'PATCH', '/v1/tasks/clip:http', { priority: 1 }),
       statusOf('Publisher', 'POST', '/v1/tasks/clip:http/cancel'),
+      statusOf('Publisher', 'GET', '/v1/events'),
       statusOf('Publisher', 'POST', '/v1/types/clip/pause'),
       statusOf('Publisher', 'PUT', '/v1/types/clip', { kind: 'http' }),
       statusOf('Publisher', 'POST', '/v1/claims', { type: 'clip', workerId: 'w', limit: 1 }),
@@ -278,6 +281,7 @@ describe('a reader', () => {
       '/v1/types',
       '/v1/workers',
       '/v1/schedules',
+      '/v1/events',
       '/healthz',
     ]
 

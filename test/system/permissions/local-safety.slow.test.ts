@@ -4,12 +4,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { listeningSockets } from '../../support/http/listening-sockets.ts'
 import { type RawAnswer, sendRaw } from '../../support/http/raw-http.ts'
-import {
-  javaOf,
-  type LocalProcess,
-  processesOf,
-  startLocalProcess,
-} from '../../support/local-system/local-process.ts'
+import type { LocalProcess } from '../../support/local-system/local-process.ts'
+import { javaOf, processesOf, startLocalProcess } from '../../support/local-system/local-process.ts'
 import { testAssembly } from '../synthesise.ts'
 
 /**

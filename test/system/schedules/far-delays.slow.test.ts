@@ -1,6 +1,6 @@
 import { DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { MINUTE_SHARDS, minutePlaceName } from '../../../shared/core/place/place-names.ts'
+import { MINUTE_SHARDS, minutePlaceName } from '../../../shared/core/place/place.ts'
 import { splitTaskId } from '../../../shared/core/task/task.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { aShiftedClock, type ShiftedClock } from '../../support/local-system/shifted-clock.ts'

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createAwsSystem } from '../../../shared/aws/system.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { wakeTasks } from '../../../shared/runtime/wake/wake.ts'
+import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
 let system: LocalSystem

@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type Client, createClient } from '../../../shared/client/client.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
-import {
-  createHttpWorker,
-  type HttpWorker,
-  type HttpWorkerOptions,
-} from '../../../shared/worker/create-worker.ts'
+import type { HttpWorker, HttpWorkerOptions } from '../../../shared/worker/create-worker.ts'
+import { createHttpWorker } from '../../../shared/worker/create-worker.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { chatty } from '../../worker/fixtures/chatty.ts'
 

@@ -1,16 +1,5 @@
-import {
-  type Canvas,
-  chain,
-  chord,
-  createClient,
-  defineTask,
-  type Flow,
-  group,
-  type Json,
-  type PartialOptions,
-  type TaskContext,
-  type TaskDefinition,
-} from 'baton-tasks'
+import type { Canvas, Flow, Json, PartialOptions, TaskContext, TaskDefinition } from 'baton-tasks'
+import { chain, chord, createClient, defineTask, group } from 'baton-tasks'
 import { montage, notify, order, page, resize } from './definitions.js'
 import { type IsAny, type Same, verify } from './same.js'
 

@@ -1,7 +1,6 @@
 import { createClient, defineTask } from 'baton-tasks'
 // A caller can import only the type of a definition, and then bundles no handler.
-import type { order as Order, resize as Resize } from './definitions.js'
-import { notify, order, resize } from './definitions.js'
+import { notify, type order as Order, order, type resize as Resize, resize } from './definitions.js'
 
 const baton = createClient({ url: 'http://127.0.0.1:7070' })
 

@@ -1,6 +1,5 @@
 import { createTableClient, taskAlreadyExists } from 'baton-tasks/aws'
-import type { resize as Resize } from './definitions.js'
-import { resize } from './definitions.js'
+import { type resize as Resize, resize } from './definitions.js'
 
 const table = createTableClient()
 

@@ -1,19 +1,12 @@
-import type { BodyWrite } from '../../../core/change/change.ts'
-import { runRefPrefix } from '../../../core/task/body.ts'
+import type { BodyWrite } from '../../../core/change.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
+import { runRefPrefix } from '../../../core/task/head-fields.ts'
 import type { EndedRun } from '../../../core/task/task.ts'
 import type { StoredBy } from '../attributes.ts'
-import {
-  assertKnownSchema,
-  type Item,
-  JOINED_BY_AND,
-  namesOf,
-  type RequestOf,
-  SCHEMA,
-  ttlSeconds,
-} from '../documents.ts'
+import type { Item, RequestOf } from '../documents.ts'
+import { assertKnownSchema, JOINED_BY_AND, namesOf, SCHEMA, ttlSeconds } from '../documents.ts'
 import { DEFINITION_SORT_KEY, definitionPartition } from '../keys.ts'
-import { ENDED_RUN } from './run-attributes.ts'
+import { ENDED_RUN } from './head-attributes.ts'
 
 const EXISTS = 'attribute_exists(#pk)'
 const EXPIRES_EARLIER = '#ttl < :ttl'

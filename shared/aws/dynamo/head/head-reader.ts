@@ -1,20 +1,23 @@
-import { BatonError, isItemFault } from '../../../core/errors.ts'
+import { remove } from '../../../core/operate/operate.ts'
+import { DEFAULT_OPTIONS } from '../../../core/options.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
-import { type Head, isTask } from '../../../core/task/head.ts'
-import type { Task } from '../../../core/task/task.ts'
-import type { Json } from '../../../core/values/json.ts'
+import { firstFence, type Head, isTask } from '../../../core/task/head.ts'
+import { splitTaskId, type Task } from '../../../core/task/task.ts'
+import { BatonError, isItemFault, type Json } from '../../../core/values/values.ts'
+import type { Clock, Log } from '../../../ports/machine.ts'
 import type { TaskCodec } from '../../../ports/messages.ts'
-import {
-  type AttributeValue,
-  assertKnownSchema,
-  bodyFromItem,
-  type Documents,
-  type Item,
-  plainItem,
-} from '../documents.ts'
+import { isMap, type StoredBy } from '../attributes.ts'
+import type { AttributeValue, Documents, Item, RequestOf } from '../documents.ts'
+import { assertKnownSchema, bodyFromItem, JOINED_BY_AND, plainItem } from '../documents.ts'
+import { HEAD_SORT_KEY } from '../keys.ts'
 import { getDefinition, putDefinition } from './body-requests.ts'
-import { definitionNameIn, headItem, isHeadImage, taskFromItem } from './items.ts'
-import { problemOfHead, unreadable } from './unreadable-heads.ts'
+import { body, ENDED_RUN, LIVE_RUN, MEMBER } from './head-attributes.ts'
+import { DEFAULTS_OF_TASKS, definitionNameIn, HEAD, headItem, isHeadImage, taskFromItem } from './items.ts'
+
+/**
+ * Reads heads, tells which of them this code cannot read, and handles those. Lists and claims leave them out and log them, and an
+ * operator can remove them.
+ */
 
 /** A process that meets more definitions of flows forgets them all and reads them again. */
 const KNOWN_DEFINITIONS_MAX = 1_000
@@ -114,4 +117,139 @@ function taskIn(head: Head): Task {
     'invalid',
     `the message carries the ${head.kind} ${head.id}, and no worker can claim one`,
   )
+}
+
+const LOG_PERIOD_MS = 60_000
+/** A process that meets more unreadable heads or types forgets which ones it has logged. */
+const LOGGED_HEADS_MAX = 1_000
+
+/** Logs each head, or each type, that a read leaves out, at most once a minute. */
+export function unreadableLogger(
+  log: Pick<Log, 'error'>,
+  clock: Pick<Clock, 'now'>,
+  what: 'task' | 'type' = 'task',
+) {
+  const loggedAt = new Map<string, number>()
+  return (id: string, error: unknown): void => {
+    const now = clock.now()
+    if (now - (loggedAt.get(id) ?? Number.NEGATIVE_INFINITY) < LOG_PERIOD_MS) return
+    if (loggedAt.size >= LOGGED_HEADS_MAX) loggedAt.clear()
+    loggedAt.set(id, now)
+    log.error(`a ${what} is left out: its stored form cannot be read`, {
+      [what === 'task' ? 'taskId' : 'taskType']: id,
+      error,
+    })
+  }
+}
+
+/**
+ * Replaces an unreadable head by the tombstone of a removed task. Guard: revision and birth are those that were read, as far as
+ * the item has them.
+ */
+export function buryHead(table: string, item: Item, now: number): RequestOf<'put'> {
+  const { born, rev } = item
+  const hasBirth = typeof born === 'string'
+  const hasRevision = Number.isFinite(rev)
+  const clauses = [
+    'attribute_exists(#pk)',
+    ...(hasBirth ? ['#born = :born'] : []),
+    ...(hasRevision ? ['#rev = :rev'] : []),
+  ]
+  return {
+    TableName: table,
+    Item: headItem(tombstoneOf(item, now)),
+    ConditionExpression: clauses.join(JOINED_BY_AND),
+    ExpressionAttributeNames: {
+      '#pk': 'pk',
+      ...(hasBirth && { '#born': 'born' }),
+      ...(hasRevision && { '#rev': 'rev' }),
+    },
+    ...((hasBirth || hasRevision) && {
+      ExpressionAttributeValues: { ...(hasBirth && { ':born': born }), ...(hasRevision && { ':rev': rev }) },
+    }),
+  }
+}
+
+const NO_BIRTH = '0'.repeat(26)
+
+/** The tombstone keeps what must outlive the task, as far as the item has it: birth, revision, fence, and membership of a canvas. */
+function tombstoneOf(item: Item, now: number): Task {
+  const id = String(item.pk)
+  const { type = '', key = '' } = splitTaskId(id) ?? {}
+  const member = memberIn(item)
+  const task: Task = {
+    id,
+    type,
+    key,
+    kind: 'handler',
+    ...DEFAULTS_OF_TASKS,
+    born: typeof item.born === 'string' ? item.born : NO_BIRTH,
+    revision: numberOr(0, item.rev),
+    operation: 'remove',
+    state: 'open',
+    dueAt: now,
+    options: DEFAULT_OPTIONS,
+    fence: numberOr(firstFence(now), item.fence),
+    createdAt: numberOr(now, item.created),
+    updatedAt: now,
+    shard: 0,
+    ...(member && { member }),
+  }
+  return remove(task, now).after
+}
+
+function memberIn(item: Item): Task['member'] {
+  try {
+    const member = item.member ? MEMBER.decode(item.member as StoredBy<typeof MEMBER>) : undefined
+    return typeof member?.born === 'string' && Number.isInteger(member.leaf) ? member : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function numberOr(absent: number, value: unknown): number {
+  return Number.isSafeInteger(value) ? (value as number) : absent
+}
+
+const RUN_MAPS = { live: LIVE_RUN, ended: ENDED_RUN } as const
+
+const FENCE = /^[1-9]\d{0,15}$/
+
+/**
+ * The fault in the form of a head; undefined when there is none. Heads of every version have these attributes. So an item
+ * without them was written by another program, or by a process in which a library had changed the built-in objects.
+ */
+export function problemOfHead(item: Item): string | undefined {
+  if (item.sk !== HEAD_SORT_KEY) return `its sort key is ${JSON.stringify(item.sk)}`
+  const odd = oddAttribute(item)
+  if (odd !== undefined) return `its attribute ${odd} is ${shown(item[odd])}`
+  if (!splitTaskId(item.pk as string)) return 'its key is not the id of a task'
+  if (item.input !== undefined && !body.fits(item.input)) return `its attribute input is ${shown(item.input)}`
+  return problemOfRuns(item, 'live') ?? problemOfRuns(item, 'ended')
+}
+
+function oddAttribute(item: Item): string | undefined {
+  if (typeof item.pk !== 'string') return 'pk'
+  return Number.isFinite(item.v) ? HEAD.oddAttribute(item) : 'v'
+}
+
+function problemOfRuns(item: Item, name: keyof typeof RUN_MAPS): string | undefined {
+  const map = item[name]
+  if (map === undefined) return undefined
+  if (!isMap(map)) return `its attribute ${name} is ${shown(map)}`
+  const odd = Object.entries(map).find(([fence, run]) => !FENCE.test(fence) || !RUN_MAPS[name].fits(run))
+  return odd && `its map ${name} holds ${shown(odd[0])}: ${shown(odd[1])}, which is not a run`
+}
+
+const SHOWN_CHARACTERS_MAX = 100
+
+function shown(value: unknown): string {
+  return (JSON.stringify(value) ?? 'missing').slice(0, SHOWN_CHARACTERS_MAX).toWellFormed()
+}
+
+/** The error for an unreadable item. The cause is only for the log, because it may show the data of the task. */
+export function unreadable(item: Item, why: string, cause?: unknown): BatonError {
+  const id = typeof item.pk === 'string' ? item.pk : shown(item.pk)
+  const message = `the stored form of ${id} cannot be read: ${why}; DELETE removes the task`
+  return new BatonError('unreadable', message, cause === undefined ? {} : { cause })
 }

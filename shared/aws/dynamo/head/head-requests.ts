@@ -1,18 +1,10 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
-import type { Change, Guard } from '../../../core/change/change.ts'
+import type { Change, Guard } from '../../../core/change.ts'
 import type { Head } from '../../../core/task/head.ts'
-import type { LookRecord } from '../../../core/wake/look.ts'
+import type { LookRecord } from '../../../core/wake.ts'
 import { isMap } from '../attributes.ts'
-import {
-  type ChangedPaths,
-  type Expression,
-  type Item,
-  JOINED_BY_AND,
-  namesOf,
-  type Path,
-  type RequestOf,
-  updateExpression,
-} from '../documents.ts'
+import type { ChangedPaths, Expression, Item, Path, RequestOf } from '../documents.ts'
+import { JOINED_BY_AND, namesOf, updateExpression } from '../documents.ts'
 import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE } from '../keys.ts'
 import { HEAD, headItem } from './items.ts'
 

@@ -1,8 +1,6 @@
-import { BatonError } from '../../../core/errors.ts'
 import { failedStepError } from '../../../core/flow/pieces.ts'
-import { optionDifferences, type PartialOptions, resolveOptions } from '../../../core/options/options.ts'
-import { indexKeys } from '../../../core/place/place.ts'
-import { bucketOfView, userOfOwner } from '../../../core/place/place-names.ts'
+import { optionDifferences, type PartialOptions, resolveOptions } from '../../../core/options.ts'
+import { bucketOfView, indexKeys, userOfOwner } from '../../../core/place/place.ts'
 import type { Ordering } from '../../../core/states.ts'
 import type { FlowDefinition, FlowState } from '../../../core/task/flow-state.ts'
 import { deletableAt, type Head } from '../../../core/task/head.ts'
@@ -16,7 +14,7 @@ import type {
 import { splitTaskId, type Task, type Unpublished } from '../../../core/task/task.ts'
 import type { TaskError } from '../../../core/task-error/task-error.ts'
 import { defaultOrdering } from '../../../core/types/task-type.ts'
-import { defined } from '../../../core/values/json.ts'
+import { BatonError, defined } from '../../../core/values/values.ts'
 import {
   always,
   asIs,
@@ -33,20 +31,25 @@ import {
 } from '../attributes.ts'
 import { type AttributeValue, type Item, SCHEMA, ttlSeconds } from '../documents.ts'
 import { HEAD_SORT_KEY } from '../keys.ts'
-import { CALLBACKS, CANVAS, MEMBER, operations, previous, schedule } from './origin-attributes.ts'
 import {
   body,
   byFence,
+  CALLBACKS,
+  CANVAS,
   ENDED_RUN,
   flowFrom,
   LIVE_RUN,
+  MEMBER,
   numbersByWorker,
+  operations,
   optionsOfStep,
   ownOptions,
+  previous,
+  schedule,
   storedFlow,
   taskError,
   wait,
-} from './run-attributes.ts'
+} from './head-attributes.ts'
 
 /**
  * Translates heads to items and back. `HEAD` is the table of their attributes: a new member of a head is one new row. The

@@ -1,21 +1,14 @@
-import type { BodyWrite, Change } from '../../../core/change/change.ts'
-import { BatonError, isOutage } from '../../../core/errors.ts'
+import type { BodyWrite, Change } from '../../../core/change.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import { type Head, isTask } from '../../../core/task/head.ts'
+import { BatonError, isOutage } from '../../../core/values/values.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { Applied, IndexPage, IndexQuery, IndexRange, TaskStore } from '../../../ports/stores.ts'
-import {
-  type BatchReader,
-  bodyFromItem,
-  type Documents,
-  type Item,
-  pagesOf,
-  readAll,
-  readBatches,
-} from '../documents.ts'
+import type { BatchReader, Documents, Item } from '../documents.ts'
+import { bodyFromItem, pagesOf, readAll, readBatches } from '../documents.ts'
 import { countIndex, entryFrom, queryIndex, withinBounds } from '../index-requests.ts'
 import { deleteBody, getBody, putBody, queryRuns, renewBody, runFromItem } from './body-requests.ts'
-import { createHeadReader, type HeadReader } from './head-reader.ts'
+import { buryHead, createHeadReader, type HeadReader, unreadableLogger } from './head-reader.ts'
 import {
   batchGetHeads,
   getHead,
@@ -24,7 +17,6 @@ import {
   updateHead,
   WRITE_ID_ATTRIBUTE,
 } from './head-requests.ts'
-import { buryHead, unreadableLogger } from './unreadable-heads.ts'
 
 export type TaskTable = BatchReader & {
   readonly heads: HeadReader

@@ -1,4 +1,4 @@
-import type { Change } from '../../../core/change/change.ts'
+import type { Change } from '../../../core/change.ts'
 import type { Task } from '../../../core/task/task.ts'
 import { bodyItem } from './body-requests.ts'
 import type { HeadReader } from './head-reader.ts'

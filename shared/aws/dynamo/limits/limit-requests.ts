@@ -3,29 +3,10 @@ import { type HeldPermits, type Holder, shardOf } from '../../../core/limits/lim
 import type { Line, LineNote, StoredLineNote } from '../../../core/limits/line.ts'
 import type { SlotLog, StoredSlotLog } from '../../../core/limits/slots.ts'
 import { hash32, orderNumber } from '../../../core/values/text.ts'
-import {
-  assertKnownSchema,
-  type Item,
-  JOINED_BY_AND,
-  namesOf,
-  type RequestOf,
-  SCHEMA,
-  ttlSeconds,
-} from '../documents.ts'
+import type { Item, RequestOf } from '../documents.ts'
+import { assertKnownSchema, JOINED_BY_AND, namesOf, SCHEMA, ttlSeconds } from '../documents.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
-import {
-  FREED_ATTRIBUTE,
-  INDEXES,
-  LINE_SHARDS,
-  LINE_SORT_KEYS,
-  limitOfSlots,
-  linesPlace,
-  NOTED_ATTRIBUTE,
-  PERMITS_SORT_KEY,
-  permitsPartition,
-  SLOTS_SORT_KEY,
-  slotsPartition,
-} from '../keys.ts'
+import * as keys from '../keys.ts'
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
 const SAME_VERSION = '#version = :version'
@@ -43,19 +24,19 @@ const PERMITS_LIFE_MS = 60 * 86_400_000
 const HOLDER_PREFIX = 'h~'
 
 /** The attribute that reports a freed permit to the stream. The next write removes it, so each record shows one write. */
-const REPORTS = { '#freed': FREED_ATTRIBUTE } as const
+const REPORTS = { '#freed': keys.FREED_ATTRIBUTE } as const
 const REPORT_NAMES = '#freed'
 
 function slotsKey(limit: string) {
-  return { pk: slotsPartition(limit), sk: SLOTS_SORT_KEY }
+  return { pk: keys.slotsPartition(limit), sk: keys.SLOTS_SORT_KEY }
 }
 
 function lineKey({ kind, limit }: Line) {
-  return { pk: slotsPartition(limit), sk: LINE_SORT_KEYS[kind] }
+  return { pk: keys.slotsPartition(limit), sk: keys.LINE_SORT_KEYS[kind] }
 }
 
 function permitsKey(limit: string, shard = 0) {
-  return { pk: permitsPartition(limit, shard), sk: PERMITS_SORT_KEY }
+  return { pk: keys.permitsPartition(limit, shard), sk: keys.PERMITS_SORT_KEY }
 }
 
 /** Reads the slot log of a rate limit. Strongly consistent. */
@@ -100,7 +81,7 @@ export function putSlots(
   // Parts are stored as distances, since a part has twelve digits.
   const flat = counts.flatMap(([part, count], nth) => [part - (counts[nth - 1]?.[0] ?? 0), count])
   const json = JSON.stringify([startsMax, perMs, flat, granted, ...(from === undefined ? [] : [from])])
-  const report = returned > 0 ? { [FREED_ATTRIBUTE]: returned } : {}
+  const report = returned > 0 ? { [keys.FREED_ATTRIBUTE]: returned } : {}
   return versioned(table, { ...slotsKey(limit), json, ...report }, write)
 }
 
@@ -139,9 +120,9 @@ export function putLine(
   const batches = sent.map(({ at, times, count, granted, ids }) => [at, times, count, granted, ids.join(' ')])
   const item = {
     ...{ pk, sk, json: JSON.stringify([lookAt, isClosed ? 1 : 0, emptyLooks, batches]) },
-    [INDEXES.place.partition]: linesPlace(hash32(line.limit) % LINE_SHARDS),
-    [INDEXES.place.sort]: orderNumber(Math.ceil(lookAt / LOOK_STEP_MS) * LOOK_STEP_MS),
-    ...(isNoted && { [NOTED_ATTRIBUTE]: lookAt }),
+    [keys.INDEXES.place.partition]: keys.linesPlace(hash32(line.limit) % keys.LINE_SHARDS),
+    [keys.INDEXES.place.sort]: orderNumber(Math.ceil(lookAt / LOOK_STEP_MS) * LOOK_STEP_MS),
+    ...(isNoted && { [keys.NOTED_ATTRIBUTE]: lookAt }),
   }
   return versioned(table, item, { ...write, expiresAt: lookAt + PERMITS_LIFE_MS })
 }
@@ -155,10 +136,13 @@ export function deleteLine(table: string, line: Line, version: number): RequestO
 export function queryLines(table: string, shard: number, before: number, limit: number): RequestOf<'query'> {
   return {
     TableName: table,
-    IndexName: INDEXES.place.name,
+    IndexName: keys.INDEXES.place.name,
     KeyConditionExpression: '#partition = :partition AND #sort < :before',
-    ExpressionAttributeNames: { '#partition': INDEXES.place.partition, '#sort': INDEXES.place.sort },
-    ExpressionAttributeValues: { ':partition': linesPlace(shard), ':before': orderNumber(before) },
+    ExpressionAttributeNames: {
+      '#partition': keys.INDEXES.place.partition,
+      '#sort': keys.INDEXES.place.sort,
+    },
+    ExpressionAttributeValues: { ':partition': keys.linesPlace(shard), ':before': orderNumber(before) },
     Limit: limit,
   }
 }
@@ -183,7 +167,7 @@ export function lineFromItem(item: Item | undefined): StoredLineNote {
 
 /** The line of a note, by the keys of its item. */
 export function lineOfKey({ pk, sk }: Item): Line {
-  return { kind: sk === LINE_SORT_KEYS.slot ? 'slot' : 'permit', limit: limitOfSlots(pk as string) }
+  return { kind: sk === keys.LINE_SORT_KEYS.slot ? 'slot' : 'permit', limit: keys.limitOfSlots(pk as string) }
 }
 
 /** Reads at most 100 different shards of the permits of a concurrency limit. Strongly consistent. */

@@ -1,23 +1,9 @@
 import type { LimitChange } from '../../../core/limits/line.ts'
 import type { LimitStore } from '../../../ports/stores.ts'
-import {
-  type AttributeValue,
-  type BatchReader,
-  type Documents,
-  type Item,
-  type RequestOf,
-  readBatches,
-} from '../documents.ts'
+import type { AttributeValue, BatchReader, Documents, Item, RequestOf } from '../documents.ts'
+import { readBatches } from '../documents.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
-import {
-  FREED_ATTRIBUTE,
-  LINE_SHARDS,
-  limitOfSlots,
-  NOTED_ATTRIBUTE,
-  PERMITS_SORT_KEY,
-  SLOTS_SORT_KEY,
-  shardOfPermits,
-} from '../keys.ts'
+import * as keys from '../keys.ts'
 import * as limits from './limit-requests.ts'
 
 /** Stores slots, permits and the notes of lines in a DynamoDB table with the keys of `keys.ts`. */
@@ -55,7 +41,7 @@ export function createLimitStore(
       await documents.delete(limits.deleteLine(table, line, version))
     },
     overdueLines: async (before, most) => {
-      const shards = Array.from({ length: LINE_SHARDS }, (_, shard) =>
+      const shards = Array.from({ length: keys.LINE_SHARDS }, (_, shard) =>
         limits.queryLines(table, shard, before, most),
       )
       const pages = await Promise.all(shards.map(query => documents.query(query)))
@@ -90,11 +76,11 @@ type Image = Readonly<Record<string, AttributeValue>>
  */
 export function limitChangeIn(image: Image): LimitChange | undefined {
   const { pk, sk } = { pk: image.pk?.S ?? '', sk: image.sk?.S }
-  const noted = image[NOTED_ATTRIBUTE]?.N
+  const noted = image[keys.NOTED_ATTRIBUTE]?.N
   if (noted !== undefined) return { kind: 'noted', line: limits.lineOfKey({ pk, sk }), lookAt: Number(noted) }
-  const freed = image[FREED_ATTRIBUTE]?.N
+  const freed = image[keys.FREED_ATTRIBUTE]?.N
   if (freed === undefined) return undefined
-  if (sk === SLOTS_SORT_KEY)
-    return { kind: 'returned', line: { kind: 'slot', limit: limitOfSlots(pk) }, slots: Number(freed) }
-  return sk === PERMITS_SORT_KEY ? { kind: 'freed', ...shardOfPermits(pk) } : undefined
+  if (sk === keys.SLOTS_SORT_KEY)
+    return { kind: 'returned', line: { kind: 'slot', limit: keys.limitOfSlots(pk) }, slots: Number(freed) }
+  return sk === keys.PERMITS_SORT_KEY ? { kind: 'freed', ...keys.shardOfPermits(pk) } : undefined
 }

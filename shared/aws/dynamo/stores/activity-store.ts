@@ -1,14 +1,8 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import { ACTIVITY_KINDS, type ActivityCount, activityExpiresAt } from '../../../core/events/activity.ts'
 import type { ActivityStore } from '../../../ports/stores.ts'
-import {
-  assertKnownSchema,
-  type Documents,
-  type Item,
-  namesOf,
-  type RequestOf,
-  ttlSeconds,
-} from '../documents.ts'
+import type { Documents, Item, RequestOf } from '../documents.ts'
+import { assertKnownSchema, namesOf, ttlSeconds } from '../documents.ts'
 import { activityPartition, activitySortKey } from '../keys.ts'
 
 /** The beginning of each attribute that counts the runs of one class of lateness. */

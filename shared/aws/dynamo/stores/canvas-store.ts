@@ -1,15 +1,7 @@
 import { CHUNK_LEAVES } from '../../../core/canvas/layout.ts'
 import type { CanvasEnds, CanvasName, CanvasStore } from '../../../ports/stores.ts'
-import {
-  assertKnownSchema,
-  type BatchReader,
-  type Documents,
-  type Item,
-  type RequestOf,
-  readBatches,
-  SCHEMA,
-  ttlSeconds,
-} from '../documents.ts'
+import type { BatchReader, Documents, Item, RequestOf } from '../documents.ts'
+import { assertKnownSchema, readBatches, SCHEMA, ttlSeconds } from '../documents.ts'
 import { chunkOfEnds, ENDS_SORT_KEY, endsPartition } from '../keys.ts'
 
 /** Stores the ends of canvases' members in a DynamoDB table with the keys of `keys.ts`. */

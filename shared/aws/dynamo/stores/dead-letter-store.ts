@@ -1,16 +1,9 @@
-import { type DeadLetter, idsOfQueue, letterExpiresAt } from '../../../core/dead-letters/dead-letters.ts'
-import { type LostMessage, lostMessageOf } from '../../../core/dead-letters/lost-message.ts'
+import type { DeadLetter, LostMessage } from '../../../core/dead-letters.ts'
+import { idsOfQueue, letterExpiresAt, lostMessageOf } from '../../../core/dead-letters.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { DeadLetterStore } from '../../../ports/stores.ts'
-import {
-  assertKnownSchema,
-  type Documents,
-  type Item,
-  namesOf,
-  type RequestOf,
-  SCHEMA,
-  ttlSeconds,
-} from '../documents.ts'
+import type { Documents, Item, RequestOf } from '../documents.ts'
+import { assertKnownSchema, namesOf, SCHEMA, ttlSeconds } from '../documents.ts'
 import { chunkSortKey, DEAD_LETTERS_PARTITION, LOST_MESSAGE_SORT_KEY, letterBodyPartition } from '../keys.ts'
 
 type Settings = { readonly table: string; readonly clock: Pick<Clock, 'now'> }

@@ -1,15 +1,8 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import { type FailureCount, failuresExpireAt } from '../../../core/events/failures.ts'
 import type { FailureStore } from '../../../ports/stores.ts'
-import {
-  assertKnownSchema,
-  type Documents,
-  type Item,
-  namesOf,
-  type RequestOf,
-  readAll,
-  ttlSeconds,
-} from '../documents.ts'
+import type { Documents, Item, RequestOf } from '../documents.ts'
+import { assertKnownSchema, namesOf, readAll, ttlSeconds } from '../documents.ts'
 import { failureFrom, failuresPartition, failuresSortKey } from '../keys.ts'
 
 /** Stores counts of failures in a DynamoDB table with the keys of `keys.ts`. */

@@ -1,15 +1,8 @@
-import type { Json } from '../../../core/values/json.ts'
+import type { Json } from '../../../core/values/values.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { RecordStore } from '../../../ports/stores.ts'
-import {
-  bodyFromItem,
-  type Documents,
-  type Item,
-  namesOf,
-  type RequestOf,
-  SCHEMA,
-  ttlSeconds,
-} from '../documents.ts'
+import type { Documents, Item, RequestOf } from '../documents.ts'
+import { bodyFromItem, namesOf, SCHEMA, ttlSeconds } from '../documents.ts'
 import { RECORD_SORT_KEY, recordPartition } from '../keys.ts'
 
 /**

@@ -1,13 +1,7 @@
 import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import type { JoinedFrom, TenantTurns, TurnStore } from '../../../ports/stores.ts'
-import {
-  assertKnownSchema,
-  type Documents,
-  type Item,
-  namesOf,
-  type RequestOf,
-  ttlSeconds,
-} from '../documents.ts'
+import type { Documents, Item, RequestOf } from '../documents.ts'
+import { assertKnownSchema, namesOf, ttlSeconds } from '../documents.ts'
 import { FRONT_SORT_KEY, frontPartition, TURNS_SORT_KEY, turnsPartition } from '../keys.ts'
 
 /** Stores the turns of tenants in a DynamoDB table with the keys of `keys.ts`. */

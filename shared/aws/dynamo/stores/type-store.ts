@@ -1,17 +1,10 @@
-import { BatonError } from '../../../core/errors.ts'
 import { type TaskType, withTenants } from '../../../core/types/task-type.ts'
+import { BatonError } from '../../../core/values/values.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { TypeStore } from '../../../ports/stores.ts'
-import {
-  assertKnownSchema,
-  type Documents,
-  type Item,
-  namesOf,
-  type RequestOf,
-  readAll,
-  SCHEMA,
-} from '../documents.ts'
-import { unreadableLogger } from '../head/unreadable-heads.ts'
+import type { Documents, Item, RequestOf } from '../documents.ts'
+import { assertKnownSchema, namesOf, readAll, SCHEMA } from '../documents.ts'
+import { unreadableLogger } from '../head/head-reader.ts'
 import { FAIR_ATTRIBUTE, TYPES_PARTITION, VERSION_ATTRIBUTE } from '../keys.ts'
 
 type TypeTable = {

@@ -1,19 +1,9 @@
 import { taskIdPrefix } from '../../../core/task/task.ts'
-import { MARKER_LIFE_MS, type Marker } from '../../../core/worker/worker.ts'
+import { MARKER_LIFE_MS, type Marker } from '../../../core/worker.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { MarkerQuery, Targets } from '../../../ports/stores.ts'
-import {
-  assertKnownSchema,
-  type BatchReader,
-  type Documents,
-  type Item,
-  JOINED_BY_AND,
-  namesOf,
-  type RequestOf,
-  readBatches,
-  SCHEMA,
-  ttlSeconds,
-} from '../documents.ts'
+import type { BatchReader, Documents, Item, RequestOf } from '../documents.ts'
+import { assertKnownSchema, JOINED_BY_AND, namesOf, readBatches, SCHEMA, ttlSeconds } from '../documents.ts'
 import { targetPartition, workerOfTarget } from '../keys.ts'
 
 /** Stores markers of targeted tasks in a DynamoDB table with the keys of `keys.ts`. */

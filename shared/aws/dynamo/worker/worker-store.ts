@@ -1,19 +1,9 @@
 import type { WorkerChange } from '../../../core/events/events.ts'
-import { WORKER_LIFE_MS, type Worker } from '../../../core/worker/worker.ts'
+import { WORKER_LIFE_MS, type Worker } from '../../../core/worker.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { WorkerStore } from '../../../ports/stores.ts'
-import {
-  type AttributeValue,
-  bodyFromItem,
-  type Documents,
-  type Item,
-  namesOf,
-  pagesOf,
-  type RequestOf,
-  readAll,
-  SCHEMA,
-  ttlSeconds,
-} from '../documents.ts'
+import type { AttributeValue, Documents, Item, RequestOf } from '../documents.ts'
+import { bodyFromItem, namesOf, pagesOf, readAll, SCHEMA, ttlSeconds } from '../documents.ts'
 import { WORKERS_PARTITION } from '../keys.ts'
 
 /** Registers workers in a DynamoDB table with the keys of `keys.ts`. */

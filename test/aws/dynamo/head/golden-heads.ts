@@ -1,18 +1,18 @@
-import type { Change } from '../../../../shared/core/change/change.ts'
+import type { Change } from '../../../../shared/core/change.ts'
 import { joinLine } from '../../../../shared/core/limits/limits.ts'
 import { cancel, remove } from '../../../../shared/core/operate/operate.ts'
 import { patch } from '../../../../shared/core/operate/patch.ts'
-import { create } from '../../../../shared/core/publish/publish.ts'
+import { create } from '../../../../shared/core/publish.ts'
 import { claim } from '../../../../shared/core/run/claim.ts'
 import { finish } from '../../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../../shared/core/run/heartbeat.ts'
 import type { Ordering, TypeKind } from '../../../../shared/core/states.ts'
-import type { Body } from '../../../../shared/core/task/body.ts'
 import type { ActionRecord, FlowState, StepRecord } from '../../../../shared/core/task/flow-state.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
-import type { CanvasState, HeadState, ScheduleState } from '../../../../shared/core/task/head-fields.ts'
+import type { Body, CanvasState, HeadState, ScheduleState } from '../../../../shared/core/task/head-fields.ts'
 import type { EndedRun, LiveRun, Task } from '../../../../shared/core/task/task.ts'
 import type { TaskError } from '../../../../shared/core/task-error/task-error.ts'
+import type { TaskParts } from '../../../support/tasks/a-task.ts'
 import {
   aCanvas,
   aFlow,
@@ -28,7 +28,6 @@ import {
   MINUTE,
   NOW,
   SECOND,
-  type TaskParts,
 } from '../../../support/tasks/a-task.ts'
 import { aFlowTask, claimedBy, done, failedFor } from '../../../support/tasks/flow-life.ts'
 

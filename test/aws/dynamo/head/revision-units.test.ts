@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { systemClock } from '../../../../shared/aws/environment.ts'
-import { create } from '../../../../shared/core/publish/publish.ts'
+import { create } from '../../../../shared/core/publish.ts'
 import { cancelTask, removeTask } from '../../../../shared/runtime/operate/operate.ts'
 import { patchTask } from '../../../../shared/runtime/operate/patch-task.ts'
 import { aMeteredDynamo } from '../../../support/dynamo/metered-dynamo.ts'

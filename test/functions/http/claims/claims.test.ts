@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { isOfTask } from '../../../../shared/core/change/change.ts'
+import { isOfTask } from '../../../../shared/core/change.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
 import { readTasks } from '../../../../shared/runtime/kernel/heads.ts'
 import { planTasks } from '../../../../shared/runtime/plan/plan.ts'

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { WORKER_ID_BYTES_MAX } from '../../../../shared/core/bounds.ts'
-import { BatonError } from '../../../../shared/core/errors.ts'
+import { BatonError } from '../../../../shared/core/values/values.ts'
 import { anApi, claimed, published } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 import { aTaskStore } from '../../../support/worlds/memory-system.ts'

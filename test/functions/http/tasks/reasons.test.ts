@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { STATUS_REASONS } from '../../../../shared/core/states.ts'
-import type { StatusReason } from '../../../../shared/core/status/status.ts'
+import type { StatusReason } from '../../../../shared/core/status.ts'
 import { registerHandlerType } from '../../../../shared/runtime/types/types.ts'
 import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
 import { timed } from '../../../support/worlds/memory-system.ts'

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { workOnJob } from '../../../../shared/runtime/jobs/jobs.ts'
-import { serveWakes } from '../../../../shared/runtime/wake/serve-wakes.ts'
+import { serveWakes } from '../../../../shared/runtime/wake.ts'
 import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE, NOW, SECOND } from '../../../support/tasks/a-task.ts'
 

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from 'vitest'
 import { createApi } from '../../../../functions/http/create-api.ts'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { WORKER_LIFE_MS } from '../../../../shared/core/worker/worker.ts'
+import { WORKER_LIFE_MS } from '../../../../shared/core/worker.ts'
 import { registerHandlerType } from '../../../../shared/runtime/types/types.ts'
 import { ALL_OPERATIONS } from '../../../../shared/service/operations.ts'
 import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'

@@ -1,5 +1,5 @@
 import type { ApiCanvas } from '../../../../shared/api/canvases.ts'
-import type { TypeCounts } from '../../../../shared/api/diagnosis/load.ts'
+import type { TypeCounts } from '../../../../shared/api/diagnosis/statistics.ts'
 import type { ApiTask } from '../../../../shared/api/tasks.ts'
 import type { Scenario } from '../../scenario.ts'
 import type { SeenHead } from '../../world/seen-head.ts'

@@ -1,5 +1,8 @@
-import type { ApiFailureGroup } from '../../../../shared/api/diagnosis/failures.ts'
-import type { ApiTypeActivity, LimitUsage } from '../../../../shared/api/diagnosis/load.ts'
+import type {
+  ApiFailureGroup,
+  ApiTypeActivity,
+  LimitUsage,
+} from '../../../../shared/api/diagnosis/statistics.ts'
 import { fieldValue, limitName } from '../../../../shared/core/limits/limits.ts'
 import { endedRuns, liveRuns } from '../../../../shared/core/task/task.ts'
 import type { Scenario } from '../../scenario.ts'

@@ -1,4 +1,4 @@
-import type { Retry } from '../../../../shared/core/options/options.ts'
+import type { Retry } from '../../../../shared/core/options.ts'
 import { liveRuns } from '../../../../shared/core/task/task.ts'
 import type { HistoryEvent } from '../../world/history.ts'
 import { type Invariant, onEachWrite, type Write } from '../invariant.ts'

@@ -1,6 +1,6 @@
 import { isComplete } from '../../../../shared/core/run/several-successes.ts'
 import { endedRuns, liveRuns, successes } from '../../../../shared/core/task/task.ts'
-import { versionSuffices } from '../../../../shared/core/worker/worker.ts'
+import { versionSuffices } from '../../../../shared/core/worker.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
 import type { Invariant, Write } from '../invariant.ts'
 import { claimIn, endsOf, opensPiece } from '../pieces.ts'

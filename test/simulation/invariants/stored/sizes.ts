@@ -1,4 +1,4 @@
-import type { Body } from '../../../../shared/core/task/body.ts'
+import type { Body } from '../../../../shared/core/task/head-fields.ts'
 import type { HistoryEvent } from '../../world/history.ts'
 import type { SeenHead } from '../../world/seen-head.ts'
 import type { Invariant } from '../invariant.ts'

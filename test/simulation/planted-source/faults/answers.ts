@@ -6,14 +6,14 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     needs: 'stuck',
     ...one(
       'callbacks that cannot be published are counted as stuck',
-      'shared/core/status/status.ts',
+      'shared/core/status.ts',
       '  if (task.unpublished) return false\n',
       '',
     ),
   },
   one(
     'a task is never told as stuck',
-    'shared/core/status/why.ts',
+    'shared/core/status.ts',
     "  if (isQuietNow && isStuck(task, wait, now)) return 'stuck'\n",
     '',
   ),
@@ -21,7 +21,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
     needs: 'stuck',
     ...one(
       'a task in the line of HTTP workers is told as stuck when it is quiet',
-      'shared/core/status/why.ts',
+      'shared/core/status.ts',
       "  if (isQuietNow && isStuck(task, wait, now)) return 'stuck'\n",
       "  if (isQuietNow) return 'stuck'\n",
     ),
@@ -46,7 +46,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'a paused task is said to wait for a worker',
-    'shared/core/status/status.ts',
+    'shared/core/status.ts',
     "  if (served.isPaused) return 'paused'\n",
     '',
   ),
@@ -94,13 +94,13 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'an answer of why lacks the status',
-    'shared/service/operations/why.ts',
+    'shared/service/operations/diagnosis.ts',
     '    id,\n    status,\n    reason,',
     '    id,\n    status: undefined as never,\n    reason,',
   ),
   one(
     'a task that waits for its time is shown as ready',
-    'shared/core/status/status.ts',
+    'shared/core/status.ts',
     "return task.dueAt > now ? 'delayed' : 'ready'",
     "return task.dueAt > now + 1e12 ? 'delayed' : 'ready'",
   ),
@@ -136,7 +136,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'an ended run is shown to have begun when it ended',
-    'shared/core/change/end.ts',
+    'shared/core/change.ts',
     'startedAt: Math.min(startedAt, now)',
     'startedAt: Math.max(startedAt, now)',
   ),
@@ -215,13 +215,13 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'a version without a number counts as a higher one',
-    'shared/core/worker/worker.ts',
+    'shared/core/worker.ts',
     '(have[i] ?? 0) - (need[i] ?? 0)',
     '(have[i] ?? 9) - (need[i] ?? 0)',
   ),
   one(
     'a schedule catches up on one tick less than on half of those that it owes',
-    'shared/core/schedule/due-ticks.ts',
+    'shared/core/schedule.ts',
     'end - (count - 1) * everyMs',
     'end - Math.floor((count - 1) / 2) * everyMs',
   ),
@@ -269,7 +269,7 @@ export const ANSWER_FAULTS: readonly SourceFault[] = [
   ),
   one(
     'a result that contains itself is said to be too deep',
-    'shared/core/values/json.ts',
+    'shared/core/values/values.ts',
     '    if (found !== undefined) return found\n',
     '',
   ),

@@ -177,7 +177,7 @@ export const LIMIT_FAULTS: readonly SourceFault[] = [
     name: 'each look at a running task writes it',
     replacements: [
       {
-        path: 'shared/core/wake/look.ts',
+        path: 'shared/core/wake.ts',
         old: 'const LOOKS_PER_RECORD = 8',
         new: 'const LOOKS_PER_RECORD = 2',
       },

@@ -7,7 +7,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
     needs: 'after-runs',
     replacements: [
       {
-        path: 'shared/core/publish/update.ts',
+        path: 'shared/core/publish.ts',
         old: 'return former === undefined ? draft : { ...draft, stage: former }',
         new: 'return draft',
       },
@@ -42,7 +42,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
         new: 'if (expiresAt === undefined) return undefined',
       },
       {
-        path: 'shared/core/publish/publish.ts',
+        path: 'shared/core/publish.ts',
         old: 'head.expiresAt <= now && !head.owes',
         new: 'head.expiresAt <= now',
       },
@@ -78,7 +78,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
         new: 'fence: firstFence(now),',
       },
       {
-        path: 'shared/core/change/change.ts',
+        path: 'shared/core/change.ts',
         old: 'const fence = Math.max(remains?.fence ?? 0, firstFence(now))',
         new: 'const fence = firstFence(now)',
       },
@@ -119,7 +119,7 @@ export const PUBLISHING_FAULTS: readonly SourceFault[] = [
     name: 'a change that names an old revision is accepted',
     replacements: [
       {
-        path: 'shared/core/change/change.ts',
+        path: 'shared/core/change.ts',
         old: 'return ifRevision !== undefined && ifRevision !== editsOf(present ?? {})',
         new: 'return ifRevision !== undefined && ifRevision > editsOf(present ?? {})',
       },

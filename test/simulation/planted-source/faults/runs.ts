@@ -16,7 +16,7 @@ export const RUN_FAULTS: readonly SourceFault[] = [
     name: 'the grace of a schedule is two minutes shorter',
     replacements: [
       {
-        path: 'shared/core/schedule/due-ticks.ts',
+        path: 'shared/core/schedule.ts',
         old: 'now - tick > graceMs ||',
         new: 'now - tick > graceMs - 120_000 ||',
       },
@@ -68,7 +68,7 @@ export const RUN_FAULTS: readonly SourceFault[] = [
     name: 'the failure of one worker delays all workers, though each has retries of its own',
     replacements: [
       {
-        path: 'shared/core/worker/own-retries.ts',
+        path: 'shared/core/worker.ts',
         old: 'if (!delaysWorkerAlone(draft.options) || isInvocation(workerId)) {',
         new: 'if (draft || isInvocation(workerId)) {',
       },
@@ -78,7 +78,7 @@ export const RUN_FAULTS: readonly SourceFault[] = [
     name: 'no look announces the retry of a single worker',
     replacements: [
       {
-        path: 'shared/core/wake/plan.ts',
+        path: 'shared/core/wake.ts',
         old: '  if (!waitsForMinute) times.push(nextOwnRetryAt(task) ?? Number.POSITIVE_INFINITY)\n',
         new: '',
       },

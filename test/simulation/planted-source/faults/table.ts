@@ -73,7 +73,7 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
     name: 'a damaged head that is removed loses its fence',
     replacements: [
       {
-        path: 'shared/aws/dynamo/head/unreadable-heads.ts',
+        path: 'shared/aws/dynamo/head/head-reader.ts',
         old: 'fence: numberOr(firstFence(now), item.fence)',
         new: 'fence: firstFence(now - 3_600_000)',
       },
@@ -82,7 +82,7 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
   {
     name: 'a head that is left out is logged each time',
     replacements: [
-      { path: 'shared/aws/dynamo/head/unreadable-heads.ts', old: '    loggedAt.set(id, now)\n', new: '' },
+      { path: 'shared/aws/dynamo/head/head-reader.ts', old: '    loggedAt.set(id, now)\n', new: '' },
     ],
   },
   {
@@ -99,7 +99,7 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
     name: 'a body ends before the retention of its task',
     replacements: [
       {
-        path: 'shared/core/task/body.ts',
+        path: 'shared/core/task/head-fields.ts',
         old: 'Math.max(dueAt, now) + retentionMs + BODY_GRACE_MS',
         new: 'Math.max(dueAt, now) + BODY_GRACE_MS',
       },

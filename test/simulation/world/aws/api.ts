@@ -1,8 +1,6 @@
 import type { PlanningSystem } from '../../../../shared/runtime/kernel/system.ts'
-import {
-  createHttpWorkers,
-  type HttpWorkers,
-} from '../../../../shared/runtime/worker/announce-http-workers.ts'
+import type { HttpWorkers } from '../../../../shared/runtime/worker/announce-http-workers.ts'
+import { createHttpWorkers } from '../../../../shared/runtime/worker/announce-http-workers.ts'
 import type { Process } from '../process.ts'
 import type { Sandboxes } from '../sandboxes.ts'
 

@@ -1,4 +1,4 @@
-import type { PartialOptions } from '../../../../../shared/core/options/options.ts'
+import type { PartialOptions } from '../../../../../shared/core/options.ts'
 import type { RateLimit } from '../../../../../shared/core/types/task-type.ts'
 import { type Act, CALM, type ServedBy, type Step, type TypeSetup } from '../../../scenario.ts'
 import type { Dice } from '../../dice.ts'

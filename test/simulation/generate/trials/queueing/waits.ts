@@ -1,14 +1,6 @@
 import type { PatchRequest } from '../../../../../shared/runtime/operate/patch-task.ts'
-import {
-  type Act,
-  CALM,
-  type FlowSetup,
-  type Scenario,
-  type ServedBy,
-  type Step,
-  type TypeSetup,
-  type WorkerSetup,
-} from '../../../scenario.ts'
+import type { Act, FlowSetup, Scenario, ServedBy, Step, TypeSetup, WorkerSetup } from '../../../scenario.ts'
+import { CALM } from '../../../scenario.ts'
 import type { Dice } from '../../dice.ts'
 import { PATCHED_NONCE } from '../../steps.ts'
 import { aScenario, aType, type Trial, workersOf } from '../trial.ts'

@@ -1,4 +1,4 @@
-import type { PartialOptions } from '../../../../../shared/core/options/options.ts'
+import type { PartialOptions } from '../../../../../shared/core/options.ts'
 import { type Act, CALM, type Job, type Scenario, type Step } from '../../../scenario.ts'
 import type { Dice } from '../../dice.ts'
 import { aScenario, aType, type Trial } from '../trial.ts'

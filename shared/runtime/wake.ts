@@ -2,27 +2,29 @@
  * A look is a message that arrives when a task may need attention: the task is due, or a lease or a deadline is over.
  *
  * This file serves looks, and dispatches the tasks of a far minute when its EventBridge schedule fires. (A far
- * minute is further ahead than an SQS delay reaches, 15 minutes.) `serve-wakes.ts` takes each batch of the wake
+ * minute is further ahead than an SQS delay reaches, 15 minutes.) `serveWakes` takes each batch of the wake
  * queue or the jobs queue apart, and also continues canvases, limits and jobs.
  */
 
-import { isItemFault } from '../../core/errors.ts'
-import { minuteStart } from '../../core/place/place.ts'
-import { MINUTE_SHARDS, minutePlaceName } from '../../core/place/place-names.ts'
-import { minuteRecord } from '../../core/record-names.ts'
-import { type Head, isSchedule, isTask } from '../../core/task/head.ts'
-import type { Task } from '../../core/task/task.ts'
-import { look, lookRecord } from '../../core/wake/look.ts'
-import { type Planned, plan, planned } from '../../core/wake/plan.ts'
-import type { Look, MinuteLook } from '../../ports/messages.ts'
-import type { IndexEntry } from '../../ports/stores.ts'
-import { failureOf, type PlanFailure } from '../kernel/heads.ts'
-import { ofSameBirth, transact } from '../kernel/kernel.ts'
-import { logFields } from '../kernel/log-run-ends.ts'
-import { type System, sleepUntil } from '../kernel/system.ts'
-import { lookOf, sendMessages } from '../plan/plan.ts'
-import { tickSchedule } from '../schedule/tick-schedule.ts'
-import { markTargets } from '../worker/worker.ts'
+import type { LimitLook } from '../core/limits/line.ts'
+import { MINUTE_SHARDS, minutePlaceName, minuteStart } from '../core/place/place.ts'
+import { minuteRecord } from '../core/record-names.ts'
+import { type Head, isSchedule, isTask } from '../core/task/head.ts'
+import type { Task } from '../core/task/task.ts'
+import { groupBy, isItemFault } from '../core/values/values.ts'
+import { look, lookRecord, type Planned, plan, planned } from '../core/wake.ts'
+import type { Look, MinuteLook, Wake } from '../ports/messages.ts'
+import type { IndexEntry } from '../ports/stores.ts'
+import { driveCanvas } from './canvas/drive-canvas.ts'
+import { workOnJob } from './jobs/jobs.ts'
+import { failureOf, type PlanFailure } from './kernel/heads.ts'
+import { ofSameBirth, transact } from './kernel/kernel.ts'
+import { logFields } from './kernel/log-run-ends.ts'
+import { type System, sleepUntil } from './kernel/system.ts'
+import { serveLimitLook } from './limits/serve-limit-looks.ts'
+import { lookOf, sendMessages } from './plan/plan.ts'
+import { tickSchedule } from './schedule/tick-schedule.ts'
+import { markTargets } from './worker/worker.ts'
 
 /** A look as its queue delivered it; without an id it counts as delivered once. */
 type ReceivedLook = Look & { readonly messageId?: string }
@@ -182,5 +184,85 @@ export async function wakeMinuteShard(
       throw new Error(`${failures.length} tasks of minute ${minute} not sent: ${failures[0]?.reason}`)
     position = page.entries.at(-1) ?? position
     if (!page.more) return
+  }
+}
+
+/** A wake message as its queue delivered it. */
+type Received = { readonly messageId: string; readonly wake: Wake }
+
+/**
+ * Serves wake messages: looks at tasks, dispatches the tasks of far minutes, continues canvases and jobs, and
+ * admits tasks that wait for a limit. Work that is not done at `stopAt` continues in a new message. Returns the ids
+ * of the messages that SQS must deliver again.
+ */
+export async function serveWakes(
+  system: System,
+  received: readonly Received[],
+  stopAt: number,
+): Promise<string[]> {
+  const failed = await Promise.all([
+    serveLooks(system, received),
+    ...serveLimitLooks(system, received),
+    ...received.map(one => serveOther(system, one, stopAt)),
+  ])
+  return failed.flat()
+}
+
+/** Serves the looks that report released permits. One call for each limit admits tasks for all of its permits. */
+function serveLimitLooks(system: System, received: readonly Received[]): Promise<string[]>[] {
+  const looks = received.flatMap(({ messageId, wake }) =>
+    wake.kind === 'limit' && wake.look.released !== undefined ? [{ messageId, look: wake.look }] : [],
+  )
+  return [...groupBy(looks, ({ look }) => look.line.limit)].map(async ([limit, ofLimit]) => {
+    try {
+      await serveLimitLook(system, ofLimit.map(({ look }) => look).reduce(asOneLook))
+      return []
+    } catch (error) {
+      system.log.warn('tasks that wait for a limit were not admitted; SQS delivers the message again', {
+        error,
+        limit,
+      })
+      return ofLimit.map(({ messageId }) => messageId)
+    }
+  })
+}
+
+/** One look for the permits of both. It names the shards only if both looks do. */
+function asOneLook(a: LimitLook, b: LimitLook): LimitLook {
+  const { shards: _shards, ...look } = { ...a, released: (a.released ?? 1) + (b.released ?? 1) }
+  return a.shards && b.shards ? { ...look, shards: [...a.shards, ...b.shards] } : look
+}
+
+async function serveLooks(system: System, received: readonly Received[]): Promise<string[]> {
+  const looks = received.flatMap(({ messageId, wake }) =>
+    wake.kind === 'look' ? [{ messageId, look: wake.look }] : [],
+  )
+  if (looks.length === 0) return []
+  const sent = looks.map(({ messageId, look }) => ({ ...look, messageId }))
+  const failures = await wakeTasks(system, sent)
+  const failedIds = new Set(failures.filter(({ transient }) => transient).map(({ id }) => id))
+  for (const failure of failures) {
+    const outcome = failure.transient ? 'SQS delivers its message again' : 'its message is deleted'
+    system.log.warn(`a look was not served; ${outcome}`, failure)
+  }
+  return looks.filter(({ look }) => failedIds.has(look.id)).map(({ messageId }) => messageId)
+}
+
+async function serveOther(system: System, { messageId, wake }: Received, stopAt: number): Promise<string[]> {
+  if (wake.kind === 'look') return []
+  try {
+    if (wake.kind === 'minute') await wakeMinute(system, wake.minute)
+    else if (wake.kind === 'minute-shard') await wakeMinuteShard(system, wake.look, stopAt)
+    else if (wake.kind === 'job') await workOnJob(system, wake.look, stopAt)
+    else if (wake.kind === 'canvas') await driveCanvas(system, wake.look, stopAt)
+    // `serveLimitLooks` serves the looks after a release.
+    else if (wake.look.released === undefined) await serveLimitLook(system, wake.look)
+    return []
+  } catch (error) {
+    system.log.warn(`a wake message of kind ${wake.kind} was not served; SQS delivers it again`, {
+      error,
+      messageId,
+    })
+    return [messageId]
   }
 }

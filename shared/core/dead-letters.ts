@@ -5,11 +5,12 @@
  * them again (`runtime/operate/dead-letters.ts`). A lost message loses no task: the table says what must happen, and the sweeper replaces the
  * message. A dead letter says that something is wrong, and sending it again saves the wait for the sweeper.
  *
- * This file says what a dead letter is and which of them can be sent again. `why/explain-letter.ts` writes its sentences. `lost-message.ts`
- * says when a dead letter is the reason why a task waits.
+ * This file says what a dead letter is and which of them can be sent again. `why/explain-letter.ts` writes its sentences. The end of
+ * the file says when a dead letter is the reason why a task waits.
  */
 
-import type { SYSTEM_QUEUES } from '../states.ts'
+import type { SYSTEM_QUEUES } from './states.ts'
+import { liveRuns, type Task } from './task/task.ts'
 
 const DAY_MS = 24 * 3_600_000
 /** A dead letter is kept this long after it arrived in the table: as long as SQS keeps a message at most. */
@@ -108,4 +109,46 @@ export function replayQueueOf({
 /** When the dead letter is deleted. */
 export function letterExpiresAt({ arrivedAt }: Pick<DeadLetter, 'arrivedAt'>): number {
   return arrivedAt + DEAD_LETTERS_KEPT_MS
+}
+
+/**
+ * A note beside a task: the message that it waits for was given up. It is no part of the head, so it never meets the writes of the
+ * machinery. It holds as long as the task has the same birth and revision. Any change of the task, such as a claim, makes it void.
+ * Times in ms.
+ */
+export type LostMessage = {
+  readonly taskId: string
+  readonly born: string
+  readonly revision: number
+  readonly letterId: string
+  readonly kind: 'dispatch' | 'look'
+  readonly at: number
+  readonly receives: number
+  readonly expiresAt: number
+}
+
+/** The note that a dead letter leaves beside its task. Undefined when the message names no revision of a task. */
+export function lostMessageOf(letter: DeadLetter): LostMessage | undefined {
+  const { subject, id, arrivedAt, receives } = letter
+  if (subject.kind !== 'dispatch' && subject.kind !== 'look') return undefined
+  const { kind, taskId, born, revision } = subject
+  if (born === undefined || revision === undefined) return undefined
+  return {
+    ...{ taskId, born, revision, kind, receives },
+    ...{ letterId: id, at: arrivedAt, expiresAt: letterExpiresAt(letter) },
+  }
+}
+
+/** Whether a note beside the task can be the reason why it does not go on: it is due, or its run is over. */
+export function canMissMessage(task: Task, now: number): boolean {
+  if (task.state !== 'open' || task.dueAt > now) return false
+  return liveRuns(task).every(({ leaseUntil }) => leaseUntil <= now)
+}
+
+/** Whether the message of the note is the one that the task waits for. */
+export function isMissing(note: LostMessage | undefined, task: Task, now: number): note is LostMessage {
+  if (!note || note.expiresAt <= now) return false
+  if (note.born !== task.born || note.revision !== task.revision) return false
+  // A live run whose lease has ended waits for a look. Every other task waits for a dispatch, or for a look that leads to one.
+  return canMissMessage(task, now) && (note.kind === 'look' || liveRuns(task).length === 0)
 }

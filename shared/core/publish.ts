@@ -1,18 +1,20 @@
 /**
  * A publish creates a task. It makes a head from the resolved request and keeps large bodies apart. It overwrites only the remains
- * of a task that is gone. `update.ts` changes an existing task that is not running.
+ * of a task that is gone. `update` changes an existing task that is not running.
  */
 
-import { type BodyWrite, beginBirth, type Change, type Start } from '../change/change.ts'
-import { startFlow } from '../flow/pieces.ts'
-import { limitValuesOf } from '../limits/limits.ts'
-import type { Options } from '../options/options.ts'
-import type { Ordering, TypeKind } from '../states.ts'
-import { type Body, bodyExpiry, bodyOf, bodyRef } from '../task/body.ts'
-import type { FlowDefinition } from '../task/flow-state.ts'
-import { afterFirstEnd, type HeadFields, type Member } from '../task/head-fields.ts'
-import { type Callbacks, type HandOn, type Previous, type Task, taskId } from '../task/task.ts'
-import type { Json } from '../values/json.ts'
+import type { BodyWrite, Change, Decision, Start } from './change.ts'
+import { beginBirth, refuse, revise } from './change.ts'
+import { openStage, startFlow, withPastSuccesses } from './flow/pieces.ts'
+import { limitValuesOf } from './limits/limits.ts'
+import type { Options } from './options.ts'
+import { judgeBudget } from './run/judge-budget.ts'
+import type { Ordering, TypeKind } from './states.ts'
+import type { FlowDefinition } from './task/flow-state.ts'
+import type { Body, HeadFields, Member } from './task/head-fields.ts'
+import { afterFirstEnd, bodyExpiry, bodyOf, bodyRef } from './task/head-fields.ts'
+import { type Callbacks, type HandOn, liveRuns, type Previous, type Task, taskId } from './task/task.ts'
+import { defined, type Json } from './values/values.ts'
 
 /** The request of a publish, with all defaults resolved. */
 export type Publication = {
@@ -139,4 +141,64 @@ function keptPrevious(previous: HandedOn, born: string, kept: Keep): Previous {
   if (previous.kind !== 'value') return previous
   const { handOn, value } = previous
   return { kind: 'body', handOn, body: kept(value, bodyRef.previous(born, value)) }
+}
+
+/**
+ * Carries out `ifExists: update`. A task that is neither running nor ended takes the input, the due time and the options of
+ * `publication`. It keeps its user, trace and creation time, and its tenant unless the publication names one. It also keeps its
+ * ended runs, so a lowered `concurrency` or budget may end the task.
+ */
+export function update(task: Task, publication: Publication, now: number): Decision<'running' | 'finished'> {
+  if (task.state !== 'open') return refuse('finished')
+  if (!isUpdatable(task)) return refuse('running')
+  const start = { revision: task.revision + 1, fence: task.fence, operation: 'update' as const }
+  const { task: fresh, bodies } = newborn({ ...publication, born: task.born, shard: task.shard }, start, now)
+  const draft: Task = {
+    ...fresh,
+    createdAt: task.createdAt,
+    ...keptRuns(task, publication),
+    ...defined({
+      fairnessKey: fresh.fairnessKey ?? task.fairnessKey,
+      userId: task.userId,
+      traceparent: task.traceparent,
+      startedAt: task.startedAt,
+      error: task.error,
+      operations: task.operations,
+      causedBy: fresh.causedBy ?? task.causedBy,
+    }),
+    // The same tenant keeps its turn.
+    ...(task.place && (fresh.fairnessKey ?? task.fairnessKey) === task.fairnessKey && { place: task.place }),
+    ...keptParents(task),
+  }
+  const staged = draft.stage === task.stage ? draft : withStage(draft, task.stage, now)
+  return revise(task, judgeBudget(staged, now), now, { bodies })
+}
+
+/** Whether the task is open and no run or begun flow is at work on it. */
+export function isUpdatable(task: Task): boolean {
+  return task.state === 'open' && liveRuns(task).length === 0 && !hasBegun(task)
+}
+
+/** The runs and failures that the task keeps. Runs from before its type became a flow count for no step of the flow. */
+function keptRuns(task: Task, { flow }: Publication): Pick<Task, 'ended' | 'failures' | 'failuresBy'> {
+  if (flow) return { ended: withPastSuccesses(task), failures: 0, failuresBy: {} }
+  const { ended, failures, failuresBy } = task
+  return { ended, failures, failuresBy }
+}
+
+/** Whether a step of the flow has begun. Such a flow is at work even between two runs. */
+export function hasBegun({ flow }: Task): boolean {
+  return flow !== undefined && Object.keys(flow.steps).length > 0
+}
+
+/** The fields that tie the task to its parent or canvas, which an update does not change. */
+function keptParents({ parentId, member, previous, immutable }: Task): Partial<Task> {
+  return defined({ parentId, member, previous, immutable })
+}
+
+/** The draft in the publication's stage, which begins afresh. If the publication names no stage, the task keeps its own. */
+function withStage(draft: Task, former: string | undefined, now: number): Task {
+  const { stage, dueAt } = draft
+  if (stage === undefined) return former === undefined ? draft : { ...draft, stage: former }
+  return openStage({ ...draft, ...(former !== undefined && { stage: former }) }, { stage, dueAt }, now)
 }
