@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { createClient } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
@@ -71,7 +71,7 @@ async function done<Result>(call: Promise<Result>): Promise<Result> {
 }
 
 describe('a request is sent again', () => {
-  test.each([
+  it.each([
     ['a network that fails', network],
     ['an outage of a gateway', answer({}, 502)],
     ['a store that does not answer', outage],
@@ -83,7 +83,7 @@ describe('a request is sent again', () => {
     expect(requests).toHaveLength(3)
   })
 
-  test('not before the time that the API names', async () => {
+  it('not before the time that the API names', async () => {
     const { client, requests } = aClient([answer({}, 429, { 'retry-after': '7' }), answer({})])
     const call = client.get('a:b')
 
@@ -93,7 +93,7 @@ describe('a request is sent again', () => {
     expect(requests).toHaveLength(2)
   })
 
-  test('as often as the options say, and the last failure is thrown', async () => {
+  it('as often as the options say, and the last failure is thrown', async () => {
     const { client, requests } = aClient([network], { tries: 2 })
 
     expect(await errorOf(client.get('a:b'))).toMatchObject({ code: 'no-answer', cause: network })
@@ -102,7 +102,7 @@ describe('a request is sent again', () => {
     expect(requests).toHaveLength(6)
   })
 
-  test('with the key that the client made, and the task counts as created', async () => {
+  it('with the key that the client made, and the task counts as created', async () => {
     const { client, bodies } = aClient([network, published])
 
     const handle = await done(client.publish(resize, { width: '2' }))
@@ -113,7 +113,7 @@ describe('a request is sent again', () => {
     expect(handle.created).toBe(true)
   })
 
-  test('when the answer breaks off, as after any failure of the network', async () => {
+  it('when the answer breaks off, as after any failure of the network', async () => {
     for (const status of [200, 404]) {
       const { client, requests } = aClient([broken(status), answer({ id: 'resize:a' })])
 
@@ -122,7 +122,7 @@ describe('a request is sent again', () => {
     }
   })
 
-  test('a removal that finds nothing the second time has succeeded', async () => {
+  it('a removal that finds nothing the second time has succeeded', async () => {
     const gone = answer({ type: 'urn:baton:problem:not-found', title: 't', status: 404, detail: 'd' }, 404)
 
     expect(await done(aClient([network, gone]).client.remove('a:b'))).toBeUndefined()
@@ -131,7 +131,7 @@ describe('a request is sent again', () => {
 })
 
 describe('a request is not sent again', () => {
-  test.each([
+  it.each([
     ['a publish that restarts', (c: Client) => c.publish('resize', {}, { key: 'a', ifExists: 'restart' })],
     ['a publish that rejects', (c: Client) => c.publish('resize', {}, { key: 'a', ifExists: 'reject' })],
     ['a retry', (c: Client) => c.retry('resize:a')],
@@ -144,7 +144,7 @@ describe('a request is not sent again', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('when a signer or a token fails', async () => {
+  it('when a signer or a token fails', async () => {
     const cause = new Error('no credentials')
     const { client, requests } = aClient([cause])
 
@@ -157,7 +157,7 @@ describe('what the functions of the caller throw', () => {
   const cause = new Error('the refresh token has expired')
   const fail = () => Promise.reject(cause)
 
-  test.each<[string, ClientSettings]>([
+  it.each<[string, ClientSettings]>([
     ['token', { token: fail }],
     ['headers', { headers: fail }],
     ['fetch', { fetch: fail }],
@@ -172,7 +172,7 @@ describe('what the functions of the caller throw', () => {
     }
   })
 
-  test('becomes a problem when it sets a header that no request may have', async () => {
+  it('becomes a problem when it sets a header that no request may have', async () => {
     const { client, requests } = aClient([published], { headers: { 'not a header': 'x' } })
 
     expect(await errorOf(client.get('a:b'))).toMatchObject({ name: 'ProblemError', code: 'invalid' })
@@ -183,7 +183,7 @@ describe('what the functions of the caller throw', () => {
 type Client = ReturnType<typeof createClient>
 
 describe('a call ends', () => {
-  test('after its time', async () => {
+  it('after its time', async () => {
     expect(await errorOf(aClient(['hangs']).client.get('a:b'))).toMatchObject({
       code: 'timeout',
       message: expect.stringContaining('30000 ms'),
@@ -192,7 +192,7 @@ describe('a call ends', () => {
     expect(await errorOf(client.get('a:b'))).toMatchObject({ message: expect.stringContaining('500 ms') })
   })
 
-  test('at once when the caller aborts it, also in a pause and in a wait for a result', async () => {
+  it('at once when the caller aborts it, also in a pause and in a wait for a result', async () => {
     const calls = [
       (signal: AbortSignal) => aClient(['hangs']).client.get('a:b', { signal }),
       (signal: AbortSignal) =>
@@ -212,7 +212,7 @@ describe('a call ends', () => {
 })
 
 describe('a publish', () => {
-  test('is refused before it is sent when the input does not fit, with the names of the fields', async () => {
+  it('is refused before it is sent when the input does not fit, with the names of the fields', async () => {
     const { client, requests } = aClient([published])
 
     const error = await errorOf(client.publish(resize, { width: 'wide' }))
@@ -225,7 +225,7 @@ describe('a publish', () => {
     expect(requests).toHaveLength(0)
   })
 
-  test('with an input that JSON cannot hold is refused at once, and harms no other task of a batch', async () => {
+  it('with an input that JSON cannot hold is refused at once, and harms no other task of a batch', async () => {
     const { client, requests } = aClient([answer({ results: [{ status: 201, id: 'a:2', created: true }] })])
     const wrong = { type: 'a', key: '1', input: 1n as never }
 
@@ -240,7 +240,7 @@ describe('a publish', () => {
     expect(requests).toHaveLength(1)
   })
 
-  test('sends the input as it was given, because the handler parses it', async () => {
+  it('sends the input as it was given, because the handler parses it', async () => {
     const { client, bodies } = aClient([published])
 
     await done(client.publish(resize, { width: '3' }, { key: 'a' }))
@@ -248,7 +248,7 @@ describe('a publish', () => {
     expect(await bodies()).toEqual([{ type: 'resize', key: 'a', input: { width: '3' } }])
   })
 
-  test('answers with a handle, by which the task is awaited and cancelled', async () => {
+  it('answers with a handle, by which the task is awaited and cancelled', async () => {
     const end = answer({ id: 'resize:a', status: 'succeeded', result: { width: 3 } })
     const { client, requests } = aClient([published, end, answer({ task: { id: 'resize:a' } })])
 
@@ -264,7 +264,7 @@ describe('a publish', () => {
     ])
   })
 
-  test('of a canvas answers with a handle, too; both are found by their keys', async () => {
+  it('of a canvas answers with a handle, too; both are found by their keys', async () => {
     const end = answer({ id: 'canvas:c', status: 'succeeded', result: 1 })
     const { client, requests } = aClient([answer({ id: 'canvas:c', created: true }), end])
 
@@ -284,10 +284,13 @@ describe('a publish', () => {
 })
 
 describe('many publishes', () => {
+  const TWO = ['1', '2'].map(key => ({ type: 'a', key }))
+  const stored = (key: string) => ({ status: 201, id: `a:${key}`, created: true })
+  const failed = (status: number) => ({ status, problem: { type: 'about:blank', title: 'No', status } })
   const results = (count: number) =>
     answer({ results: Array.from({ length: count }, () => ({ status: 201, created: true })) })
 
-  test('take a stream, several batches at a time, and check inputs one by one', async () => {
+  it('take a stream, several batches at a time, and check inputs one by one', async () => {
     const { client, requests } = aClient([results(100), results(49)])
     async function* inputs() {
       for (let n = 0; n < 150; n++) yield { key: `${n}`, input: { width: n === 7 ? 'x' : `${n}` } }
@@ -301,7 +304,7 @@ describe('many publishes', () => {
     expect(all[7]?.status).toBe(400)
   })
 
-  test('count as created when an earlier try of a task without a key has created it', async () => {
+  it('count as created when an earlier try of a task without a key has created it', async () => {
     const existing = { status: 200, id: 'a:1', created: false }
     const { client, bodies } = aClient([network, answer({ results: [existing, existing] })])
 
@@ -312,10 +315,8 @@ describe('many publishes', () => {
     expect(all).toEqual([{ status: 201, id: 'a:1', created: true }, existing])
   })
 
-  test('are sent again alone when the API could not store them for now', async () => {
+  it('are sent again alone when the API could not store them for now', async () => {
     const [a, b, c, d] = ['1', '2', '3', '4'].map(key => ({ type: 'a', key }))
-    const stored = (key: string) => ({ status: 201, id: `a:${key}`, created: true })
-    const failed = (status: number) => ({ status, problem: { type: 'about:blank', title: 'No', status } })
     const { client, bodies } = aClient([
       answer({ results: [stored('1'), failed(503), failed(429), failed(409)] }),
       answer({ results: [stored('2'), failed(503)] }),
@@ -328,71 +329,46 @@ describe('many publishes', () => {
     expect(all).toEqual([stored('1'), stored('2'), stored('3'), failed(409)])
   })
 
-  test('keep the last answer of the API when no further try is answered', async () => {
-    const failed = { status: 503, problem: { type: 'about:blank', title: 'No', status: 503 } }
-    const stored = { status: 201, id: 'a:2', created: true }
-    const { client, requests } = aClient([answer({ results: [failed, stored] }), network], { tries: 2 })
+  it('keep the last answer of the API when no further try is answered', async () => {
+    const results = [failed(503), stored('2')]
+    const { client, requests } = aClient([answer({ results }), network], { tries: 2 })
 
-    const all = await done(
-      client.publishMany([
-        { type: 'a', key: '1' },
-        { type: 'a', key: '2' },
-      ]),
-    )
-
-    expect(all).toEqual([failed, stored])
+    expect(await done(client.publishMany(TWO))).toEqual(results)
     expect(requests).toHaveLength(2)
   })
 
-  test('are each sent again only if that does no harm', async () => {
+  it('are each sent again only if that does no harm', async () => {
     const plain = { type: 'a', key: '1' }
     const restarting = { type: 'a', key: '2', ifExists: 'restart' as const }
-    const failed = (status: number) => ({ status, problem: { type: 'about:blank', title: 'No', status } })
-    const stored = { status: 201, id: 'a:1', created: true }
     const { client, bodies } = aClient([
       answer({ results: [failed(503), failed(503)] }),
-      answer({ results: [stored] }),
+      answer({ results: [stored('1')] }),
     ])
 
     const all = await done(client.publishMany([plain, restarting]))
 
     expect(await bodies()).toEqual([{ tasks: [plain, restarting] }, { tasks: [plain] }])
-    expect(all).toEqual([stored, failed(503)])
+    expect(all).toEqual([stored('1'), failed(503)])
   })
 
-  test('keep their results when the caller is refused meanwhile', async () => {
-    const failed = { status: 503, problem: { type: 'about:blank', title: 'No', status: 503 } }
-    const stored = { status: 201, id: 'a:1', created: true }
-    const { client } = aClient([answer({ results: [stored, failed] }), answer({ message: 'Forbidden' }, 403)])
+  it('keep their results when the caller is refused meanwhile', async () => {
+    const results = [stored('1'), failed(503)]
+    const { client } = aClient([answer({ results }), answer({ message: 'Forbidden' }, 403)])
 
-    const all = await done(
-      client.publishMany([
-        { type: 'a', key: '1' },
-        { type: 'a', key: '2' },
-      ]),
-    )
-
-    expect(all).toEqual([stored, failed])
+    expect(await done(client.publishMany(TWO))).toEqual(results)
   })
 
-  test('give each task of a batch that no try could deliver its problem', async () => {
+  it('give each task of a batch that no try could deliver its problem', async () => {
     const { client, requests } = aClient([outage], { tries: 2 })
 
-    const all = await done(
-      client.publishMany([
-        { type: 'a', key: '1' },
-        { type: 'a', key: '2' },
-      ]),
-    )
-
-    expect(all).toMatchObject([
+    expect(await done(client.publishMany(TWO))).toMatchObject([
       { id: 'a:1', status: 503 },
       { id: 'a:2', status: 503 },
     ])
     expect(requests).toHaveLength(2)
   })
 
-  test('throw when the caller is refused', async () => {
+  it('throw when the caller is refused', async () => {
     const { client } = aClient([answer({ message: 'Forbidden' }, 403)])
 
     expect(await errorOf(client.publishMany([{ type: 'a' }]))).toMatchObject({ code: 'forbidden' })
@@ -400,7 +376,7 @@ describe('many publishes', () => {
 })
 
 describe('the caller', () => {
-  test('names signedFetch when a gateway refuses unsigned calls, and of credentials when it has its own fetch', async () => {
+  it('is told of signedFetch when a gateway refuses unsigned calls, and of credentials when it has its own fetch', async () => {
     const forbidden = async () => answer({ message: 'Forbidden' }, 403)
     vi.stubGlobal('fetch', forbidden)
     try {
@@ -413,7 +389,7 @@ describe('the caller', () => {
     expect((await errorOf(own.get('a:b'))).message).toMatch(/check the credentials/)
   })
 
-  test('sends a bearer token, fixed or asked for before each request', async () => {
+  it('sends a bearer token, fixed or asked for before each request', async () => {
     let nth = 0
     const { client, requests } = aClient([answer({})], { token: async () => `t${++nth}` })
     await client.get('a:b')
@@ -425,7 +401,7 @@ describe('the caller', () => {
     expect(tokens).toEqual(['Bearer t1', 'Bearer t2', 'Bearer abc'])
   })
 
-  test('needs no address: the address of the environment counts, else the local system', async () => {
+  it('needs no address: that of the environment counts, else the local system', async () => {
     const urls: string[] = []
     const settings = {
       fetch: async (request: Request) => {
@@ -443,7 +419,7 @@ describe('the caller', () => {
     expect(await errorOf(createClient({ url: 'nowhere' }).get('a:b'))).toMatchObject({ code: 'invalid' })
   })
 
-  test('gets a problem for the page of a proxy', async () => {
+  it('gets a problem for the page of a proxy', async () => {
     const { client } = aClient([new Response('<html>')])
 
     expect(await errorOf(client.get('a:b'))).toMatchObject({ code: 'bad-answer' })

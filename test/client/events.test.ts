@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { ApiEvent } from '../../shared/api/events.ts'
 import { createClient } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
@@ -52,7 +52,7 @@ async function take(events: AsyncIterable<ApiEvent>, count: number): Promise<str
 }
 
 describe('events', () => {
-  test('come one by one, however the stream is cut into pieces, comments left out', async () => {
+  it('come one by one, however the stream is cut into pieces, comments left out', async () => {
     const text = `retry: 1000\nid: none\n\n: still here\n\n${told('a')}${told('b').replaceAll('\n', '\r\n')}`
     for (const size of [1, 7, text.length]) {
       const pieces = text.match(new RegExp(`[\\s\\S]{1,${size}}`, 'g')) ?? []
@@ -63,7 +63,7 @@ describe('events', () => {
     }
   })
 
-  test('are requested by type, by task and after an event', async () => {
+  it('are requested by type, by task and after an event', async () => {
     const { client, requests } = aClient(streaming([told('b')], 'stays'))
 
     await take(
@@ -82,7 +82,7 @@ describe('events', () => {
     expect(requests[0]?.headers.get('last-event-id')).toBe('a')
   })
 
-  test.each(['ends', 'breaks'] as const)(
+  it.each(['ends', 'breaks'] as const)(
     'continue after the last complete one when the connection %s in the middle of an event',
     async end => {
       const { client, requests } = aClient(
@@ -96,14 +96,14 @@ describe('events', () => {
     },
   )
 
-  test('continue from the id that the server sent when the connection ends before the first event', async () => {
+  it('continue from the id that the server sent when the connection ends before the first event', async () => {
     const { client, requests } = aClient(streaming(['id: z\n\n']), streaming([told('a')], 'stays'))
 
     expect(await take(client.events(), 1)).toEqual(['a'])
     expect(requests[1]?.headers.get('last-event-id')).toBe('z')
   })
 
-  test.each<[string, Answer]>([
+  it.each<[string, Answer]>([
     ['the API refuses', refusing(403)],
     [
       'the signer fails',
@@ -125,7 +125,7 @@ describe('events', () => {
     expect(requests).toHaveLength(2)
   })
 
-  test('continue after an outage and a network that fails', async () => {
+  it('continue after an outage and a network that fails', async () => {
     const { client } = aClient(
       streaming([told('a')]),
       refusing(503),
@@ -138,7 +138,7 @@ describe('events', () => {
     expect(await take(client.events(), 2)).toEqual(['a', 'b'])
   })
 
-  test('end without an error when they are aborted, on a connection or between two connections', async () => {
+  it('end without an error when they are aborted, on a connection or between two connections', async () => {
     for (const answers of [[streaming([told('a')], 'stays')], [streaming([told('a')])]]) {
       const { client } = aClient(...answers)
       const ending = new AbortController()
@@ -153,7 +153,7 @@ describe('events', () => {
     }
   })
 
-  test.each([
+  it.each([
     ['where the API has no events', [refusing(501)], 501],
     ['when no answer comes at first', [], 0],
     ['when the API is too busy at first', [refusing(503)], 503],

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createClient } from '../../shared/client/client.ts'
 
 /** A client whose server gives these answers in turn. `requestedAt` has the times of the requests. */
@@ -37,14 +37,14 @@ async function sentAt({ client, requestedAt }: ReturnType<typeof aClient>, times
 }
 
 describe('the client', () => {
-  test('delays an idle worker’s next claim as the API asks, and sends it at once after a claim that found work', async () => {
+  it('delays an idle worker’s next claim as the API asks, and sends it at once after a claim that found work', async () => {
     const rest = [200, { claims: [], retryAfterMs: 2_000 }] as const
     const found = [200, { claims: [{ task: { id: 'jobs:a' }, run: { id: 'r' } }] }] as const
 
     expect(await sentAt(aClient([rest, rest, found, rest]), 5)).toEqual([0, 2_000, 4_000, 4_000, 6_000])
   })
 
-  test('treats a refusal because too many claims wait as an empty answer with a pause', async () => {
+  it('treats a refusal because too many claims wait as an empty answer with a pause', async () => {
     const refused = [
       429,
       { type: 'urn:x', title: 'Too many', status: 429, detail: 'd', retryAfterMs: 3_000 },
@@ -53,11 +53,11 @@ describe('the client', () => {
     expect(await sentAt(aClient([refused]), 2)).toEqual([0, 3_000])
   })
 
-  test('pauses for two seconds when a gateway refuses without naming a pause', async () => {
+  it('pauses for two seconds when a gateway refuses without naming a pause', async () => {
     expect(await sentAt(aClient([[429, { message: 'Too Many Requests' }]]), 2)).toEqual([0, 2_000])
   })
 
-  test('delays one worker and not another', async () => {
+  it('delays one worker and not another', async () => {
     const { client, requestedAt } = aClient([[200, { claims: [], retryAfterMs: 2_000 }]])
     await client.claim(W1)
 

@@ -1,19 +1,6 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { afterAll, beforeAll } from 'vitest'
-import { dynamoStores } from '../support/dynamo/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamo/dynamodb-local.ts'
+import { aDynamo } from '../support/dynamo/a-dynamo.ts'
 import { storesContract } from './task-store.ts'
 
-let dynamo: DynamoDbLocal
-let client: DynamoDBClient
+const dynamo = aDynamo()
 
-beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  client = dynamo.client()
-})
-afterAll(async () => {
-  client?.destroy()
-  await dynamo?.stop()
-})
-
-storesContract(async () => dynamoStores(client, await dynamo.createTable()))
+storesContract(dynamo.newStores)

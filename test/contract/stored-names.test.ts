@@ -1,5 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { decodeWake } from '../../shared/aws/sqs/wire.ts'
 import { exampleWrites } from './stored-names/examples.ts'
 import { createMirror, type Mirror } from './stored-names/mirror.ts'
@@ -78,7 +78,7 @@ function groupsIn(text: string): Map<string, readonly string[]> {
 const snapshot = groupsIn(readFileSync(SNAPSHOT, 'utf8'))
 
 describe('names that others depend on stay unchanged', () => {
-  test.each([...snapshot.keys()])('%s', group => {
+  it.each([...snapshot.keys()])('%s', group => {
     const before = snapshot.get(group) ?? []
     const after = names.groups().get(group) ?? []
     const lost = before.filter(name => !after.includes(name))
@@ -91,7 +91,7 @@ describe('names that others depend on stay unchanged', () => {
     expect({ lost, added }, why).toEqual({ lost: [], added: [] })
   })
 
-  test('no group is missing or new', () => {
+  it('no group is missing or new', () => {
     expect([...names.groups().keys()]).toEqual([...snapshot.keys()])
   })
 })
@@ -104,7 +104,7 @@ describe('the names are complete', () => {
         .flatMap(([, paths]) => paths.flatMap(path => path.split(/[.\s]|\[\]/))),
     )
 
-  test('every member of the stored forms in the source of the DynamoDB adapters is among them', () => {
+  it('every member of the stored forms in the source of the DynamoDB adapters is among them', () => {
     const stored = sources('shared/aws/dynamo').flatMap(file => {
       const text = readFileSync(file, 'utf8')
       const rows = text.matchAll(/\b(?:always|optional|withDefault|mapped)\(\s*'(\w+)'/g)
@@ -116,7 +116,7 @@ describe('the names are complete', () => {
     expect(stored.filter(name => !recorded().has(name))).toEqual([])
   })
 
-  test('every attribute that an expression names is among them', () => {
+  it('every attribute that an expression names is among them', () => {
     const named = sources('shared/aws/dynamo').flatMap(file => {
       const text = readFileSync(file, 'utf8')
       const lists = [...text.matchAll(/namesOf\(('[^)]*')\)/g)].map(([, list = '']) => list)
@@ -131,7 +131,7 @@ describe('the names are complete', () => {
   /** Fields of messages that the code reads under another name. */
   const READ_AS: Readonly<Record<string, string>> = { limit: 'line', for: 'line', given: 'released' }
 
-  test('every field of a message that is sent is read again', () => {
+  it('every field of a message that is sent is read again', () => {
     const unread = mirror.wakes().flatMap(body => {
       const message = decodeWake(body)
       const read = 'look' in message ? message.look : 'late' in message ? message.late : message

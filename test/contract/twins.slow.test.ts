@@ -1,27 +1,15 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Change } from '../../shared/core/change.ts'
 import { indexKeys } from '../../shared/core/place/place.ts'
 import { endedRuns, type Task } from '../../shared/core/task/task.ts'
 import type { IndexRange, TaskStore } from '../../shared/ports/stores.ts'
 import { readTask } from '../../shared/runtime/kernel/heads.ts'
-import { dynamoStores } from '../support/dynamo/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../support/dynamo/dynamodb-local.ts'
+import { aDynamo } from '../support/dynamo/a-dynamo.ts'
 import { advance, decide, EMPTY_WORLD, type Step, steps, type World } from '../support/tasks/random-steps.ts'
 import { aTaskStore } from '../support/worlds/memory-system.ts'
 
-let dynamo: DynamoDbLocal
-let client: DynamoDBClient
-
-beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  client = dynamo.client()
-})
-afterAll(async () => {
-  client?.destroy()
-  await dynamo?.stop()
-})
+const dynamo = aDynamo()
 
 /** A step that was decided on the task as it was `lag` writes ago. 0 is the present. */
 type SeenStep = readonly [step: Step, lag: number]
@@ -95,7 +83,7 @@ function expectedEntries(head: Task | undefined, ranges: readonly IndexRange[]) 
 it('memory and DynamoDB hold the same after any history, also with writers that decide on an old state', async () => {
   await fc.assert(
     fc.asyncProperty(histories, async history => {
-      const { tasks } = dynamoStores(client, await dynamo.createTable())
+      const { tasks } = await dynamo.newStores()
       await play([aTaskStore(), tasks], history)
     }),
     { numRuns: 40 },

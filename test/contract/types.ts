@@ -1,17 +1,14 @@
 import { expect, it } from 'vitest'
 import type { TaskType } from '../../shared/core/types/task-type.ts'
-import { NOW } from '../support/tasks/a-task.ts'
+import { aType as aPlainType, NOW } from '../support/tasks/a-task.ts'
 import type { MakeStores } from './task-store.ts'
 
-const aType = (parts: Partial<TaskType> = {}): TaskType => ({
-  type: 'resize',
-  configuration: { kind: 'http', defaults: { priority: 3, retry: { maxRetries: 1 } }, shards: 8 },
-  paused: false,
-  version: 1,
-  createdAt: NOW,
-  updatedAt: NOW,
-  ...parts,
-})
+const CONFIGURATION = {
+  kind: 'http',
+  defaults: { priority: 3, retry: { maxRetries: 1 } },
+  shards: 8,
+} as const
+const aType = (parts: Partial<TaskType> = {}) => aPlainType({ configuration: CONFIGURATION, ...parts })
 
 export function typesContract(makeStores: MakeStores): void {
   it('keeps a type whole', async () => {

@@ -1,6 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { signedFetch } from '../../shared/client/signed/signed-fetch.ts'
 import { type Deployed, type Emulator, startEmulator, until } from '../support/emulator/ministack.ts'
 import { synthesise } from '../system/synthesise.ts'
@@ -56,19 +56,19 @@ describe.skipIf(typeof started === 'string')('on an emulator that is not ours', 
       return ['succeeded', 'failed', 'cancelled'].includes(body?.status) && body
     })
 
-  test('every resource of the template is created', () => {
+  it('every resource of the template is created', () => {
     expect(deployed.resources).toBeGreaterThan(70)
     expect(deployed.outputs.TableName).toBeTruthy()
   })
 
-  test('a published task passes the stream and its queue to its handler', async () => {
+  it('a published task passes the stream and its queue to its handler', async () => {
     const { status } = await call('POST', '/v1/tasks', { type: 'double', key: 'one', input: { number: 21 } })
 
     expect(status).toBe(201)
     expect(await ended('double:one')).toMatchObject({ status: 'succeeded', result: { doubled: 42 } })
   })
 
-  test('a flow does its steps, and undoes them when one fails', async () => {
+  it('a flow does its steps, and undoes them when one fails', async () => {
     await call('POST', '/v1/tasks', { type: 'order', key: 'good', input: { cents: 100 } })
     await call('POST', '/v1/tasks', { type: 'order', key: 'bad', input: { cents: 5_000 } })
 
@@ -81,7 +81,7 @@ describe.skipIf(typeof started === 'string')('on an emulator that is not ours', 
     expect(bad).toMatchObject({ status: 'failed', steps: [{ state: 'undone' }, {}] })
   })
 
-  test('a chord hands the results of its members on', async () => {
+  it('a chord hands the results of its members on', async () => {
     const group = [1, 2, 3].map(number => ({ type: 'double', input: { number } }))
     const { body } = await call('POST', '/v1/canvases', {
       chord: { group, then: { type: 'sum', input: {} } },
@@ -98,7 +98,7 @@ describe.skipIf(typeof started === 'string')('on an emulator that is not ours', 
     })
   })
 
-  test('a worker claims a task over HTTP, keeps it by a heartbeat, and finishes it', async () => {
+  it('a worker claims a task over HTTP, keeps it by a heartbeat, and finishes it', async () => {
     expect((await call('PUT', '/v1/types/pulled', { kind: 'http', defaults: {} })).status).toBe(201)
     await call('POST', '/v1/tasks', { type: 'pulled', key: 'one', input: { a: 1 } })
 
@@ -115,7 +115,7 @@ describe.skipIf(typeof started === 'string')('on an emulator that is not ours', 
     expect(await ended('pulled:one')).toMatchObject({ status: 'succeeded', result: { b: 2 } })
   })
 
-  test('a schedule publishes its task', async () => {
+  it('a schedule publishes its task', async () => {
     const task = { type: 'double', input: { number: 4 } }
     const { status } = await call('PUT', '/v1/schedules/often', { everyMs: 2_000, task })
 
@@ -132,7 +132,7 @@ describe.skipIf(typeof started === 'string')('on an emulator that is not ours', 
     expect(await ended(tick.id)).toMatchObject({ result: { doubled: 8 } })
   })
 
-  test('a removed task is gone, and its key can be used again', async () => {
+  it('a removed task is gone, and its key can be used again', async () => {
     const task = { type: 'double', key: 'gone', input: { number: 1 } }
     await call('POST', '/v1/tasks', task)
     await ended('double:gone')

@@ -75,7 +75,7 @@ beforeAll(async () => {
 })
 afterAll(() => system?.stop())
 
-/** Runs a program of the project beside the local system, which this process serves. */
+/** Runs a program of the project next to the local system, which this process serves. */
 async function called(file: string): Promise<unknown> {
   const bundle = join(project.folder, 'out', file.replace('.ts', '.mjs'))
   project.succeed(

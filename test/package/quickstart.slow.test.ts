@@ -2,7 +2,7 @@ import { build } from 'esbuild'
 import { expect, it } from 'vitest'
 import { describeQuickstart } from '../support/package/quickstart.ts'
 
-/** The quickstart by npm. Its other ways stand in files of their own, which run beside this one. */
+/** The quickstart by npm. Its other ways stand in files of their own, which run next to this one. */
 
 describeQuickstart('by npm', { manager: 'npm' }, starter => {
   it('has a client that is bundled for a browser', async () => {

@@ -9,7 +9,7 @@ import { defineTask } from '../../shared/define/define-task.ts'
 import * as own from '../../shared/index.ts'
 import { outcomeOfResult, outcomeOfThrown } from '../../shared/runtime/handler/handler.ts'
 
-/** The library as a user's project has it, beside the copy in the prebuilt executor, which this repository's sources stand for. */
+/** The library as a user's project has it, next to the copy in the prebuilt executor, which this repository's sources stand for. */
 let users: typeof own
 
 beforeAll(async () => {

@@ -1,10 +1,11 @@
-import { type AttributeValue, TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
+import { TransactWriteItemsCommand } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, TransactWriteCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { removeTask } from '../../shared/runtime/operate/operate.ts'
 import { taskAlreadyExists } from '../../shared/table/transact-items.ts'
+import { wireItem } from '../support/dynamo/wire-item.ts'
 import { aTableWorld, type TableWorld } from '../support/worlds/a-table-world.ts'
 
 let world: TableWorld
@@ -28,15 +29,6 @@ beforeAll(async () => {
   })
 })
 afterAll(() => world?.stop())
-
-/** A value as `marshall` of `@aws-sdk/util-dynamodb` gives it. */
-const marshalled = (value: unknown): AttributeValue => {
-  if (typeof value === 'string') return { S: value }
-  if (typeof value === 'number') return { N: String(value) }
-  return typeof value === 'boolean' ? { BOOL: value } : { M: marshalledMembers(Object(value)) }
-}
-const marshalledMembers = (item: object) =>
-  Object.fromEntries(Object.entries(item).map(([name, value]) => [name, marshalled(value)]))
 
 /** What DynamoDB says of a transaction that it cancels. */
 const cancellation = async (transaction: Promise<unknown>) =>
@@ -239,7 +231,7 @@ describe('a publish that no transaction can carry out', () => {
 })
 
 describe('entries survive the settings of the user’s client:', () => {
-  test.each([
+  it.each([
     ['empty values become null', { marshallOptions: { convertEmptyValues: true } }],
     ['undefined values are removed', { marshallOptions: { removeUndefinedValues: true } }],
     ['class instances become maps', { marshallOptions: { convertClassInstanceToMap: true } }],
@@ -262,12 +254,12 @@ describe('entries survive the settings of the user’s client:', () => {
     documents.destroy()
   })
 
-  test('the client without documents takes them marshalled', async () => {
+  it('the client without documents takes them marshalled', async () => {
     const { client, dynamo } = world
     const raw = dynamo.client()
     const entries = await client.transactItems(resize, LARGE, { key: 'raw' })
 
-    const TransactItems = entries.map(({ Put }) => ({ Put: { ...Put, Item: marshalledMembers(Put.Item) } }))
+    const TransactItems = entries.map(({ Put }) => ({ Put: { ...Put, Item: wireItem(Put.Item) } }))
     await raw.send(new TransactWriteItemsCommand({ TransactItems }))
 
     expect(await client.get('resize:raw')).toMatchObject({ input: LARGE })
@@ -275,7 +267,7 @@ describe('entries survive the settings of the user’s client:', () => {
   })
 })
 
-test.each([
+it.each([
   ['another error', new Error('no')],
   ['nothing', undefined],
   [

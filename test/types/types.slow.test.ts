@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { differences, errorsIn, expectationsIn } from './expectations.ts'
 import { PROJECT } from './foreign-project.ts'
 
 // The sources under the newest compiler. matrix.slow.test.ts has the built package, both compilers and several settings.
 
-test('a user gets one readable error for each wrong call, and none for the others', () => {
+it('a user gets one readable error for each wrong call, and none for the others', () => {
   const errors = errorsIn(PROJECT, 7)
 
   const expected = expectationsIn(PROJECT)
@@ -12,7 +12,7 @@ test('a user gets one readable error for each wrong call, and none for the other
   expect(differences(errors, expected)).toEqual([])
 })
 
-test('a line with two errors, with another error or with none is reported', () => {
+it('a line with two errors, with another error or with none is reported', () => {
   const expected = [{ file: 'a.ts', line: 1, message: 'wrong', code: '' }]
   const error = (line: number, message: string) => ({ file: 'a.ts', line, message })
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   always,
   attributesOf,
@@ -42,12 +42,12 @@ const FULL: Visit = {
 }
 
 describe('a table of attributes', () => {
-  test('leaves out what has its default, what is missing, and empty maps', () => {
+  it('leaves out what has its default, what is missing, and empty maps', () => {
     expect(VISIT.encode(PLAIN)).toEqual({ by: 'ann' })
     expect(VISIT.decode({ by: 'ann' })).toStrictEqual(PLAIN)
   })
 
-  test('gives back every value, even one that counts as false', () => {
+  it('gives back every value, even one that counts as false', () => {
     const stored = VISIT.encode(FULL)
 
     expect(Object.keys(stored)).toEqual(['by', 'r', 'n', 'paid', 'end', 'note', 'with'])
@@ -55,18 +55,18 @@ describe('a table of attributes', () => {
     expect(VISIT.decode(stored)).toStrictEqual(FULL)
   })
 
-  test('writes and reads nothing but its rows', () => {
+  it('writes and reads nothing but its rows', () => {
     const more = { ...PLAIN, colour: 'green' }
 
     expect(VISIT.encode(more)).toEqual({ by: 'ann' })
     expect(VISIT.decode({ by: 'ann', colour: 'green' } as never)).toStrictEqual(PLAIN)
   })
 
-  test('reads a null as a missing attribute', () => {
+  it('reads a null as a missing attribute', () => {
     expect(VISIT.decode({ by: 'ann', n: null, end: null } as never)).toStrictEqual(PLAIN)
   })
 
-  test.each([
+  it.each([
     [{ by: 'ann' }, undefined],
     [{ by: 'ann', n: 'many' }, undefined],
     [{ n: 1 }, 'by'],
@@ -76,11 +76,11 @@ describe('a table of attributes', () => {
     expect(VISIT.fits(stored)).toBe(odd === undefined)
   })
 
-  test('knows which maps a change writes key by key', () => {
+  it('knows which maps a change writes key by key', () => {
     expect(VISIT.paths).toEqual({ with: { levels: 1, differingMax: 2 } })
   })
 
-  test('is checked by the compiler against its record', () => {
+  it('is checked by the compiler against its record', () => {
     type Pair = { readonly one: number; readonly two?: 'a' | 'b' }
     const pair = attributesOf<Pair>()
     const one = always('o', number)
@@ -118,7 +118,7 @@ describe('alternatives', () => {
     }),
   })
 
-  test.each<[Shape, object]>([
+  it.each<[Shape, object]>([
     [{ kind: 'circle', radius: 1 }, { r: 1 }],
     [
       { kind: 'square', side: 2, colour: 'red' },
@@ -129,7 +129,7 @@ describe('alternatives', () => {
     expect(shape.decode(stored as never)).toStrictEqual(value)
   })
 
-  test('are read as the last one where no form fits', () => {
+  it('are read as the last one where no form fits', () => {
     expect(shape.decode({ c: 'red' } as never)).toEqual({ kind: 'square', colour: 'red' })
   })
 })

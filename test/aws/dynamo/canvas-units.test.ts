@@ -9,7 +9,7 @@ import { aCanvasWorld, published, runAll, shown, tell } from '../../support/worl
 const dynamo = aMeteredDynamo()
 
 async function stores() {
-  return dynamo.storesOf(await dynamo.createTable())
+  return dynamo.newStores()
 }
 
 const CANVAS = { canvasId: 'a-canvas-with-a-rather-long-name-of-its-own', born: BORN }

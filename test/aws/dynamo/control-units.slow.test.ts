@@ -25,7 +25,7 @@ const DUE = systemClock.now() - 60 * SECOND
 /** A system whose tasks and limits are in DynamoDB, with a type that its processes have read already. */
 async function aSystem(limits: TypeLimits) {
   const memory = aMemorySystem()
-  const { tasks, limits: limitStore } = dynamo.storesOf(await dynamo.createTable())
+  const { tasks, limits: limitStore } = await dynamo.newStores()
   const system: System = { ...memory, clock: systemClock, tasks, limits: limitStore }
   const configuration: TaskType['configuration'] = { kind: 'handler', defaults: {}, shards: 1, limits }
   await registered(memory, { configuration })
@@ -58,7 +58,7 @@ describe('the turn of a tenant', () => {
   /** A system in DynamoDB with a type over HTTP, and the units that its requests consume. */
   async function anHttpSystem() {
     const memory = aMemorySystem()
-    const { tasks, limits, turns } = dynamo.storesOf(await dynamo.createTable())
+    const { tasks, limits, turns } = await dynamo.newStores()
     const system: System = { ...memory, clock: systemClock, tasks, limits, turns }
     await registered(memory, { configuration: { kind: 'http', defaults: {}, shards: 4 } })
     const type = async () => (await system.types.get('resize')) as TaskType

@@ -15,7 +15,7 @@ import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 const dynamo = aMeteredDynamo()
 
 it('a success on a head without a map of ended runs is written under the guard of its revision', async () => {
-  const stores = dynamo.storesOf(await dynamo.createTable())
+  const stores = await dynamo.newStores()
   const published = create(aPublication({ options: { concurrency: 3 } }), undefined, NOW)
   const one = changeOf(claim(published.after, { workerId: 'w1' }, NOW))
   const two = changeOf(claim(one.after, { workerId: 'w2' }, NOW))

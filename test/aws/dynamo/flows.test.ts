@@ -14,7 +14,7 @@ import type { Units } from '../../support/dynamo/unit-meter.ts'
 import { aPublication, BORN, changeOf, SECOND } from '../../support/tasks/a-task.ts'
 import { DONE, failingFor, THREE_STEPS } from '../../support/tasks/flow-life.ts'
 
-/** The costs of flows and callbacks are those of docs/data-model.md, and steps are stored once. */
+/** The costs of flows and callbacks are the ones of docs/data-model.md, and steps are stored once. */
 
 /** A time at which fences have nine digits, as from 2029 to 2057. Heads keep several fences. */
 const NOW = Date.UTC(2034, 0, 1, 12)

@@ -17,14 +17,25 @@ import {
   TYPE_CHARACTERS_MAX,
   WORKER_ID_BYTES_MAX,
 } from '../../../shared/core/bounds.ts'
-import type { Change } from '../../../shared/core/change.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
+import { create } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { expire, lose } from '../../../shared/core/run/lose.ts'
 import type { EndedRun, LiveRun, Task } from '../../../shared/core/task/task.ts'
-import { aFlow, aTask, changeOf, HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import { wireItem } from '../../support/dynamo/wire-item.ts'
+import {
+  aFlow,
+  afterOf,
+  aPublication,
+  aTask,
+  BORN,
+  changeOf,
+  HOUR,
+  NOW,
+  SECOND,
+} from '../../support/tasks/a-task.ts'
 
 /** Heads at every limit at once. DynamoDB refuses items above 400 KB and expressions above 4 KB or 300 operators. */
 const ITEM_BYTES_MAX = 400 * 1024
@@ -163,91 +174,56 @@ function fullFlow(): Task {
   return fullTask(CONCURRENCY_MAX, 0, { kind: 'flow', flow })
 }
 
-/** The item in the form of DynamoDB's wire. */
-function attributesOf(members: object): Record<string, Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(members).map(([name, value]) => [name, attributeOf(value)]))
-}
-
-function attributeOf(value: unknown): Record<string, unknown> {
-  if (typeof value === 'string') return { S: value }
-  if (typeof value === 'number') return { N: String(value) }
-  if (typeof value === 'boolean') return { BOOL: value }
-  return { M: attributesOf(value as object) }
-}
-
 function bytesOf(task: Task): number {
-  return itemSize(attributesOf(headItem(task)))
+  return itemSize(wireItem({ ...headItem(task), tok: '12345678' }))
 }
 
-const CHANGES: ReadonlyArray<readonly [string, () => Change<Task>]> = [
-  ['100 runs are cancelled', () => changeOf(cancel(fullTask(100, 0), LATER))],
-  ['the deadline ends 100 runs', () => expire(fullTask(100, 0), LATER)],
-  ['the leases of 100 runs have ended', () => changeOf(lose(fullTask(100, 0), LATER))],
+const succeed = { outcome: 'succeed', result: textOf(INLINE_BODY_BYTES_MAX) } as const
+/** The run with the fence 0 succeeds. */
+const succeeding = (task: Task, more: object = {}) =>
+  finish(task, { born: task.born, fence: 0, ...succeed, ...more }, NOW, 0)
+const crowd = () => fullTask(CONCURRENCY_MAX, 0)
+const unlisted = () => ({ ...fullTask(1, 0).options, workerIds: [] })
+
+const CHANGES: ReadonlyArray<readonly [string, () => Parameters<typeof changeOf<Task>>[0]]> = [
+  ['100 runs are cancelled', () => cancel(crowd(), LATER)],
+  ['the deadline ends 100 runs', () => ({ ok: true, change: expire(crowd(), LATER) })],
+  ['the leases of 100 runs have ended', () => lose(crowd(), LATER)],
   [
     'a patch excludes 99 of 100 runs',
-    () =>
-      changeOf(
-        patch(
-          fullTask(100, 0, {}),
-          { options: { concurrency: 1, leaseMs: 1_000, workerIds: [workerOf(0)] } },
-          NOW,
-        ),
-      ),
+    () => patch(crowd(), { options: { concurrency: 1, leaseMs: 1_000, workerIds: [workerOf(0)] } }, NOW),
   ],
-  [
-    'a patch changes the leases of 100 runs',
-    () => changeOf(patch(fullTask(100, 0), { options: { leaseMs: 1_000 } }, NOW)),
-  ],
-  [
-    'a patch moves 100 runs to another stage',
-    () => changeOf(patch(fullTask(100, 0), { stage: 'next' }, NOW)),
-  ],
+  ['a patch changes the leases of 100 runs', () => patch(crowd(), { options: { leaseMs: 1_000 } }, NOW)],
+  ['a patch moves 100 runs to another stage', () => patch(crowd(), { stage: 'next' }, NOW)],
   [
     'the last of 100 successes moves the task on',
-    () =>
-      changeOf(
-        finish(
-          fullTask(1, 99),
-          {
-            born: fullTask(1, 99).born,
-            fence: 0,
-            outcome: 'succeed',
-            result: textOf(INLINE_BODY_BYTES_MAX),
-            next: { stage: 'next' },
-          },
-          NOW,
-          0,
-        ),
-      ),
+    () => succeeding(fullTask(1, 99), { next: { stage: 'next' } }),
   ],
-  [
-    'one of 100 runs succeeds',
-    () =>
-      changeOf(
-        finish(
-          fullTask(100, 0),
-          { born: fullTask(1, 0).born, fence: 0, outcome: 'succeed', result: textOf(INLINE_BODY_BYTES_MAX) },
-          NOW,
-          0,
-        ),
-      ),
-  ],
+  ['one of 100 runs succeeds', () => succeeding(crowd())],
   [
     'a worker claims in place of lost runs',
-    () =>
-      changeOf(
-        claim(
-          fullTask(100, 0, {
-            options: { ...fullTask(1, 0).options, workerIds: [] },
-            deadlineAt: LATER + HOUR,
-          }),
-          { workerId: 'new', version: '999999999' },
-          NOW + 60 * SECOND,
-        ),
-      ),
+    () => {
+      const task = fullTask(100, 0, { options: unlisted(), deadlineAt: LATER + HOUR })
+      return claim(task, { workerId: 'new', version: '999999999' }, NOW + 60 * SECOND)
+    },
   ],
-  ['a flow in a crowded step is cancelled', () => changeOf(cancel(fullFlow(), LATER))],
+  ['a flow in a crowded step is cancelled', () => cancel(fullFlow(), LATER)],
 ]
+
+it('a head of a plain task with 200 bytes of input and of result stays well under 1,000 bytes', () => {
+  const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+  const publication = aPublication({ key: 'k'.repeat(33), traceparent, input: 'x'.repeat(198) })
+  const published = create(publication, undefined, NOW).after
+  const running = afterOf(claim(published, { workerId: 'resize-4f0c2a7e91d3' }, NOW + 1))
+  const word = { born: BORN, fence: 1, outcome: 'succeed' as const }
+  const done = afterOf(finish(running, word, NOW + 2, 0))
+  const withResult = afterOf(finish(running, { ...word, result: 'x'.repeat(198) }, NOW + 2, 0))
+
+  expect(published.id).toHaveLength(40)
+  expect(bytesOf(published)).toBeLessThan(600)
+  expect(bytesOf(done)).toBeLessThan(700)
+  expect(bytesOf(withResult)).toBeLessThan(900)
+})
 
 it.each([
   ['ten', OPERATIONS_KEPT_MAX, 'of a plain task', undefined],
@@ -283,7 +259,7 @@ describe('a head at all limits at once', () => {
   })
 
   it.each(CHANGES)('stays so when %s, in an expression that DynamoDB accepts', (_name, decide) => {
-    const change = decide()
+    const change = changeOf(decide())
     const { UpdateExpression = '', ConditionExpression = '' } = updateHead('T', change as never, 'token123')
 
     expect(bytesOf(change.after)).toBeLessThan(ITEM_BYTES_MAX)

@@ -1,31 +1,24 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { create } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
-import type { TaskType } from '../../../shared/core/types/task-type.ts'
-import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
-import { aPublication, BORN, changeOf, LATER_BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
+import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
+import { aPublication, aType, BORN, changeOf, LATER_BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
-let dynamo: DynamoDbLocal
-let client: DynamoDBClient
+const dynamo = aDynamo()
 let stores: DynamoStores
 /** Runs once after the next request was carried out; its answer is then lost. */
 let meanwhile: (() => Promise<void>) | undefined
 let requests = 0
 
-beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-})
-beforeEach(async () => {
-  client = dynamo.client()
-  const table = await dynamo.createTable()
-  client.middlewareStack.add(
+beforeAll(() => {
+  dynamo.client().middlewareStack.add(
     next => async args => {
       const result = await next(args)
       requests += 1
@@ -37,10 +30,10 @@ beforeEach(async () => {
     },
     { step: 'deserialize', priority: 'low' },
   )
-  stores = dynamoStores(client, table)
 })
-afterEach(() => client.destroy())
-afterAll(() => dynamo?.stop())
+beforeEach(async () => {
+  stores = await dynamo.newStores()
+})
 
 /** Loses the next answer; `work` happens before the SDK repeats the request. */
 function loseNextAnswer(work: () => Promise<unknown> = async () => undefined): void {
@@ -50,6 +43,7 @@ function loseNextAnswer(work: () => Promise<unknown> = async () => undefined): v
   }
 }
 
+const FIRST = { born: BORN, fence: 1 }
 const published = () => create(aPublication(), undefined, NOW)
 
 describe('a write whose answer was lost is repeated by the SDK and recognises itself', () => {
@@ -69,32 +63,21 @@ describe('a write whose answer was lost is repeated by the SDK and recognises it
     expect(await stores.tasks.apply(change)).toEqual({ applied: true, head: claimed.after })
   })
 
-  it('when it claims, even if another run’s success is counted before the repetition', async () => {
+  it.each([
+    ['success is counted', 'counted', (run: Task) => finish(run, { ...FIRST, outcome: 'succeed' }, NOW, 0)],
+    ['heartbeat lands', 'live', (run: Task) => heartbeat(run, FIRST, NOW + SECOND)],
+  ])('when it claims, even if another run’s %s before the repetition', async (_what, guard, decide) => {
     const publication = aPublication({ kind: 'http', options: { concurrency: 3 } })
     const first = create(publication, undefined, NOW)
     const one = changeOf(claim(first.after, { workerId: 'w1' }, NOW))
     const two = changeOf(claim(one.after, { workerId: 'w2' }, NOW))
-    const success = changeOf(finish(one.after, { born: BORN, fence: 1, outcome: 'succeed' }, NOW, 0))
+    const other = changeOf(decide(one.after))
     for (const change of [first, one]) await stores.tasks.apply(change)
-    loseNextAnswer(() => stores.tasks.apply(success))
+    loseNextAnswer(() => stores.tasks.apply(other))
 
     const applied = await stores.tasks.apply(two)
 
-    expect(success.guard.kind).toBe('counted')
-    expect(applied).toMatchObject({ applied: true, head: { live: { 2: { workerId: 'w2' } } } })
-  })
-
-  it('when it claims, even if another run’s heartbeat lands before the repetition', async () => {
-    const publication = aPublication({ kind: 'http', options: { concurrency: 3 } })
-    const first = create(publication, undefined, NOW)
-    const one = changeOf(claim(first.after, { workerId: 'w1' }, NOW))
-    const two = changeOf(claim(one.after, { workerId: 'w2' }, NOW))
-    const beat = changeOf(heartbeat(one.after, { born: BORN, fence: 1 }, NOW + SECOND))
-    for (const change of [first, one]) await stores.tasks.apply(change)
-    loseNextAnswer(() => stores.tasks.apply(beat))
-
-    const applied = await stores.tasks.apply(two)
-
+    expect(other.guard.kind).toBe(guard)
     expect(applied).toMatchObject({ applied: true, head: { live: { 2: { workerId: 'w2' } } } })
   })
 
@@ -104,23 +87,15 @@ describe('a write whose answer was lost is repeated by the SDK and recognises it
     for (const change of [first, running]) await stores.tasks.apply(change)
     loseNextAnswer()
 
-    const beat = heartbeat(running.after, { born: BORN, fence: 1 }, NOW + SECOND)
+    const beat = heartbeat(running.after, FIRST, NOW + SECOND)
 
     expect(await stores.tasks.apply(changeOf(beat))).toMatchObject({ applied: true })
   })
 
   it('when it stores a type', async () => {
-    const type: TaskType = {
-      type: 'resize',
-      configuration: { kind: 'http', defaults: {} },
-      paused: false,
-      version: 1,
-      createdAt: NOW,
-      updatedAt: NOW,
-    }
     loseNextAnswer()
 
-    expect(await stores.types.put(type, 0)).toBe(true)
+    expect(await stores.types.put(aType(), 0)).toBe(true)
   })
 })
 
@@ -173,7 +148,7 @@ describe('an item of newer code', () => {
 
     await expect(stores.tasks.apply(other)).rejects.toThrow(refusal)
     const placed = { ...running, place: { name: 'running#resize#0', order: '1' } }
-    const beat = changeOf(heartbeat(placed, { born: BORN, fence: 1 }, NOW + SECOND))
+    const beat = changeOf(heartbeat(placed, FIRST, NOW + SECOND))
     await expect(stores.tasks.apply(beat)).rejects.toThrow(refusal)
   })
 })

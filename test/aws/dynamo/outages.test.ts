@@ -1,28 +1,24 @@
 import { DynamoDBClient, ResourceNotFoundException } from '@aws-sdk/client-dynamodb'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { create } from '../../../shared/core/publish.ts'
 import { isItemFault } from '../../../shared/core/values/values.ts'
+import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
 import { dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
 import { aPublication, NOW } from '../../support/tasks/a-task.ts'
 
-let dynamo: DynamoDbLocal
-
-beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-})
-afterAll(() => dynamo?.stop())
+const dynamo = aDynamo()
 
 const UNAVAILABLE = expect.objectContaining({ code: 'unavailable', cause: expect.any(Error) })
 
+/** A client of an address at which no server listens. */
+function deafClient(maxAttempts: number): DynamoDBClient {
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
+  return new DynamoDBClient({ endpoint: 'http://127.0.0.1:1', region: 'us-east-1', maxAttempts, credentials })
+}
+
 /** A client whose every request meets `failure` before it leaves. */
 function failingClient(failure: Error): DynamoDBClient {
-  const client = new DynamoDBClient({
-    region: 'us-east-1',
-    endpoint: dynamo.url,
-    maxAttempts: 1,
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  })
+  const client = deafClient(1)
   client.middlewareStack.add(
     () => async () => {
       throw failure
@@ -37,13 +33,7 @@ const answered = (name: string, httpStatusCode: number) =>
 
 describe('the table', () => {
   it('is unavailable when no server listens', async () => {
-    const client = new DynamoDBClient({
-      endpoint: 'http://127.0.0.1:1',
-      region: 'us-east-1',
-      maxAttempts: 2,
-      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-    })
-    const { tasks, types, records } = dynamoStores(client, 'tasks')
+    const { tasks, types, records } = dynamoStores(deafClient(2), 'tasks')
 
     await expect(tasks.head('a:b')).rejects.toThrow(UNAVAILABLE)
     await expect(tasks.apply(create(aPublication(), undefined, NOW))).rejects.toThrow(UNAVAILABLE)
@@ -99,7 +89,7 @@ describe('the table', () => {
   })
 
   it('is not at fault when the SDK cannot turn content into attributes', async () => {
-    const { tasks } = dynamoStores(dynamo.client(), 'tasks')
+    const { tasks } = dynamo.storesOf('tasks')
 
     const failure = await tasks
       .apply(create(aPublication({ dueAt: Number.NaN }), undefined, NOW))
@@ -108,34 +98,27 @@ describe('the table', () => {
     expect(failure).toContain('the table refuses to store the item')
   })
 
-  it('is available when it answers AccessDeniedException, and the error is thrown unchanged', async () => {
-    const failure = answered('AccessDeniedException', 400)
+  it.each([
+    ['is available when it answers AccessDeniedException', answered('AccessDeniedException', 400), false],
+    ['is not at fault when the code throws', new TypeError('no'), true],
+  ])('%s, and the error is thrown unchanged', async (_case, failure, isOfItem) => {
     const { tasks } = dynamoStores(failingClient(failure), 'tasks')
 
     await expect(tasks.head('a:b')).rejects.toBe(failure)
-    expect(isItemFault(failure)).toBe(false)
+    expect(isItemFault(failure)).toBe(isOfItem)
   })
 
   it('is available when the table is missing, and the error is thrown unchanged', async () => {
-    const client = dynamo.client()
-    const { tasks } = dynamoStores(client, 'no-such-table')
+    const { tasks } = dynamo.storesOf('no-such-table')
 
     await expect(tasks.head('a:b')).rejects.toThrow(ResourceNotFoundException)
-    client.destroy()
-  })
-
-  it('is not at fault when the code throws, and the error is thrown unchanged', async () => {
-    const failure = new TypeError('no')
-    const { tasks } = dynamoStores(failingClient(failure), 'tasks')
-
-    await expect(tasks.head('a:b')).rejects.toBe(failure)
   })
 })
 
 describe('keys that DynamoDB leaves unprocessed', () => {
   /** A client that leaves all but the first key of each batch unprocessed, as long as `rounds` lasts. */
   function slowClient(rounds: number): DynamoDBClient {
-    const client = dynamo.client()
+    const client = dynamo.newClient()
     client.middlewareStack.add(
       next => async args => {
         const input = args.input as { RequestItems?: Record<string, { Keys: unknown[] }> }
@@ -177,7 +160,7 @@ describe('keys that DynamoDB leaves unprocessed', () => {
 })
 
 it('a count continues where one request ends, after 1 MB of keys', async () => {
-  const client = dynamo.client()
+  const client = dynamo.newClient()
   let queries = 0
   client.middlewareStack.add((next, { commandName }) => args => {
     if (commandName === 'QueryCommand') queries += 1

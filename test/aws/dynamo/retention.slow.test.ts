@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { ScanCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { lostMessageOf } from '../../../shared/core/dead-letters.ts'
 import { hourOf } from '../../../shared/core/events/failures.ts'
@@ -13,8 +13,8 @@ import { planChanges } from '../../../shared/runtime/stream/stream.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { wakeMinute } from '../../../shared/runtime/wake.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
-import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
+import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { anApi, claimed, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
 import { aLetter } from '../../support/tasks/a-letter.ts'
 import { DAY, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
@@ -30,25 +30,20 @@ const LONG = 'x'.repeat(1_000)
 /** A worker reads its markers in pages of 100. */
 const MANY_MARKERS = 101
 
-let dynamo: DynamoDbLocal
-let table: string
+const dynamo = aDynamo()
 let stores: DynamoStores
 let api: TestApi
 beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  table = await dynamo.createTable()
-  stores = dynamoStores(dynamo.client(), table)
+  stores = await dynamo.newStores()
   api = await anApi({ ...stores, chance: createSeededChance(7) })
   // DynamoDB Local deletes what has expired by the time of the machine.
   await api.system.clock.advance(Date.now() - NOW)
 })
-afterAll(async () => {
-  stores.documents.destroy()
-  await dynamo.stop()
-})
 
 async function items(): Promise<Shown[]> {
-  const { Items = [], LastEvaluatedKey } = await stores.documents.send(new ScanCommand({ TableName: table }))
+  const { Items = [], LastEvaluatedKey } = await stores.documents.send(
+    new ScanCommand({ TableName: stores.table }),
+  )
   expect(LastEvaluatedKey).toBeUndefined()
   return Items
 }
@@ -235,7 +230,7 @@ async function workOfEveryKind(): Promise<void> {
   )
 }
 
-test('every item expires as docs/data-model.md says, and the page lists every kind', async () => {
+it('every item expires as docs/data-model.md says, and the page lists every kind', async () => {
   const begin = api.system.clock.now()
 
   await workOfEveryKind()

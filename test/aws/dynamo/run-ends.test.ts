@@ -1,28 +1,23 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { DELAY_MS_MAX, PRIORITY_MAX, TYPE_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskContext } from '../../../shared/define/definitions.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { Fatal, Next, Release, RetryLater } from '../../../shared/signals.ts'
-import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
+import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 import { runTask } from '../../support/worlds/run-task.ts'
 
 /** Every end of a run by its handler must be written, although DynamoDB stores no NaN, no Infinity and at most 38 digits. */
 
-let dynamo: DynamoDbLocal
+const dynamo = aDynamo()
 let stores: DynamoStores
 let system: MemorySystem
 beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  stores = dynamoStores(dynamo.client(), await dynamo.createTable())
+  stores = await dynamo.newStores()
   system = { ...aMemorySystem(), ...stores }
   await registered(system)
-})
-afterAll(async () => {
-  stores.documents.destroy()
-  await dynamo.stop()
 })
 
 type Run = (input: unknown, context: TaskContext) => unknown
@@ -53,7 +48,7 @@ const NOT_PRIORITIES = [Number.NaN, 1.5, PRIORITY_MAX + 1, Number.NEGATIVE_INFIN
 const changed = <Made extends object>(made: Made, fields: object): Made => Object.assign(made, fields)
 
 describe('a run ends as failed, with an error that says what would be legal, when its handler', () => {
-  test.each([...NOT_DELAYS, ...NOT_NUMBERS])(
+  it.each([...NOT_DELAYS, ...NOT_NUMBERS])(
     'throws RetryLater or Release with the delay %s',
     async delayMs => {
       for (const make of [() => new RetryLater(delayMs), () => new Release(delayMs)]) {
@@ -68,7 +63,7 @@ describe('a run ends as failed, with an error that says what would be legal, whe
     },
   )
 
-  test.each([...NOT_DELAYS, ...NOT_NUMBERS])('throws a changed RetryLater or Release: %s', async delayMs => {
+  it.each([...NOT_DELAYS, ...NOT_NUMBERS])('throws a changed RetryLater or Release: %s', async delayMs => {
     const later = await afterRun(() => {
       throw changed(new RetryLater(1, 'the shop is closed'), { delayMs })
     })
@@ -86,7 +81,7 @@ describe('a run ends as failed, with an error that says what would be legal, whe
     ...NOT_PRIORITIES.map(priority => ['priority', 'two', { priority }] as [string, string, object]),
     ...NOT_DELAYS.map(delayMs => ['delayMs', 'two', { delayMs }] as [string, string, object]),
   ]
-  test.each(NEXTS)('returns `next` with a %s that cannot be stored: %j %j', async (field, stage, options) => {
+  it.each(NEXTS)('returns `next` with a %s that cannot be stored: %j %j', async (field, stage, options) => {
     const made = await afterRun((_input, { next }) => next(stage, options))
     const written = await afterRun(() => changed(new Next('two'), { stage, ...options }))
 
@@ -98,7 +93,7 @@ describe('a run ends as failed, with an error that says what would be legal, whe
 
   const circular: { self?: unknown } = {}
   circular.self = circular
-  test.each<[string, unknown]>([
+  it.each<[string, unknown]>([
     ['an error whose message is not a text', changed(new Error('x'), { message: { code: 7 } })],
     ['an error whose name is not a text', changed(new Fatal('x'), { name: 7 })],
     ['an object without a prototype', Object.create(null)],
@@ -124,7 +119,7 @@ describe('a run ends as failed, with an error that says what would be legal, whe
     readonly stage = ''
     readonly delayMs = Number.NaN
   }
-  test.each<[string, Run, object]>([
+  it.each<[string, Run, object]>([
     [
       'throws',
       () => {
@@ -137,7 +132,7 @@ describe('a run ends as failed, with an error that says what would be legal, whe
     expect(await afterRun(run)).toMatchObject({ live: {}, failures: 1, stage: 'one', ...expected })
   })
 
-  test('reports progress that is not a number, and does not catch the refusal', async () => {
+  it('reports progress that is not a number, and does not catch the refusal', async () => {
     const head = await afterRun((_input, { progress }) => progress({ done: Number.NaN }))
 
     expect(head).toMatchObject({ live: {}, failures: 1, error: { name: 'TypeError' } })
@@ -145,7 +140,7 @@ describe('a run ends as failed, with an error that says what would be legal, whe
   })
 })
 
-test('delays with a fraction are rounded up, and the longest are kept', async () => {
+it('delays with a fraction are rounded up, and the longest are kept', async () => {
   const later = await afterRun(() => {
     throw new RetryLater(1_500.2)
   })

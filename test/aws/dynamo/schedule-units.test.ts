@@ -37,7 +37,7 @@ describe('a schedule in DynamoDB', () => {
   ])(
     '%s costs these units when it is set, ticks, is paused and resumed',
     async (_name, first, next, units) => {
-      const { tasks } = dynamo.storesOf(await dynamo.createTable())
+      const { tasks } = await dynamo.newStores()
       dynamo.take()
       const spent: number[] = []
       const write = async (change: Change): Promise<Schedule> => {

@@ -1,32 +1,27 @@
 import { DeleteCommand, GetCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { TICK_REMAINS_MS } from '../../../shared/core/bounds.ts'
-import type { Change } from '../../../shared/core/change.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { isGone } from '../../../shared/core/publish.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
 import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
-import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
+import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { changeOf, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, beforeWrites, noAnswer, registered } from '../../support/worlds/memory-system.ts'
 
-let dynamo: DynamoDbLocal
+const dynamo = aDynamo()
 let stores: DynamoStores
 let system: MemorySystem
 
 beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  stores = dynamoStores(dynamo.client(), await dynamo.createTable())
+  stores = await dynamo.newStores()
   system = { ...aMemorySystem(), ...stores }
   // DynamoDB Local deletes what has expired by the time of the machine.
   await system.clock.advance(Date.now() - NOW)
   await registered(system)
-})
-afterAll(async () => {
-  stores.documents.destroy()
-  await dynamo.stop()
 })
 
 /** Deletes the head of a task as DynamoDB does once its TTL has passed; answers whether it did. */
@@ -39,22 +34,16 @@ async function expire(id: string): Promise<boolean> {
 }
 
 /** A waker that dies between the task of a tick and the head of its schedule. */
-function dying(): MemorySystem {
-  const apply = async (change: Change) => {
-    if (change.after.operation === 'tick') throw new Error('died')
-    return stores.tasks.apply(change)
-  }
-  return { ...system, tasks: { ...stores.tasks, apply } }
-}
+const dying = () => beforeWrites(system, ({ operation }) => operation === 'tick' && noAnswer())
 
-test('a tick whose task has no retention is published once, though its schedule stays due', async () => {
+it('a tick whose task has no retention is published once, though its schedule stays due', async () => {
   const timing = { kind: 'at', at: system.clock.now() + MINUTE } as const
   const task = { type: 'resize', retentionMs: 0 }
   await putSchedule(system, 's', { timing, missed: { catchUp: 1 }, graceMs: 300_000, task })
   const id = `resize:s@${new Date(timing.at).toISOString()}`
   const headOf = () => readTask(stores, id)
   await system.clock.advance(MINUTE)
-  await expect(tickSchedule(dying(), { id: 'schedule:s' })).rejects.toThrow('died')
+  await expect(tickSchedule(dying(), { id: 'schedule:s' })).rejects.toThrow('no answer')
   const published = await headOf()
   if (!published) throw new Error('not published')
   await stores.tasks.apply(changeOf(cancel(published, system.clock.now())))

@@ -14,7 +14,16 @@ import type { Worker } from '../../../shared/core/worker.ts'
 import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { aMeteredDynamo } from '../../support/dynamo/metered-dynamo.ts'
 import { totalOf, type Units } from '../../support/dynamo/unit-meter.ts'
-import { aPublication, BORN, changeOf, HOUR, LATER_BORN, SECOND, taskIn } from '../../support/tasks/a-task.ts'
+import {
+  aPublication,
+  aType,
+  BORN,
+  changeOf,
+  HOUR,
+  LATER_BORN,
+  SECOND,
+  taskIn,
+} from '../../support/tasks/a-task.ts'
 
 /** The costs are from docs/data-model.md. */
 
@@ -25,7 +34,7 @@ const dynamo = aMeteredDynamo()
 let stores: DynamoStores
 
 beforeEach(async () => {
-  stores = dynamo.storesOf(await dynamo.createTable())
+  stores = await dynamo.newStores()
 })
 
 type Parts = Parameters<typeof aPublication>[0]
@@ -42,6 +51,7 @@ const METADATA: Parts = {
   priority: 7,
 }
 
+const ERROR = { name: 'TypeError', message: 'x is not a function', stack: 'at x'.repeat(100) }
 const MARKER = { workerId: 'w1', taskId: `resize:${KEY}`, born: BORN, revision: 1 }
 const WORKER: Worker = { workerId: 'w1', kind: 'http', types: ['resize'], startedAt: NOW, lastSeen: NOW }
 
@@ -55,6 +65,14 @@ async function cost(change: Change<Task>): Promise<Units> {
 
 const publication = (parts: Parts = {}): Change<Task> =>
   create(aPublication({ key: KEY, traceparent: TRACE, dueAt: NOW, ...parts }), undefined, NOW)
+
+/** A task that was published and claimed. */
+async function claimed(parts: Parts = {}): Promise<Task> {
+  const published = publication(parts)
+  const { after } = claimOf(published.after)
+  for (const change of [published, claimOf(published.after)]) await cost(change)
+  return after
+}
 
 const claimOf = (task: Task) => changeOf(claim(task, { workerId: 'resize-4f0c2a7e91d3' }, NOW + 1))
 const beatOf = (task: Task, second = 2) =>
@@ -121,25 +139,17 @@ describe('a plain task', () => {
   })
 
   it('that fails and is retried moves in the view each time, and leaves a record of the run', async () => {
-    const published = publication()
-    const claimed = claimOf(published.after)
-    const error = { name: 'TypeError', message: 'x is not a function', stack: 'at x'.repeat(100) }
+    const task = await claimed()
 
-    await cost(published)
-    await cost(claimed)
-
-    expect(await cost(endOf(claimed.after, { outcome: 'fail', error }))).toEqual({ table: 2, view: 2 })
+    expect(await cost(endOf(task, { outcome: 'fail', error: ERROR }))).toEqual({ table: 2, view: 2 })
   })
 
   it('that fails with a full log and five causes pays at most six units more, all of them for the record of its run', async () => {
-    const error = { name: 'TypeError', message: 'x is not a function', stack: 'at x'.repeat(100) }
     const causes = Array.from({ length: 5 }, () => ({ name: 'Error', message: 'c'.repeat(100) }))
     const costs = []
-    for (const [nth, more] of [{}, { log: 'x'.repeat(4_096), error: { ...error, causes } }].entries()) {
-      const claimed = claimOf(publication({ key: `k${nth}` }).after)
-      await cost(publication({ key: `k${nth}` }))
-      await cost(claimed)
-      costs.push(await cost(endOf(claimed.after, { outcome: 'fail', error, ...more })))
+    for (const [nth, more] of [{}, { log: 'x'.repeat(4_096), error: { ...ERROR, causes } }].entries()) {
+      const task = await claimed({ key: `k${nth}` })
+      costs.push(await cost(endOf(task, { outcome: 'fail', error: ERROR, ...more })))
     }
 
     expect(costs).toEqual([
@@ -174,11 +184,7 @@ describe('a plain task', () => {
 
 describe('heartbeats', () => {
   it('cost 1 unit, the first of a handler’s run 1 more for its place', async () => {
-    const published = publication({ input: SMALL })
-    const claimed = claimOf(published.after)
-    const first = beatOf(claimed.after)
-    await cost(published)
-    await cost(claimed)
+    const first = beatOf(await claimed({ input: SMALL }))
 
     expect(await cost(first)).toEqual({ table: 1, place: 1 })
     expect(await cost(beatOf(first.after, 7))).toEqual({ table: 1 })
@@ -186,28 +192,21 @@ describe('heartbeats', () => {
   })
 
   it('of an HTTP type cost 1 unit from the first', async () => {
-    const published = publication({ kind: 'http', ordering: 'priority', ...METADATA })
-    const claimed = claimOf(published.after)
-    await cost(published)
-    await cost(claimed)
+    const task = await claimed({ kind: 'http', ordering: 'priority', ...METADATA })
 
-    expect(await cost(beatOf(claimed.after))).toEqual({ table: 1 })
+    expect(await cost(beatOf(task))).toEqual({ table: 1 })
   })
 })
 
 describe('a chain of looks', () => {
   it('costs 1 unit when it records itself, and makes no later write of the head larger', async () => {
-    const published = publication({ ...METADATA, input: SMALL })
-    const claimed = claimOf(published.after)
-    await cost(published)
-    await cost(claimed)
-
+    const task = await claimed({ ...METADATA, input: SMALL })
     dynamo.take()
     const record = { hops: 99_993, name: '5fea7756', until: NOW + HOUR }
-    expect(await stores.tasks.recordLook(claimed.after, record, NOW)).toBe(true)
+    expect(await stores.tasks.recordLook(task, record, NOW)).toBe(true)
 
     expect(dynamo.take()).toEqual({ table: 1 })
-    expect((await cost(endOf(claimed.after, { outcome: 'succeed', result: SMALL }))).table).toBe(1)
+    expect((await cost(endOf(task, { outcome: 'succeed', result: SMALL }))).table).toBe(1)
   })
 })
 
@@ -328,23 +327,12 @@ describe('requests', () => {
 
   it('that read cost the units that docs/data-model.md states', async () => {
     const { tasks, types, records, targets, workers } = stores
-    const published = publication({ userId: 'u1', input: FIFTY_KB })
-    const claimed = claimOf(published.after)
-    const failed = endOf(claimed.after, { outcome: 'fail', error: { name: 'E', message: 'no' } })
-    for (const change of [published, claimed, failed]) await cost(change)
+    const task = await claimed({ userId: 'u1', input: FIFTY_KB })
+    const failed = endOf(task, { outcome: 'fail', error: { name: 'E', message: 'no' } })
+    await cost(failed)
     const { id, input } = failed.after
     const ref = input && 'ref' in input ? input.ref : ''
-    await types.put(
-      {
-        type: 'resize',
-        configuration: { kind: 'http', defaults: {} },
-        paused: false,
-        version: 1,
-        createdAt: 1,
-        updatedAt: 1,
-      },
-      0,
-    )
+    await types.put(aType(), 0)
     await records.put('r', 1, NOW + HOUR)
     await targets.mark(MARKER)
     await workers.announce(WORKER)
@@ -367,16 +355,8 @@ describe('requests', () => {
 
   it('that write small items next to heads cost 1 unit', async () => {
     const { types, records, targets, workers } = stores
-    const type = {
-      type: 'resize',
-      configuration: { kind: 'http', defaults: {} },
-      paused: false,
-      version: 1,
-      createdAt: 1,
-      updatedAt: 1,
-    } as const
 
-    expect(await units(types.put(type, 0))).toEqual({ table: 1 })
+    expect(await units(types.put(aType(), 0))).toEqual({ table: 1 })
     expect(await units(records.put('r', 1, NOW + HOUR))).toEqual({ table: 1 })
     expect(await units(targets.mark(MARKER))).toEqual({ table: 1 })
     expect(await units(targets.clear(MARKER))).toEqual({ table: 1 })

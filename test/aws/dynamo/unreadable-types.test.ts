@@ -1,24 +1,19 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createTypeStore } from '../../../shared/aws/dynamo/stores/type-store.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
-import { type DynamoStores, dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
+import type { DynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { anApi } from '../../support/http/an-api.ts'
 
-let dynamo: DynamoDbLocal
+const dynamo = aDynamo()
 let stores: DynamoStores
 beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  stores = dynamoStores(dynamo.client(), await dynamo.createTable())
-})
-afterAll(async () => {
-  stores.documents.destroy()
-  await dynamo.stop()
+  stores = await dynamo.newStores()
 })
 
-test.each([
+it.each([
   ['without JSON text', { version: 1 }],
   ['with a version that is not a number', { version: 'one', json: '{}' }],
   ['with a text that is not JSON', { version: 1, json: '{' }],

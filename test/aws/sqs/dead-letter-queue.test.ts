@@ -1,16 +1,6 @@
-import {
-  CreateQueueCommand,
-  ReceiveMessageCommand,
-  SendMessageCommand,
-  SetQueueAttributesCommand,
-  SQSClient,
-} from '@aws-sdk/client-sqs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ReceiveMessageCommand, SendMessageCommand, SetQueueAttributesCommand } from '@aws-sdk/client-sqs'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
-import { createFaults } from '../../../local/gateway/faults.ts'
-import { type Gateway, startGateway } from '../../../local/gateway/gateway.ts'
-import { createMeter } from '../../../local/gateway/meter.ts'
-import { type SqsServer, startSqsServer } from '../../../local/stores/sqs-server.ts'
 import { createTaskCodec, type HeadReader } from '../../../shared/aws/dynamo/head/head-reader.ts'
 import {
   createSqsDeadLetterQueue,
@@ -30,34 +20,19 @@ import {
 import type { LetterQueue, LetterSubject } from '../../../shared/core/dead-letters.ts'
 import { minuteStart } from '../../../shared/core/place/place.ts'
 import { queueNameOf } from '../../../shared/core/types/task-type.ts'
+import { anSqs } from '../../support/ports/an-sqs.ts'
 import { aTask, BORN } from '../../support/tasks/a-task.ts'
 
-let gateway: Gateway
-let server: SqsServer
-let sqs: SQSClient
-
 const TYPE_QUEUE = queueNameOf('Baton', 'resize')
+const sqs = anSqs(['dead', 'wake', 'jobs', TYPE_QUEUE])
 
 beforeAll(async () => {
-  gateway = await startGateway(createMeter(), createFaults(), 'key', () => undefined)
-  server = await startSqsServer(gateway.url, undefined)
-  gateway.serve('sqs', server.answer)
-  const credentials = { accessKeyId: 'tester', secretAccessKey: 'local', sessionToken: 'key' }
-  sqs = new SQSClient({ endpoint: gateway.url, region: REGION, credentials })
-  for (const QueueName of ['dead', 'wake', 'jobs', TYPE_QUEUE])
-    await sqs.send(new CreateQueueCommand({ QueueName }))
   const deadLetterTargetArn = `arn:aws:sqs:${REGION}:${ACCOUNT_ID}:dead`
   const RedrivePolicy = JSON.stringify({ deadLetterTargetArn, maxReceiveCount: 2 })
   for (const name of ['wake', 'jobs', TYPE_QUEUE]) {
     const Attributes = { RedrivePolicy, VisibilityTimeout: '0' }
-    await sqs.send(new SetQueueAttributesCommand({ QueueUrl: urlOf(name), Attributes }))
+    await sqs.client().send(new SetQueueAttributesCommand({ QueueUrl: urlOf(name), Attributes }))
   }
-})
-
-afterAll(async () => {
-  sqs?.destroy()
-  await gateway?.stop()
-  await server?.stop()
 })
 
 /** Tasks as they are stored. */
@@ -65,9 +40,10 @@ const codec = createTaskCodec({
   task: async ({ rev }: { rev: number }) => ({ ...aTask(), revision: rev }),
 } as unknown as HeadReader)
 
-const urlOf = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
+const { urlOf } = sqs
 const names = () => ({ system: 'Baton', wakeQueueUrl: urlOf('wake'), jobsQueueUrl: urlOf('jobs') })
-const deadLetters = () => createSqsDeadLetterQueue(sqs, { queueUrl: urlOf('dead'), names: names(), codec })
+const deadLetters = () =>
+  createSqsDeadLetterQueue(sqs.client(), { queueUrl: urlOf('dead'), names: names(), codec })
 
 const LOOK = { id: 'resize:a', born: BORN, revision: 4, hops: 0, delaySeconds: 0 }
 const STREAM = JSON.stringify({
@@ -157,9 +133,9 @@ describe('the queue of a dead letter', () => {
 describe('the dead-letter queue', () => {
   /** Sends a body to a queue and receives it until the queue gives it up. */
   async function giveUp(name: string, MessageBody: string) {
-    await sqs.send(new SendMessageCommand({ QueueUrl: urlOf(name), MessageBody }))
+    await sqs.client().send(new SendMessageCommand({ QueueUrl: urlOf(name), MessageBody }))
     const receive = new ReceiveMessageCommand({ QueueUrl: urlOf(name), VisibilityTimeout: 0 })
-    for (let nth = 0; nth < 3; nth++) await sqs.send(receive)
+    for (let nth = 0; nth < 3; nth++) await sqs.client().send(receive)
   }
 
   it('reports which queue gave a message up, how often it was delivered, and when it was sent', async () => {
@@ -175,7 +151,7 @@ describe('the dead-letter queue', () => {
       { queue: 'wake', body: 'hello', receives: 2, subject: { kind: 'unreadable' } },
     ])
     for (const { sentAt } of letters) expect(sentAt).toBeGreaterThanOrEqual(from)
-    expect(server.inspect('dead').messages).toEqual([])
+    expect(sqs.inspect('dead').messages).toEqual([])
   })
 
   it('shows what a service said about its message', async () => {
@@ -184,8 +160,10 @@ describe('the dead-letter queue', () => {
       ERROR_MESSAGE: { DataType: 'String', StringValue: 'not allowed' },
     }
     const MessageBody = encodeMinute({ minute: 7 })
-    await sqs.send(new SendMessageCommand({ QueueUrl: urlOf('dead'), MessageBody, MessageAttributes }))
-    await sqs.send(new SendMessageCommand({ QueueUrl: urlOf('dead'), MessageBody: STREAM }))
+    await sqs
+      .client()
+      .send(new SendMessageCommand({ QueueUrl: urlOf('dead'), MessageBody, MessageAttributes }))
+    await sqs.client().send(new SendMessageCommand({ QueueUrl: urlOf('dead'), MessageBody: STREAM }))
 
     const letters = await deadLetters().receive()
     await deadLetters().remove(letters)
@@ -198,7 +176,7 @@ describe('the dead-letter queue', () => {
 
   it('is unavailable when SQS does not answer', async () => {
     const queueUrl = urlOf('missing')
-    const queue = createSqsDeadLetterQueue(sqs, { queueUrl, names: names(), codec })
+    const queue = createSqsDeadLetterQueue(sqs.client(), { queueUrl, names: names(), codec })
 
     await expect(queue.receive()).rejects.toMatchObject({ code: 'unavailable' })
   })
@@ -206,7 +184,7 @@ describe('the dead-letter queue', () => {
 
 describe('messages that are sent again', () => {
   it('reach the queues that gave them up, and a dispatch begins a new chain', async () => {
-    const resender = createSqsResender(sqs, names())
+    const resender = createSqsResender(sqs.client(), names())
     const counted = encodeDispatch(codec, { task: aTask(), passedOn: 3, hops: 12 })
 
     const failures = await resender.sendAgain([
@@ -216,7 +194,7 @@ describe('messages that are sent again', () => {
       { queue: 'type:gone', body: DISPATCH },
     ])
 
-    const bodies = ['wake', 'jobs', TYPE_QUEUE].map(name => server.inspect(name).messages.at(-1)?.body)
+    const bodies = ['wake', 'jobs', TYPE_QUEUE].map(name => sqs.inspect(name).messages.at(-1)?.body)
     expect(failures).toEqual([{ index: 3, reason: 'its queue does not exist any more', transient: false }])
     expect(bodies).toEqual([
       'hello',

@@ -1,10 +1,5 @@
-import { CreateQueueCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
-import { createFaults } from '../../../local/gateway/faults.ts'
-import { type Gateway, startGateway } from '../../../local/gateway/gateway.ts'
-import { createMeter } from '../../../local/gateway/meter.ts'
-import { type SqsServer, startSqsServer } from '../../../local/stores/sqs-server.ts'
+import { CreateQueueCommand, SendMessageCommand } from '@aws-sdk/client-sqs'
+import { describe, expect, it } from 'vitest'
 import { createTaskCodec } from '../../../shared/aws/dynamo/head/head-reader.ts'
 import { taskFromItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { systemClock } from '../../../shared/aws/environment.ts'
@@ -15,27 +10,12 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { BatonError } from '../../../shared/core/values/values.ts'
 import type { Log } from '../../../shared/ports/machine.ts'
 import { inboxContract, type TriedInbox } from '../../contract/inbox.ts'
+import { anSqs } from '../../support/ports/an-sqs.ts'
 import { createMemoryInbox } from '../../support/ports/inbox.ts'
 import { aTask } from '../../support/tasks/a-task.ts'
 
-let gateway: Gateway
-let server: SqsServer
-let sqs: SQSClient
+const sqs = anSqs()
 let systems = 0
-
-beforeAll(async () => {
-  gateway = await startGateway(createMeter(), createFaults(), 'key', () => undefined)
-  server = await startSqsServer(gateway.url, undefined)
-  gateway.serve('sqs', server.answer)
-  const credentials = { accessKeyId: 'tester', secretAccessKey: 'local', sessionToken: 'key' }
-  sqs = new SQSClient({ endpoint: gateway.url, region: REGION, credentials })
-})
-
-afterAll(async () => {
-  sqs?.destroy()
-  await gateway?.stop()
-  await server?.stop()
-})
 
 type AnSqsInbox = TriedInbox & {
   readonly errors: string[]
@@ -48,9 +28,11 @@ type AnSqsInbox = TriedInbox & {
 async function anSqsInbox(): Promise<AnSqsInbox> {
   systems += 1
   const system = `Test${systems}`
-  const wakeQueueUrl = `${gateway.url}/${ACCOUNT_ID}/wake`
+  const wakeQueueUrl = sqs.urlOf('wake')
   const names = { system, wakeQueueUrl }
-  const { QueueUrl = '' } = await sqs.send(new CreateQueueCommand({ QueueName: `${system}-q-resize` }))
+  const { QueueUrl = '' } = await sqs
+    .client()
+    .send(new CreateQueueCommand({ QueueName: `${system}-q-resize` }))
   const errors: string[] = []
   const silent = () => undefined
   const log: Log = { debug: silent, info: silent, warn: silent, error: message => void errors.push(message) }
@@ -58,10 +40,12 @@ async function anSqsInbox(): Promise<AnSqsInbox> {
   const codec = createTaskCodec({ task: async item => taskFromItem(item) })
   const readDispatch = createDispatchReader({ codec, log, tasks: { head: async id => heads.get(id) } })
   return {
-    inbox: createSqsInbox(sqs, names, { log, clock: systemClock, codec, readDispatch }),
+    inbox: createSqsInbox(sqs.client(), names, { log, clock: systemClock, codec, readDispatch }),
     clock: systemClock,
     put: async task => {
-      expect(await createSqsMessages(sqs, names, codec).dispatch([{ task, delaySeconds: 0 }])).toEqual([])
+      expect(
+        await createSqsMessages(sqs.client(), names, codec).dispatch([{ task, delaySeconds: 0 }]),
+      ).toEqual([])
     },
     errors,
     heads,
@@ -81,13 +65,13 @@ describe('an inbox on SQS', () => {
 
   it('drops and logs unreadable messages', async () => {
     const { inbox, errors, queueUrl } = await anSqsInbox()
-    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: 'no dispatch' }))
+    await sqs.client().send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: 'no dispatch' }))
 
     const deliveries = await inbox.receive('resize', { max: 10, waitMs: 0 })
 
     expect(deliveries).toEqual([])
     expect(errors).toEqual(['dropped a dispatch that cannot be read'])
-    expect(server.inspect(queueUrl.split('/').at(-1) ?? '').messages).toEqual([])
+    expect(sqs.inspect(queueUrl.split('/').at(-1) ?? '').messages).toEqual([])
   })
 
   it('delivers the stored task when code of another version has written the dispatch', async () => {
@@ -95,7 +79,7 @@ describe('an inbox on SQS', () => {
     const present = aTask({ revision: 7 })
     heads.set(present.id, present)
     const MessageBody = JSON.stringify({ v: 1, task: aTask(), passedOn: 2 })
-    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
+    await sqs.client().send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
 
     const [delivery] = await inbox.receive('resize', { max: 10, waitMs: 0 })
 
@@ -109,11 +93,11 @@ describe('an inbox on SQS', () => {
       throw new BatonError('unavailable', 'no answer')
     }
     const MessageBody = JSON.stringify({ v: 3, id: 'resize:k1' })
-    await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
+    await sqs.client().send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody }))
 
     expect(await inbox.receive('resize', { max: 10, waitMs: 0 })).toEqual([])
 
-    expect(server.inspect(queueUrl.split('/').at(-1) ?? '').messages).toHaveLength(1)
+    expect(sqs.inspect(queueUrl.split('/').at(-1) ?? '').messages).toHaveLength(1)
   })
 
   it('pauses after a request to a missing queue', async () => {

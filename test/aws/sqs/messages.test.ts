@@ -1,11 +1,5 @@
-import { CreateQueueCommand, SQSClient } from '@aws-sdk/client-sqs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { MESSAGE_BYTES_MAX } from '../../../infra/bounds.ts'
-import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
-import { createFaults } from '../../../local/gateway/faults.ts'
-import { type Gateway, startGateway } from '../../../local/gateway/gateway.ts'
-import { createMeter } from '../../../local/gateway/meter.ts'
-import { type SqsServer, startSqsServer } from '../../../local/stores/sqs-server.ts'
 import { createTaskCodec, type HeadReader } from '../../../shared/aws/dynamo/head/head-reader.ts'
 import { createSqsMessages } from '../../../shared/aws/sqs/messages.ts'
 import { encodeDispatch } from '../../../shared/aws/sqs/wire.ts'
@@ -14,36 +8,19 @@ import {
   FLOW_DEFINITION_BYTES_MAX,
   PROGRESS_BYTES_MAX,
 } from '../../../shared/core/bounds.ts'
+import { anSqs } from '../../support/ports/an-sqs.ts'
 import { aRun, aTask, BORN } from '../../support/tasks/a-task.ts'
 
-let gateway: Gateway
-let server: SqsServer
-let sqs: SQSClient
-
-beforeAll(async () => {
-  gateway = await startGateway(createMeter(), createFaults(), 'key', () => undefined)
-  server = await startSqsServer(gateway.url, undefined)
-  gateway.serve('sqs', server.answer)
-  const credentials = { accessKeyId: 'tester', secretAccessKey: 'local', sessionToken: 'key' }
-  sqs = new SQSClient({ endpoint: gateway.url, region: REGION, credentials })
-  for (const QueueName of ['wake', 'jobs']) await sqs.send(new CreateQueueCommand({ QueueName }))
-})
-
-afterAll(async () => {
-  sqs?.destroy()
-  await gateway?.stop()
-  await server?.stop()
-})
+const sqs = anSqs(['wake', 'jobs'])
 
 /** Tasks as they are stored. */
 const codec = createTaskCodec({
   task: () => Promise.reject(new Error('nothing is read here')),
 } as unknown as HeadReader)
 
-const urlOf = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
-const names = () => ({ system: 'Baton', wakeQueueUrl: urlOf('wake'), jobsQueueUrl: urlOf('jobs') })
+const names = () => ({ system: 'Baton', wakeQueueUrl: sqs.urlOf('wake'), jobsQueueUrl: sqs.urlOf('jobs') })
 const kindsIn = (queue: string) =>
-  server
+  sqs
     .inspect(queue)
     .messages.map(({ body }: { body: string }) => (JSON.parse(body) as { kind: string }).kind)
     .sort()
@@ -53,7 +30,7 @@ const JOB = { type: 'a', job: { kind: 'resume' }, bucket: 'open', shard: 0, dela
 
 describe('messages to the system itself', () => {
   it('are sent to the jobs queue when they are about canvases and jobs, and otherwise to the wake queue', async () => {
-    const messages = createSqsMessages(sqs, names(), codec)
+    const messages = createSqsMessages(sqs.client(), names(), codec)
     const look = { id: 'a:b', born: BORN, revision: 1, hops: 0, delaySeconds: 0 }
 
     await messages.look([look])
@@ -69,7 +46,7 @@ describe('messages to the system itself', () => {
 
   it('are refused when they are about long jobs and the process does not know the jobs queue', async () => {
     const { jobsQueueUrl: _unknown, ...others } = names()
-    const messages = createSqsMessages(sqs, others, codec)
+    const messages = createSqsMessages(sqs.client(), others, codec)
 
     await expect(messages.continueJobs([JOB])).rejects.toThrow('set BATON_JOBS_QUEUE_URL')
     await expect(messages.lookAtCanvases([CANVAS])).rejects.toMatchObject({ code: 'misconfigured' })

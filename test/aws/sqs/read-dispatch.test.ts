@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { assertKnownSchema } from '../../../shared/aws/dynamo/documents.ts'
 import { createTaskCodec } from '../../../shared/aws/dynamo/head/head-reader.ts'
 import { headItem, taskFromItem } from '../../../shared/aws/dynamo/head/items.ts'
@@ -37,7 +37,7 @@ const FORM = headItem(SEEN)
 
 describe('a dispatch', () => {
   const flow = aTask({ kind: 'flow', input: { inline: { sku: 'x' } } })
-  test.each<[string, Task]>([
+  it.each<[string, Task]>([
     ['a plain task', SEEN],
     [
       'a task with runs',
@@ -90,7 +90,7 @@ describe('a dispatch', () => {
     })
   })
 
-  test.each([
+  it.each([
     '',
     'x',
     'null',
@@ -109,7 +109,7 @@ describe('a dispatch', () => {
     expect(ids).toEqual([])
   })
 
-  test.each(['x', -1, 1.5, null, {}, 1e300])(
+  it.each(['x', -1, 1.5, null, {}, 1e300])(
     'with %j as its count of passes counts as never passed on',
     async passedOn => {
       const { dispatch } = await read(JSON.stringify({ v: 2, id: SEEN.id, head: FORM, passedOn }))

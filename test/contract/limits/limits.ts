@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { holderIn } from '../../../shared/core/limits/limits.ts'
 import { HOUR, NOW } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
@@ -21,9 +21,12 @@ const noteAt = (lookAt: number) => ({
 })
 
 export function limitsContract(makeStores: MakeStores): void {
-  it('replaces the slot log only over the version that was read', async () => {
-    const { limits } = await makeStores()
+  let limits: Awaited<ReturnType<MakeStores>>['limits']
+  beforeEach(async () => {
+    limits = (await makeStores()).limits
+  })
 
+  it('replaces the slot log only over the version that was read', async () => {
     const none = await limits.slots('resize=a')
     const first = await limits.putSlots('resize=a', log(1, 2), none, { expiresAt: NOW + HOUR })
     const late = await limits.putSlots('resize=a', log(9), none, { expiresAt: NOW + HOUR })
@@ -38,7 +41,6 @@ export function limitsContract(makeStores: MakeStores): void {
   })
 
   it('accepts one of several equal logs that are put at once', async () => {
-    const { limits } = await makeStores()
     const none = await limits.slots('resize')
 
     const put = await Promise.all(
@@ -49,8 +51,6 @@ export function limitsContract(makeStores: MakeStores): void {
   })
 
   it('grants `max` permits, confirms a permit to its holder, and grants a released permit to another holder', async () => {
-    const { limits } = await makeStores()
-
     const given = [
       await limits.acquire('resize', holder('a'), 2),
       await limits.acquire('resize', holder('b'), 2),
@@ -72,7 +72,6 @@ export function limitsContract(makeStores: MakeStores): void {
   })
 
   it('never grants more than `max` permits to many callers at once', async () => {
-    const { limits } = await makeStores()
     const names = Array.from({ length: 12 }, (_, nth) => `w${nth}`)
 
     const given = await Promise.all(names.map(name => limits.acquire('resize', holder(name), 5)))
@@ -82,7 +81,6 @@ export function limitsContract(makeStores: MakeStores): void {
   })
 
   it('applies a smaller limit to new holders and takes no permit away', async () => {
-    const { limits } = await makeStores()
     for (const name of ['a', 'b', 'c']) await limits.acquire('resize', holder(name), 3)
 
     const refused = await limits.acquire('resize', holder('d'), 1)
@@ -91,7 +89,6 @@ export function limitsContract(makeStores: MakeStores): void {
   })
 
   it('removes a holder that was recorded at the given time, unless it was renewed since', async () => {
-    const { limits } = await makeStores()
     for (const name of ['a', 'b']) await limits.acquire('resize', holder(name), 2)
 
     const kept = await limits.renew('resize', 'a', NOW + 7)
@@ -104,7 +101,6 @@ export function limitsContract(makeStores: MakeStores): void {
   })
 
   it('replaces the note of a line only over the version that was read, and keeps the two lines of a name apart', async () => {
-    const { limits } = await makeStores()
     const none = await limits.line(SLOTS)
 
     const first = await limits.putLine(SLOTS, noteAt(NOW), none, { isNoted: true })
@@ -120,7 +116,6 @@ export function limitsContract(makeStores: MakeStores): void {
   })
 
   it('ends only the line that was seen', async () => {
-    const { limits } = await makeStores()
     await limits.putLine(SLOTS, noteAt(NOW), { note: undefined, version: 0 })
     const seen = await limits.line(SLOTS)
     await limits.putLine(SLOTS, noteAt(NOW + 1), seen)
@@ -134,7 +129,6 @@ export function limitsContract(makeStores: MakeStores): void {
   })
 
   it('lists the lines whose next look is late, each once, however often they were looked at', async () => {
-    const { limits } = await makeStores()
     const lines = ['a', 'b', 'c'].map(value => ({ kind: 'permit' as const, limit: `resize=${value}#1` }))
     for (const [nth, line] of lines.entries()) {
       const none = { note: undefined, version: 0 }
@@ -153,7 +147,6 @@ export function limitsContract(makeStores: MakeStores): void {
   })
 
   it('counts the holders of each shard apart, and shows the shards that are asked for', async () => {
-    const { limits } = await makeStores()
     const inShard = (shard: number, nth: number) => holder(holderIn(shard, `abcdefghi${nth}`))
     const first = inShard(0, 1)
     const others = [inShard(2, 1), inShard(2, 2), inShard(12, 1)]

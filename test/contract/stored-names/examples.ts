@@ -2,34 +2,24 @@ import { buryHead } from '../../../shared/aws/dynamo/head/head-reader.ts'
 import { canvasRef } from '../../../shared/core/canvas/canvas.ts'
 import { ACTIVITY_KINDS } from '../../../shared/core/events/activity.ts'
 import { holderIn } from '../../../shared/core/limits/limits.ts'
-import { EVENT_TYPES, type Ordering, type TypeKind } from '../../../shared/core/states.ts'
+import { EVENT_TYPES } from '../../../shared/core/states.ts'
+import type { StepRecord } from '../../../shared/core/task/flow-state.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
-import {
-  type Body,
-  bodyRef,
-  type CanvasState,
-  type HeadState,
-  type Operation,
-  type ScheduleState,
-  type Timing,
-} from '../../../shared/core/task/head-fields.ts'
+import { bodyRef, type Operation } from '../../../shared/core/task/head-fields.ts'
 import { LIFECYCLE, RUN_MOVES } from '../../../shared/core/task/lifecycle.ts'
-import type { EndedRun, EndedRunState } from '../../../shared/core/task/task.ts'
-import type { TaskError } from '../../../shared/core/task-error/task-error.ts'
+import type { EndedRunState } from '../../../shared/core/task/task.ts'
 import type { TaskType, TypeJob } from '../../../shared/core/types/task-type.ts'
-import { aLetter } from '../../support/tasks/a-letter.ts'
 import {
-  aCanvas,
-  aFlow,
-  anEndedRun,
-  aRun,
-  aSchedule,
-  aTask,
-  BORN,
-  MINUTE,
-  NOW,
-  type TaskParts,
-} from '../../support/tasks/a-task.ts'
+  APART,
+  aFlowHead,
+  EVERY_MEMBER,
+  FULL_ACTION,
+  FULL_ENDED,
+  FULL_OPTIONS,
+  goldenHeads,
+} from '../../aws/dynamo/head/golden-heads.ts'
+import { aLetter } from '../../support/tasks/a-letter.ts'
+import { anEndedRun, aTask, BORN, MINUTE, NOW, type TaskParts } from '../../support/tasks/a-task.ts'
 import type { Mirror } from './mirror.ts'
 import type { Names } from './names.ts'
 import { recordingDocuments } from './recorder.ts'
@@ -39,207 +29,38 @@ import { recordingDocuments } from './recorder.ts'
  * a word.
  */
 
-const APART: Body = { ref: `out#${BORN}#1#x`, bytes: 300, expiresAt: NOW }
-const ERROR: TaskError = {
-  name: 'Error',
-  message: 'no',
-  stack: 'at f',
-  causes: [{ name: 'E', message: 'm' }],
+/** Every state of a step. */
+const STEPS: Record<StepRecord['state'], true> = {
+  ...{ running: true, succeeded: true, failed: true, skipped: true },
+  ...{ undoing: true, undone: true, 'undo-failed': true },
 }
 
-const RUN: Required<EndedRun> = {
-  fence: 2,
-  workerId: 'w1',
-  state: 'failed',
-  startedAt: NOW,
-  endedAt: NOW,
-  result: APART,
-  error: ERROR,
-  cause: 'timed-out',
-  progress: 1,
-  log: 'a line',
-  piece: 'fetch',
-  past: true,
-  reportDigest: 'digest',
-}
-
-const KINDS: Record<TypeKind, TaskParts> = {
-  handler: {},
-  http: {},
-  webhook: {},
-  flow: {
-    flow: {
-      definition: aFlow(),
-      reachedStep: 1,
-      presentStep: 1,
-      direction: 'undo',
-      steps: Object.fromEntries(
-        (['running', 'succeeded', 'failed', 'undoing', 'undone', 'undo-failed', 'skipped'] as const).map(
-          (state, index) => [
-            index,
-            {
-              state,
-              do: {
-                startedAt: NOW,
-                endedAt: NOW,
-                attempts: 1,
-                error: ERROR,
-                fence: 1,
-                workerId: 'w1',
-                ranAt: NOW,
-              },
-              result: APART,
-              undo: {
-                startedAt: NOW,
-                endedAt: NOW,
-                attempts: 1,
-                error: ERROR,
-                fence: 1,
-                reportDigest: 'digest',
-              },
-            },
-          ],
-        ),
-      ),
-      round: 2,
-      cancelling: true,
-      deadlineMs: MINUTE,
-      deadlineAt: NOW,
-    },
-  },
-}
-
-const CANVAS: CanvasState = { tree: APART, leaves: 2, sendConcurrency: 1, started: true }
-
-const SCHEDULE: ScheduleState = {
-  timing: { kind: 'cron', cron: '* * * * *', timezone: 'UTC' },
-  missed: { catchUp: 1 },
-  graceMs: 1,
-  taskType: 'resize',
-  paused: true,
-  lastRunAt: NOW,
-  pauses: [{ from: NOW, to: NOW }, { from: NOW }],
-}
-
-const TIMINGS: readonly Timing[] = [
-  { kind: 'every', everyMs: 1_000 },
-  { kind: 'at', at: NOW },
-]
-
-const STATES: Record<HeadState, true> = {
-  open: true,
-  succeeded: true,
-  failed: true,
-  cancelled: true,
-  removed: true,
-}
-const ORDERINGS: Record<Ordering, true> = { arrival: true, priority: true, aged: true }
-
-/** Every member that a task of any kind may have. */
-const EVERYTHING: TaskParts = {
-  revision: 3,
-  retrying: true,
-  deadlineAt: NOW,
-  priority: 1,
-  userId: 'u1',
-  tags: { a: 'b' },
-  traceparent: 'trace',
-  input: APART,
-  limitValues: { tenant: 'a' },
-  fairnessKey: 'a',
-  immutable: true,
-  stage: 'fetch',
-  stageChanges: 1,
-  callbacks: { body: APART, onSuccess: 1, onError: 1 },
-  owes: true,
-  unpublished: {
-    indices: [0],
-    problems: [{ path: 'onSuccess.0', message: 'no' }],
-    judgedAt: NOW,
-    revision: 2,
-  },
-  parentId: 'resize:k0',
-  causedBy: 'a.1.s0',
-  edits: 1,
-  operations: [{ at: NOW, by: 'someone', what: 'patch' }],
-  live: [
-    aRun({
-      fence: 1,
-      leaseMs: 1,
-      timeoutAt: NOW,
-      progress: 1,
-      permits: [{ limit: 'resize', holder: 'h' }],
-    }),
-  ],
-  ended: [RUN],
-  options: {
-    concurrency: 2,
-    workerIds: ['w1'],
-    minWorkerVersion: '1',
-    heartbeatMs: 1,
-    leaseMs: 2,
-    timeoutMs: 3,
-    deadlineMs: 4,
-    retry: {
-      maxRetries: 1,
-      backoff: 'ladder',
-      delayMs: 1,
-      maxDelayMs: 2,
-      delaysMs: [1],
-      jitter: 0,
-      scope: 'worker',
-      localRetries: 1,
-    },
-    retentionMs: 5,
-  },
-  failuresBy: { w1: 1 },
-  retryAtBy: { w1: NOW },
-  error: ERROR,
-  startedAt: NOW,
-  finishedAt: NOW,
-  expiresAt: NOW,
-  shard: 1,
-  place: { name: 'ready#resize#0', order: '1' },
-}
-
-/** Parts of a head that exclude each other. */
-const ALTERNATIVES: readonly TaskParts[] = [
-  { isFair: true },
+/** Parts that no golden head has. */
+const OTHER_PARTS: readonly TaskParts[] = [
+  { causedBy: 'a.1.s0', edits: 1 },
+  { member: { canvasId: 'c1', born: BORN, leaf: 1, first: 'succeeded' } },
+  { callbacks: { body: { inline: { onSuccess: [], onError: [] } }, onSuccess: 1, onError: 0 } },
   { dueAt: NOW + 60 * MINUTE },
-  { wait: { kind: 'slot', limit: 'resize' } },
-  { wait: { kind: 'permit', limit: 'resize' } },
-  ...(['append', 'spread', 'prepend'] as const).map(handOn => ({
-    previous: { handOn, kind: 'body' as const, body: APART },
-  })),
-  { previous: { handOn: 'append', kind: 'result', taskId: 'resize:k0', ref: 'out#1', bytes: 1 } },
-  { previous: { handOn: 'append', kind: 'node', canvasId: 'c1', born: BORN, node: 1 } },
-  ...(['succeeded', 'failed'] as const).map(first => ({
-    member: { canvasId: 'c1', born: BORN, leaf: 1, first },
-  })),
+  ...(Object.keys(LIFECYCLE) as Operation[]).map(operation => ({ operation })),
   ...(['excluded', 'timed-out'] as const).map(cause => ({ ended: [anEndedRun({ cause })] })),
   ...(Object.keys(RUN_MOVES) as EndedRunState[]).map(state => ({ ended: [anEndedRun({ state })] })),
   ...(['fixed', 'fibonacci', 'exponential'] as const).map(backoff => ({
     options: { retry: { backoff, delayMs: 7 } },
   })),
-  { callbacks: { body: { inline: { onSuccess: [], onError: [] } }, onSuccess: 1, onError: 0 } },
 ]
 
+/** The inline bodies of golden heads have members that no code writes. */
+function withEmptyBodies<H extends Head>(head: H): H {
+  return JSON.parse(JSON.stringify(head), (_name, value) => (value?.inline ? { inline: null } : value))
+}
+
 function exampleHeads(): Head[] {
-  return [
-    aTask(EVERYTHING),
-    ...ALTERNATIVES.map(aTask),
-    ...(Object.keys(STATES) as HeadState[]).map(state => aTask({ state, finishedAt: NOW })),
-    ...(Object.keys(ORDERINGS) as Ordering[]).flatMap(ordering =>
-      (['handler', 'http'] as const).map(kind => aTask({ kind, ordering })),
-    ),
-    ...(Object.keys(LIFECYCLE) as Operation[]).map(operation => aTask({ operation })),
-    ...Object.entries(KINDS).map(([kind, parts]) => aTask({ ...parts, kind: kind as TypeKind })),
-    aCanvas({ canvas: CANVAS }),
-    aSchedule({ schedule: SCHEDULE }),
-    ...TIMINGS.map(timing =>
-      aSchedule({ schedule: { timing, missed: 'skip', graceMs: 1, taskType: 'resize', paused: false } }),
-    ),
-  ]
+  const steps = Object.keys(STEPS).map((state, at) => {
+    const step = { state: state as StepRecord['state'], do: FULL_ACTION, result: APART, undo: FULL_ACTION }
+    return [at, step] as const
+  })
+  const flow = aFlowHead({ steps: Object.fromEntries(steps) })
+  return [...Object.values(goldenHeads()).map(head => withEmptyBodies(head)), ...OTHER_PARTS.map(aTask), flow]
 }
 
 const EVERY_JOB: readonly TypeJob[] = [
@@ -259,7 +80,7 @@ const TYPE: Required<TaskType> = {
   type: 'resize',
   configuration: {
     kind: 'webhook',
-    defaults: { ...EVERYTHING.options, priority: 1 },
+    defaults: { ...FULL_OPTIONS, priority: 1 },
     ordering: 'aged',
     limits: { rate: { limit: 1, perMs: 1, key: 'a' }, concurrency: { max: 1, key: 'a' } },
     shards: 1,
@@ -304,7 +125,7 @@ export async function exampleWrites({ ports, noteHead, publishEvents }: Mirror, 
 }
 
 async function writeTasks({ tasks }: Mirror['ports']): Promise<void> {
-  const task = aTask(EVERYTHING)
+  const task = withEmptyBodies(EVERY_MEMBER)
   const refs = [
     bodyRef.input(BORN, 1, null),
     bodyRef.result(BORN, 1, null),
@@ -314,7 +135,7 @@ async function writeTasks({ tasks }: Mirror['ports']): Promise<void> {
     canvasRef.page(BORN, 1),
   ]
   const bodies = refs.map(ref => ({ ref, value: null, expiresAt: NOW }))
-  const run = { ref: bodyRef.run(BORN, 1), run: RUN, expiresAt: NOW }
+  const run = { ref: bodyRef.run(BORN, 1), run: FULL_ENDED, expiresAt: NOW }
   const guard = { kind: 'absent' } as const
   await tasks.apply({ before: undefined, after: task, guard, bodies: [...bodies, run] })
   await tasks.recordLook(task, { hops: 1, name: 'a', until: NOW }, NOW)

@@ -129,13 +129,24 @@ export function noteHttp(names: Names): void {
     paths: Record<string, Record<string, Schema>>
     components: { schemas: Record<string, Schema> }
   }
-  for (const [name, schema] of Object.entries(components.schemas)) {
-    noteProperties(names, 'HTTP: properties of components', name, schema)
+  noteComponents(names, components.schemas)
+  const operations = Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ method, route: `${method} ${path}`, operation })),
+  )
+  for (const { route, operation } of operations) noteOperation(names, route, operation)
+  noteAnswers(names, operations)
+}
+
+/** Records each property once, with all components that have it: the options of tasks are in many of them. */
+function noteComponents(names: Names, schemas: Record<string, Schema>): void {
+  const properties = new Map<string, string[]>()
+  for (const [name, schema] of Object.entries(schemas)) {
+    const own = new Set<string>()
+    noteProperties(property => own.add(property), '', schema)
+    for (const property of own) properties.set(property, [...(properties.get(property) ?? []), name])
   }
-  for (const [path, methods] of Object.entries(paths)) {
-    for (const [method, operation] of Object.entries(methods))
-      noteOperation(names, `${method} ${path}`, operation)
-  }
+  for (const [property, owners] of properties)
+    names.add('HTTP: properties of components', `${property} in ${owners.toSorted().join(', ')}`)
 }
 
 function noteOperation(names: Names, route: string, operation: Schema): void {
@@ -143,21 +154,50 @@ function noteOperation(names: Names, route: string, operation: Schema): void {
   for (const { name, in: where } of operation.parameters as Array<{ name: string; in: string }>) {
     names.add('HTTP: parameters', `${route}: ${where} ${name}`)
   }
-  noteProperties(names, 'HTTP: properties of requests', route, operation.requestBody)
-  for (const [status, answer] of Object.entries(operation.responses as Schema)) {
-    names.add('HTTP: statuses', `${route}: ${status}`)
-    noteProperties(names, 'HTTP: properties of answers', `${route} ${status}`, answer)
+  noteProperties(
+    property => names.add('HTTP: properties of requests', property),
+    route,
+    operation.requestBody,
+  )
+}
+
+type OperationOf = { readonly method: string; readonly route: string; readonly operation: Schema }
+
+/** Records an answer that every operation gives, or every operation of a method, only once. */
+function noteAnswers(names: Names, operations: readonly OperationOf[]): void {
+  const answers = operations.map(({ method, route, operation }) => ({
+    method,
+    route,
+    own: answersOf(operation),
+  }))
+  const owner = (answer: string, { method, route }: { method: string; route: string }) => {
+    const isOfAll = (some: typeof answers) => some.every(({ own }) => own.has(answer))
+    if (isOfAll(answers)) return 'every operation'
+    return isOfAll(answers.filter(one => one.method === method)) ? `every ${method}` : route
+  }
+  for (const one of answers) {
+    for (const answer of one.own) names.add('HTTP: answers', `${owner(answer, one)}: ${answer}`)
   }
 }
 
+/** The properties of the answers of an operation, each with its status. An answer without a body is its status alone. */
+function answersOf(operation: Schema): Set<string> {
+  const answers = Object.entries(operation.responses as Schema).flatMap(([status, answer]) => {
+    const properties: string[] = []
+    noteProperties(property => properties.push(property), status, answer)
+    return properties.length > 0 ? properties : [status]
+  })
+  return new Set(answers)
+}
+
 /** Properties at any depth, alternatives united, and the words of closed sets. */
-function noteProperties(names: Names, group: string, path: string, schema: unknown): void {
+function noteProperties(note: (property: string) => void, path: string, schema: unknown): void {
   if (typeof schema !== 'object' || schema === null) return
   for (const [keyword, value] of Object.entries(schema)) {
-    for (const word of wordsOf(keyword, value)) names.add(group, `${path} ${word}`)
+    for (const word of wordsOf(keyword, value)) note(`${path} ${word}`)
     for (const [below, part] of partsOf(keyword, value, path)) {
-      if (below !== path) names.add(group, below)
-      noteProperties(names, group, below, part)
+      if (below !== path) note(below)
+      noteProperties(note, below, part)
     }
   }
 }

@@ -1,24 +1,16 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import type { RequestOf } from '../../../shared/aws/dynamo/documents.ts'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
 import type { TransactItem } from '../../support/dynamo/memory-transactions.ts'
 import { type Request, type TwoTables, twoTables } from './two-tables.ts'
 
 /** What the table in memory refuses because of DynamoDB's quotas and rules, and what it does not know. */
 
-let dynamo: DynamoDbLocal
-let client: DynamoDBClient
+const dynamo = aDynamo()
 let both: TwoTables
 
 beforeAll(async () => {
-  dynamo = await startDynamoDbLocal()
-  client = dynamo.client()
-  both = twoTables(client, await dynamo.createTable())
-})
-afterAll(async () => {
-  client?.destroy()
-  await dynamo?.stop()
+  both = twoTables(dynamo.client(), await dynamo.createTable())
 })
 
 const Key = { pk: 'resize:k1', sk: 'head' }

@@ -1,31 +1,20 @@
-import type { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import fc from 'fast-check'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
+import { expect, it } from 'vitest'
+import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
 import { requestsOn, transactionsOn } from './random-requests.ts'
 import { type TwoTables, twoTables } from './two-tables.ts'
 
 /** Holds the table in memory to DynamoDB Local by this many lists of random requests, and of random transactions. */
 export function requestsContract({ runs, seed }: { readonly runs: number; readonly seed: number }): void {
-  let dynamo: DynamoDbLocal
-  let client: DynamoDBClient
-
-  beforeAll(async () => {
-    dynamo = await startDynamoDbLocal()
-    client = dynamo.client()
-  })
-  afterAll(async () => {
-    client?.destroy()
-    await dynamo?.stop()
-  })
+  const dynamo = aDynamo()
 
   /** One table for all runs: what an earlier run left there is no harm. */
-  const tables = async (): Promise<TwoTables> => twoTables(client, await dynamo.createTable())
+  const tables = async (): Promise<TwoTables> => twoTables(dynamo.client(), await dynamo.createTable())
 
   /** A smaller list would meet other items, so lists are not made smaller. */
   const settings = { numRuns: runs, seed, endOnFailure: true }
 
-  test('random requests have the same outcomes, answers and units, and leave the same items', async () => {
+  it('random requests have the same outcomes, answers and units, and leave the same items', async () => {
     const both = await tables()
     const lists = fc.array(requestsOn(both.name), { minLength: 20, maxLength: 40 })
 
@@ -42,7 +31,7 @@ export function requestsContract({ runs, seed }: { readonly runs: number; readon
     )
   })
 
-  test('random transactions are made or refused alike, and leave the same items', async () => {
+  it('random transactions are made or refused alike, and leave the same items', async () => {
     const both = await tables()
     const lists = fc.array(transactionsOn(both.name), { minLength: 5, maxLength: 10 })
 

@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { create } from '../../../shared/core/publish.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
@@ -37,8 +37,12 @@ const inputOf = (task: Task) => (task.input && 'inline' in task.input ? task.inp
 const refOf = (task: Task) => (task.input && 'ref' in task.input ? task.input.ref : '')
 
 export function bodiesContract(makeStores: MakeStores): void {
+  let tasks: Awaited<ReturnType<MakeStores>>['tasks']
+  beforeEach(async () => {
+    tasks = (await makeStores()).tasks
+  })
+
   it.each(BODIES)('keeps %s exactly', async (_name, value) => {
-    const { tasks } = await makeStores()
     const padded = { value, padding: LARGE }
 
     const small = await publish(tasks, { key: 'small', input: value })
@@ -51,8 +55,6 @@ export function bodiesContract(makeStores: MakeStores): void {
   })
 
   it('keeps minus zero as zero, as JSON text does', async () => {
-    const { tasks } = await makeStores()
-
     const small = await publish(tasks, { key: 'small', input: -0 })
     const large = await publish(tasks, { key: 'large', input: [-0, LARGE] })
 
@@ -61,7 +63,6 @@ export function bodiesContract(makeStores: MakeStores): void {
   })
 
   it('keeps 350 KB under the longest id', async () => {
-    const { tasks } = await makeStores()
     const input = `ab${'\u{1f600}'.repeat((350 * 1024 - 4) / 4)}`
     const key = '\u{1f680}'.repeat(200)
 
@@ -72,13 +73,10 @@ export function bodiesContract(makeStores: MakeStores): void {
   })
 
   it('keeps no input when none was given, which differs from null', async () => {
-    const { tasks } = await makeStores()
-
     expect(await publish(tasks)).not.toHaveProperty('input')
   })
 
   it('writes the bodies of a change even if its head is refused then, and keeps the bodies of the stored task', async () => {
-    const { tasks } = await makeStores()
     const first = await publish(tasks, { input: `first${LARGE}` })
     const change = create(aPublication({ born: LATER_BORN, input: `second${LARGE}` }), undefined, NOW)
 
@@ -90,7 +88,6 @@ export function bodiesContract(makeStores: MakeStores): void {
   })
 
   it('drops the bodies of a refused change', async () => {
-    const { tasks } = await makeStores()
     const first = await publish(tasks, { input: `first${LARGE}` })
     const change = create(aPublication({ born: LATER_BORN, input: `second${LARGE}` }), undefined, NOW)
     await tasks.apply(change)
@@ -102,7 +99,6 @@ export function bodiesContract(makeStores: MakeStores): void {
   })
 
   it('keeps the results of all successes', async () => {
-    const { tasks } = await makeStores()
     const seen = await publish(tasks, { options: { concurrency: 2 } })
     const both = await claimed(tasks, await claimed(tasks, seen, 'w1'), 'w2')
     const success = (task: Task, fence: number, result: Json) =>
@@ -116,7 +112,6 @@ export function bodiesContract(makeStores: MakeStores): void {
   })
 
   it('renews a body, and does not create a missing one', async () => {
-    const { tasks } = await makeStores()
     const task = await publish(tasks, { input: LARGE })
 
     await tasks.renewBody(task.id, refOf(task), NOW + 400 * DAY)
@@ -127,7 +122,6 @@ export function bodiesContract(makeStores: MakeStores): void {
   })
 
   it('keeps no record of a run whose end was refused', async () => {
-    const { tasks } = await makeStores()
     const task = await claimed(tasks, await publish(tasks))
     await written(tasks, changeOf(cancel(task, NOW)))
     const error = { name: 'Zombie', message: 'too late' }
@@ -141,7 +135,6 @@ export function bodiesContract(makeStores: MakeStores): void {
   })
 
   it('keeps causes and log of a failed run with its record, and neither in the head; a dropped record is gone', async () => {
-    const { tasks } = await makeStores()
     const task = await claimed(tasks, await publish(tasks))
     const error = { name: 'E', message: 'no', causes: [{ name: 'C', message: 'why' }] }
     const log = 'first \u{1F600}\nlast "line"'
@@ -164,7 +157,6 @@ export function bodiesContract(makeStores: MakeStores): void {
   })
 
   it('lists the ended runs of one birth, newest first, up to a limit', async () => {
-    const { tasks } = await makeStores()
     let task = await publish(tasks, { options: { retry: { maxRetries: 20, delayMs: 0 } } })
     for (let fence = 1; fence <= 11; fence++) {
       task = await claimed(tasks, task)

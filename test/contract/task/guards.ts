@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import type { Change } from '../../../shared/core/change.ts'
 import { cancel, remove, restart } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
@@ -34,14 +34,16 @@ const succeed = (task: Task, fence: number, now: number) =>
   changeOf(finish(task, { born: task.born, fence, outcome: 'succeed' }, now, 0))
 
 export function guardsContract(makeStores: MakeStores): void {
-  it('returns nothing for a key that was never published', async () => {
-    const { tasks } = await makeStores()
+  let tasks: Awaited<ReturnType<MakeStores>>['tasks']
+  beforeEach(async () => {
+    tasks = (await makeStores()).tasks
+  })
 
+  it('returns nothing for a key that was never published', async () => {
     expect(await readTask({ tasks }, 'resize:k1')).toBeUndefined()
   })
 
   it('creates a task under a free id, and reads it back whole', async () => {
-    const { tasks } = await makeStores()
     const change = create(aPublication({ input: { n: 1 } }), undefined, NOW)
 
     const applied = await tasks.apply(change)
@@ -51,7 +53,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('creates no task under a used id, and returns the stored one', async () => {
-    const { tasks } = await makeStores()
     const first = await publish(tasks)
 
     const applied = await tasks.apply(create(aPublication({ born: LATER_BORN }), undefined, NOW))
@@ -60,7 +61,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('refuses a write that was decided on an older revision, and returns the stored task', async () => {
-    const { tasks } = await makeStores()
     const seen = await publish(tasks)
     const patched = await written(tasks, changeOf(patch(seen, { priority: 5 }, NOW)))
 
@@ -70,7 +70,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('refuses a write that was decided on another birth, even at the same revision', async () => {
-    const { tasks } = await makeStores()
     const seen = await publish(tasks)
     const other = { ...seen, born: LATER_BORN }
 
@@ -80,7 +79,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('refuses to change a missing task', async () => {
-    const { tasks } = await makeStores()
     const { after } = create(aPublication(), undefined, NOW)
 
     expect(await tasks.apply(changeOf(cancel(after, NOW)))).toEqual({ applied: false, current: undefined })
@@ -90,7 +88,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('accepts only one of several claims that were decided on one revision', async () => {
-    const { tasks } = await makeStores()
     const seen = await publish(tasks)
 
     const results = await Promise.all(
@@ -102,7 +99,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('refuses to record a run as lost after a heartbeat that landed since the decision', async () => {
-    const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks, { kind: 'http' }))
     const judgedAt = NOW + 20 * SECOND
     const judgement = changeOf(lose(running, judgedAt))
@@ -115,7 +111,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('refuses a takeover after a heartbeat that landed since the decision, and accepts one without a heartbeat', async () => {
-    const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks))
     const late = NOW + 20 * SECOND
 
@@ -129,7 +124,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('checks every lease that the guard names', async () => {
-    const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 2 } })
     const both = await claimed(tasks, await claimed(tasks, seen, 'w1'), 'w2')
     await written(tasks, beat(both, 2, NOW + SECOND))
@@ -140,7 +134,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('accepts heartbeats and the finish of a run past its lease that is not recorded as lost', async () => {
-    const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks))
 
     const beaten = await written(tasks, beat(running, 1, NOW + DAY))
@@ -150,7 +143,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('refuses the heartbeat of a run that is stored as ended', async () => {
-    const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks, { kind: 'http' }))
     const cancelled = await written(tasks, changeOf(cancel(running, NOW)))
 
@@ -160,7 +152,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('refuses the heartbeat of a run of another birth', async () => {
-    const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks, { kind: 'http' }))
     const zombie = { ...running, born: LATER_BORN }
 
@@ -168,7 +159,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('accepts a heartbeat that was decided on any revision, and returns the stored task', async () => {
-    const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks, { kind: 'http' }))
     const patched = await written(tasks, changeOf(patch(running, { options: { heartbeatMs: 1 } }, NOW)))
 
@@ -182,7 +172,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('accepts several successes that were decided on one revision', async () => {
-    const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 3 } })
     const two = await claimed(tasks, await claimed(tasks, seen, 'w1'), 'w2')
     const first = succeed(two, 1, NOW + SECOND)
@@ -199,7 +188,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('keeps the changes of other writers when it counts a success, and refuses writes decided before the success', async () => {
-    const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 4 } })
     const two = await claimed(tasks, await claimed(tasks, seen, 'w1'), 'w2')
     const success = succeed(two, 1, NOW + SECOND)
@@ -216,7 +204,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('refuses to count a success whose run has ended, also a repeated one, and returns the stored task', async () => {
-    const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 3 } })
     const one = await claimed(tasks, seen, 'w1')
     const success = succeed(one, 1, NOW + SECOND)
@@ -230,7 +217,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('accepts the next claim after all runs of a task were counted', async () => {
-    const { tasks } = await makeStores()
     const seen = await publish(tasks, { kind: 'http', options: { concurrency: 2 } })
     const counted = await written(tasks, succeed(await claimed(tasks, seen, 'w1'), 1, NOW + SECOND))
 
@@ -242,7 +228,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('keeps a tombstone, and accepts only a new birth that was decided on it', async () => {
-    const { tasks } = await makeStores()
     const first = await claimed(tasks, await publish(tasks, { kind: 'http', userId: 'u1' }))
     const tombstone = await written(tasks, remove(first, NOW))
 
@@ -259,7 +244,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('reads a task whose retention has ended', async () => {
-    const { tasks } = await makeStores()
     const running = await claimed(tasks, await publish(tasks, { options: { retentionMs: 1 } }))
 
     const done = await written(tasks, succeed(running, 1, NOW))
@@ -269,7 +253,6 @@ export function guardsContract(makeStores: MakeStores): void {
   })
 
   it('keeps successes over a restart', async () => {
-    const { tasks } = await makeStores()
     const seen = await publish(tasks, { options: { concurrency: 2, retry: { maxRetries: 0 } } })
     const half = await written(tasks, succeed(await claimed(tasks, seen), 1, NOW))
     const cancelled = await written(tasks, changeOf(cancel(half, NOW)))

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { headItem, taskFromItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { OPERATIONS_KEPT_MAX, PRINCIPAL_CHARACTERS_MAX } from '../../../shared/core/bounds.ts'
 import { withOperation } from '../../../shared/core/change.ts'
@@ -11,7 +11,7 @@ const records = (count: number, by = (nth: number) => `p${nth}`): OperationRecor
   Array.from({ length: count }, (_, nth) => ({ at: NOW + nth, by: by(nth), what: 'patch' }))
 
 describe('a change that a caller asks for', () => {
-  test('is recorded with its time, its principal and its name, after earlier changes', () => {
+  it('is recorded with its time, its principal and its name, after earlier changes', () => {
     const task = aTask({ operations: records(1) })
 
     const { after } = withOperation(changeOf(cancel(task, NOW)), alice, NOW + SECOND)
@@ -19,7 +19,7 @@ describe('a change that a caller asks for', () => {
     expect(after.operations).toEqual([...records(1), { at: NOW + SECOND, by: 'local:alice', what: 'cancel' }])
   })
 
-  test('drops the oldest record when ten are kept', () => {
+  it('drops the oldest record when ten are kept', () => {
     const task = aTask({ operations: records(OPERATIONS_KEPT_MAX) })
 
     const { after } = withOperation(changeOf(cancel(task, NOW)), { ...alice, what: 'stop' }, NOW)
@@ -29,7 +29,7 @@ describe('a change that a caller asks for', () => {
     expect(after.operations?.at(-1)).toMatchObject({ what: 'stop' })
   })
 
-  test('is recorded alone: other writes of the request are not recorded', () => {
+  it('is recorded alone: other writes of the request are not recorded', () => {
     const change = changeOf(cancel(aTask(), NOW))
     const claimed = { ...change, after: { ...change.after, operation: 'claim' as const } }
 
@@ -38,13 +38,13 @@ describe('a change that a caller asks for', () => {
 })
 
 describe('the head of a task', () => {
-  test.each([1, 2, OPERATIONS_KEPT_MAX])('returns %s records unchanged', count => {
+  it.each([1, 2, OPERATIONS_KEPT_MAX])('returns %s records unchanged', count => {
     const task = aTask({ operations: records(count, nth => `arn:${nth % 2}`) })
 
     expect(taskFromItem(headItem(task)).operations).toEqual(task.operations)
   })
 
-  test('names each principal once: ten changes by one of them take less than 450 bytes', () => {
+  it('names each principal once: ten changes by one of them take less than 450 bytes', () => {
     const principal = 'x'.repeat(PRINCIPAL_CHARACTERS_MAX)
 
     const { ops = '' } = headItem(aTask({ operations: records(OPERATIONS_KEPT_MAX, () => principal) }))

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { LetterQueue, LetterSubject } from '../../../shared/core/dead-letters.ts'
 import {
   idsOfQueue,
@@ -13,7 +13,7 @@ import { aLetter } from '../../support/tasks/a-letter.ts'
 import { aTask, NOW } from '../../support/tasks/a-task.ts'
 
 describe('the id of a dead letter', () => {
-  test('sorts by queue and time, and begins with its queue', () => {
+  it('sorts by queue and time, and begins with its queue', () => {
     const ids = [letterId('type:resize', 2, 'b'), letterId('type:resize', 11, 'a'), letterId('wake', 1, 'c')]
 
     expect([...ids].sort()).toEqual(ids)
@@ -22,7 +22,7 @@ describe('the id of a dead letter', () => {
     expect(letterId('type:resize-2', 2, 'b').startsWith(idsOfQueue('type:resize'))).toBe(false)
   })
 
-  test.each(['', 'wake', 'wake~1~m', 'wake~00000000000001~m/n', 'type:a b~00000000000001~m'])(
+  it.each(['', 'wake', 'wake~1~m', 'wake~00000000000001~m/n', 'type:a b~00000000000001~m'])(
     'is not %j',
     text => {
       expect(isLetterId(text)).toBe(false)
@@ -33,7 +33,7 @@ describe('the id of a dead letter', () => {
 const MINUTE: LetterSubject = { kind: 'minute', dueAt: NOW }
 
 describe('where a dead letter is sent again', () => {
-  test.each<[LetterQueue, LetterSubject, string | undefined]>([
+  it.each<[LetterQueue, LetterSubject, string | undefined]>([
     ['type:resize', { kind: 'dispatch', taskId: 'resize:a' }, 'type:resize'],
     ['type:resize', { kind: 'unreadable' }, 'type:resize'],
     ['wake', { kind: 'look', taskId: 'resize:a', born: '01', revision: 1 }, 'wake'],
@@ -48,7 +48,7 @@ describe('where a dead letter is sent again', () => {
 })
 
 describe('the sentences about a dead letter', () => {
-  test.each<[LetterQueue, LetterSubject, RegExp, RegExp]>([
+  it.each<[LetterQueue, LetterSubject, RegExp, RegExp]>([
     [
       'type:resize',
       { kind: 'dispatch', taskId: 'resize:a' },
@@ -93,7 +93,7 @@ describe('the sentences about a dead letter', () => {
     expect(text.next).toMatch(next)
   })
 
-  test('name the last error of the service, and no deliveries where there was no queue', () => {
+  it('name the last error of the service, and no deliveries where there was no queue', () => {
     const letter = aLetter({ queue: 'schedules', subject: MINUTE, receives: 0, error: 'AccessDenied: no' })
 
     const { sentence } = explainLetter(letter, NOW)
@@ -117,7 +117,7 @@ describe('a lost message is the reason why a task waits', () => {
     live: { 1: { fence: 1, workerId: 'w', startedAt: NOW - 20_000, leaseUntil: NOW + 1 } },
   } as unknown as typeof task
 
-  test.each([
+  it.each([
     ['a due task without its dispatch', task, 'dispatch', true],
     ['a due task without a look', task, 'look', true],
     ['a run whose lease has ended, without its look', running, 'look', true],
@@ -131,12 +131,12 @@ describe('a lost message is the reason why a task waits', () => {
     expect(isMissing(note(kind), one as typeof task, NOW)).toBe(expected)
   })
 
-  test('not without a note, and not after the note has expired', () => {
+  it('not without a note, and not after the note has expired', () => {
     expect(isMissing(undefined, task, NOW)).toBe(false)
     expect(isMissing({ ...note('dispatch')!, expiresAt: NOW }, task, NOW)).toBe(false)
   })
 
-  test('a message that names no revision leaves no note', () => {
+  it('a message that names no revision leaves no note', () => {
     const subjects: LetterSubject[] = [
       { kind: 'dispatch', taskId: 'resize:a' },
       { kind: 'limit', limit: 'resize' },

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { cancelCanvas, createCanvas, endCanvas, noteProgress } from '../../../shared/core/canvas/canvas.ts'
 import { type BatonEvent, eventsOf, workerEvent } from '../../../shared/core/events/events.ts'
 import { resume } from '../../../shared/core/flow/resume.ts'
@@ -219,7 +219,7 @@ const EVENTS_BY_OPERATION: Record<Operation, ReadonlyArray<readonly [string, Hea
 }
 
 describe('the operation', () => {
-  test.each(
+  it.each(
     Object.keys(LIFECYCLE).flatMap(operation =>
       EVENTS_BY_OPERATION[operation as Operation].map(
         ([how, task, events]) => [operation, how, task, events] as const,
@@ -230,7 +230,7 @@ describe('the operation', () => {
     expect(linesOf(task)).toEqual(events)
   })
 
-  test('has an entry in this table, and each entry belongs to an operation', () => {
+  it('has an entry in this table, and each entry belongs to an operation', () => {
     expect(Object.keys(EVENTS_BY_OPERATION).sort()).toEqual(Object.keys(LIFECYCLE).sort())
   })
 })
@@ -239,7 +239,7 @@ describe('a canvas', () => {
   const tree = { layout: {}, pages: [], leaves: 1 }
   const canvas = createCanvas({ key: 'c', born: BORN, shard: 0, ...tree }, undefined, NOW).after
 
-  test.each([
+  it.each([
     ['published', canvas, ['canvas.published (running)']],
     ['at work', afterOf(noteProgress(canvas, NOW)), []],
     ['succeeded', afterOf(endCanvas(canvas, { end: 'succeeded' }, NOW)), ['canvas.succeeded (succeeded)']],
@@ -251,7 +251,7 @@ describe('a canvas', () => {
     expect(linesOf(head)).toEqual(events)
   })
 
-  test('has its own id in the event', () => {
+  it('has its own id in the event', () => {
     expect(eventsOf(canvas)).toEqual([
       {
         id: `${BORN}.1.published`,
@@ -273,14 +273,14 @@ describe('a failure', () => {
   }
   const short = { name: 'TypeError', message: `${'m'.repeat(119)}…` }
 
-  test('is reported with the type of its task and with the short error', () => {
+  it('is reported with the type of its task and with the short error', () => {
     const failed = ended(claimedBy(aTask()), { outcome: 'fail', error: no, fatal: true })
 
     expect(eventsOf(failed)).toMatchObject([{ type: 'task.failed', taskType: 'resize', error: short }])
     expect(eventsOf(failed)[0]?.error).toEqual(short)
   })
 
-  test('by a lost run is reported with the error LeaseLost', () => {
+  it('by a lost run is reported with the error LeaseLost', () => {
     const lost = afterOf(lose(claimedBy(aTask()), NOW + HOUR))
 
     expect(eventsOf(lost)[0]).toMatchObject({
@@ -290,7 +290,7 @@ describe('a failure', () => {
     })
   })
 
-  test('before a later success leaves no error in the event of the success', () => {
+  it('before a later success leaves no error in the event of the success', () => {
     const retried = ended(claimedBy(aTask()), { outcome: 'fail', error: no, retryInMs: 0 })
     const events = eventsOf(ended(claimedBy(retried), DONE))
 
@@ -298,7 +298,7 @@ describe('a failure', () => {
   })
 })
 
-test('the id of a worker event contains the position of the change in the stream', () => {
+it('the id of a worker event contains the position of the change in the stream', () => {
   const change = { workerId: 'wörker 1', at: NOW, position: '0042' }
 
   const joined = workerEvent({ type: 'worker.joined', ...change })
@@ -336,7 +336,7 @@ describe('over any life of a task', () => {
   const stateOf = (task: Task | undefined) =>
     !task || task.state === 'removed' ? 'none' : statusOf(task, task.updatedAt)
 
-  test('each event has an id of its own that fits into a header; only the loss of a run may be reported twice', () => {
+  it('each event has an id of its own that fits into a header; only the loss of a run may be reported twice', () => {
     overLives(seen => {
       const named = seen.flatMap(({ events }) => events).filter(({ type }) => type !== 'task.lost')
 
@@ -345,7 +345,7 @@ describe('over any life of a task', () => {
     })
   })
 
-  test('every end and every claim is reported once, and every loss is reported', () => {
+  it('every end and every claim is reported once, and every loss is reported', () => {
     overLives(seen => {
       for (const { before, after, events } of seen) {
         const types = events.map(({ type }) => type)
@@ -366,7 +366,7 @@ describe('over any life of a task', () => {
     })
   })
 
-  test('a task is reported as ready exactly when a change makes it ready', () => {
+  it('a task is reported as ready exactly when a change makes it ready', () => {
     overLives(seen => {
       for (const { before, after, events } of seen) {
         const ready = events.filter(({ type }) => type === 'task.ready')
@@ -381,7 +381,7 @@ describe('over any life of a task', () => {
     })
   })
 
-  test('every event has one of the listed types', () => {
+  it('every event has one of the listed types', () => {
     overLives(seen => {
       for (const { type } of seen.flatMap(({ events }) => events)) expect(EVENT_TYPES).toContain(type)
     })

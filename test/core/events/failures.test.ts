@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { failuresIn, hourOf, maskedError } from '../../../shared/core/events/failures.ts'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
@@ -8,7 +8,7 @@ import type { Task } from '../../../shared/core/task/task.ts'
 import { aTask, BORN, changeOf, HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 describe('a masked error', () => {
-  test.each([
+  it.each([
     ['no answer within 3000 ms', 'no answer within # ms'],
     ['order-7 of 6f1a52f4-3a0e-4a5c-9d43-c6b1f0a7d2e1', '# of #'],
     ['cannot read "a b" and `c`', 'cannot read # and #'],
@@ -21,7 +21,7 @@ describe('a masked error', () => {
     expect(maskedError({ name: 'Error', message })).toBe(`Error: ${masked}`)
   })
 
-  test('fits a key, and ends in no half of a character', () => {
+  it('fits a key, and ends in no half of a character', () => {
     const long = maskedError({ name: 'E', message: '𝄞'.repeat(500) })
 
     expect(long.length).toBeLessThanOrEqual(200)
@@ -35,13 +35,13 @@ describe('the failures of a change', () => {
   const failed = (task: Task, error = { name: 'E', message: 'code 7' }) =>
     changeOf(finish(task, { born: BORN, fence: task.fence, outcome: 'fail', error }, at, 0)).after
 
-  test('are its failed run, also before the reserved start of that run', () => {
+  it('are its failed run, also before the reserved start of that run', () => {
     const reserved = changeOf(claim(aTask(), { workerId: 'w1' }, NOW, { startsAt: NOW + HOUR })).after
 
     expect(failuresIn(failed(reserved))).toMatchObject([{ error: 'E: code #', count: 1, firstAt: at }])
   })
 
-  test('are its failed run, whether or not a retry follows', () => {
+  it('are its failed run, whether or not a retry follows', () => {
     const retried = failed(running())
 
     expect(retried.state).toBe('open')
@@ -58,13 +58,13 @@ describe('the failures of a change', () => {
     ])
   })
 
-  test('are its lost runs', () => {
+  it('are its lost runs', () => {
     const lost = changeOf(lose(running(), NOW + HOUR)).after
 
     expect(failuresIn(lost)).toMatchObject([{ error: expect.stringContaining('LeaseLost'), count: 1 }])
   })
 
-  test('are none for a claim, a success, a cancel, and a later change of a task that has failed before', () => {
+  it('are none for a claim, a success, a cancel, and a later change of a task that has failed before', () => {
     const task = running()
     const succeeded = changeOf(
       finish(task, { born: BORN, fence: task.fence, outcome: 'succeed' }, at, 0),

@@ -1,4 +1,6 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { PARAMS_BYTES_MAX } from '../../../shared/core/bounds.ts'
+import { roomForResult } from '../../../shared/core/flow/flow.ts'
 import { restart } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { update } from '../../../shared/core/publish.ts'
@@ -43,12 +45,12 @@ const AT_WORK: Array<[string, Task]> = [
 ]
 
 describe('publishing a flow again', () => {
-  test.each(AT_WORK)('neither restarts nor updates the flow %s', (_name, task) => {
+  it.each(AT_WORK)('neither restarts nor updates the flow %s', (_name, task) => {
     expect(restarted(task)).toEqual({ ok: false, reason: 'running' })
     expect(update(task, again, NOW)).toEqual({ ok: false, reason: 'running' })
   })
 
-  test('updates or restarts a flow that no worker has begun', () => {
+  it('updates or restarts a flow that no worker has begun', () => {
     const updated = afterOf(update(aFlowTask(), again, NOW))
 
     expect(updated).toMatchObject({ input: { inline: { sku: 'y' } }, priority: 4, born: aFlowTask().born })
@@ -56,7 +58,7 @@ describe('publishing a flow again', () => {
     expect(afterOf(restarted(aFlowTask()))).toMatchObject({ born: LATER_BORN, flow: { presentStep: 0 } })
   })
 
-  test.each([
+  it.each([
     ['succeeded', doneTimes(aFlowTask(), 3)],
     ['failed', undoneInTurn(failedFor(done(aFlowTask()), 'no')).task],
     ['halted', failedFor(failedFor(aFlowTask(), 'no'), 'no')],
@@ -74,7 +76,7 @@ describe('publishing a flow again', () => {
     expect(fresh.error).toBeUndefined()
   })
 
-  test('counts no run from before its type became a flow', () => {
+  it('counts no run from before its type became a flow', () => {
     const halfDone = aTask({
       type: 'order',
       kind: 'http',
@@ -99,7 +101,7 @@ describe('publishing a flow again', () => {
 describe('patching a flow', () => {
   const patched = (task: Task, changes: Parameters<typeof patch>[1]) => afterOf(patch(task, changes, NOW))
 
-  test('changes fields of the whole flow, and not its present step', () => {
+  it('changes fields of the whole flow, and not its present step', () => {
     const task = claimedBy(done(aFlowTask()))
 
     const after = patched(task, {
@@ -120,7 +122,7 @@ describe('patching a flow', () => {
     expect(statesOf(after)).toEqual(['succeeded', 'running', 'pending'])
   })
 
-  test.each([
+  it.each([
     ['without one, from its due time', aFlowTask(undefined, { dueAt: NOW + HOUR }), {}, NOW + HOUR + MINUTE],
     ['without one, from its first run', claimedBy(aFlowTask(), 'w1', NOW + 5), {}, NOW + 5 + MINUTE],
     ['with another one', aFlowTask(undefined, { options: { deadlineMs: HOUR } }), {}, NOW + MINUTE],
@@ -137,20 +139,34 @@ describe('patching a flow', () => {
     expect(after.options.deadlineMs).toBeUndefined()
   })
 
-  test('moves the deadline with the due time', () => {
+  it('moves the deadline with the due time', () => {
     const task = aFlowTask(undefined, { options: { deadlineMs: MINUTE } })
 
     expect(patched(task, { dueAt: NOW + HOUR }).deadlineAt).toBe(NOW + HOUR + MINUTE)
   })
 
-  test('that undoes changes no deadline in force', () => {
+  it('that undoes changes no deadline in force', () => {
     const undoing = failedFor(aFlowTask(), 'no')
 
     expect(patched(undoing, { options: { deadlineMs: 1 } }).deadlineAt).toBeUndefined()
   })
 
-  test('sets no stage, and is refused once the flow has ended', () => {
+  it('sets no stage, and is refused once the flow has ended', () => {
     expect(patch(aFlowTask(), { stage: 'x' }, NOW)).toEqual({ ok: false, reason: 'a-flow' })
     expect(patch(doneTimes(aFlowTask(), 3), { priority: 1 }, NOW)).toEqual({ ok: false, reason: 'finished' })
   })
+})
+
+it('input and results leave less room for the next result, in the head or apart', () => {
+  const published = aFlowTask(undefined, { input: { sku: 'x'.repeat(1_000) } })
+  const inHead = done(published, 'x'.repeat(98))
+  const apart = done(inHead, 'x'.repeat(9_998))
+
+  expect(roomForResult(published)).toBe(PARAMS_BYTES_MAX - 1_010)
+  expect(roomForResult(inHead)).toBe(PARAMS_BYTES_MAX - 1_010 - 100)
+  expect(roomForResult(apart)).toBe(PARAMS_BYTES_MAX - 1_010 - 100 - 10_000)
+})
+
+it('only flows bound the room for a result', () => {
+  expect(roomForResult(aTask())).toBeUndefined()
 })

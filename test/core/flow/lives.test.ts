@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Change } from '../../../shared/core/change.ts'
 import { needsAttention } from '../../../shared/core/flow/flow.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
@@ -99,7 +99,7 @@ function forEveryChange(claimAbout: () => (seen: Seen) => void): void {
 
 const isUndoing = ({ direction }: FlowState) => direction === 'undo'
 
-test('steps are undone strictly backwards, each at most once until an operator resumes the flow', () => {
+it('steps are undone strictly backwards, each at most once until an operator resumes the flow', () => {
   forEveryChange(() => {
     let last = Number.POSITIVE_INFINITY
     return ({ change: { after: task }, before, after }) => {
@@ -113,7 +113,7 @@ test('steps are undone strictly backwards, each at most once until an operator r
   })
 })
 
-test('only steps that began are undone, and none twice', () => {
+it('only steps that began are undone, and none twice', () => {
   forEveryChange(() => ({ change, before, after }) => {
     if (change.after.state !== 'open' || !isUndoing(after)) return
     const record = after.steps[after.presentStep]
@@ -125,7 +125,7 @@ test('only steps that began are undone, and none twice', () => {
   })
 })
 
-test('the reached step moves on by one at a time, and stays at the failed step', () => {
+it('the reached step moves on by one at a time, and stays at the failed step', () => {
   forEveryChange(() => ({ before, after }) => {
     if (isUndoing(after)) expect(after.reachedStep).toBe(before.reachedStep)
     else expect([before.reachedStep, before.reachedStep + 1]).toContain(after.reachedStep)
@@ -133,7 +133,7 @@ test('the reached step moves on by one at a time, and stays at the failed step',
   })
 })
 
-test('while steps are done, all steps before the present one are done, and no later one has begun', () => {
+it('while steps are done, all steps before the present one are done, and no later one has begun', () => {
   forEveryChange(() => ({ change, after }) => {
     if (change.after.state !== 'open' || isUndoing(after)) return
     for (let at = 0; at < after.reachedStep; at++) expect(after.steps[at]?.state).toBe('succeeded')
@@ -142,7 +142,7 @@ test('while steps are done, all steps before the present one are done, and no la
   })
 })
 
-test('the view shows the status, and the options belong to the present piece', () => {
+it('the view shows the status, and the options are the ones of the present piece', () => {
   forEveryChange(() => ({ change: { after: task }, after, now }) => {
     const status = statusOf(task, now)
     const bucket = ['delayed', 'ready', 'running'].includes(status) ? 'open' : status
@@ -152,7 +152,7 @@ test('the view shows the status, and the options belong to the present piece', (
   })
 })
 
-test('the end of a flow agrees with the states of its steps', () => {
+it('the end of a flow agrees with the states of its steps', () => {
   forEveryChange(() => ({ change: { after: task }, after }) => {
     if (task.state === 'open') return
     const states = statesOf(task)
@@ -174,7 +174,7 @@ function standing({ definition, steps }: FlowState): string[] {
   return definition.steps.filter(({ undo }, at) => undo && isStanding(steps[at])).map(({ name }) => name)
 }
 
-test('a piece begins with no failure, no success and a budget of its own', () => {
+it('a piece begins with no failure, no success and a budget of its own', () => {
   forEveryChange(() => ({ change: { before, after }, before: from, after: to }) => {
     const isNewPiece = from.presentStep !== to.presentStep || from.direction !== to.direction
     if (!before || after.state !== 'open' || !isNewPiece) return

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { needsAttention } from '../../../shared/core/flow/flow.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
 import { cancel, recordCallbacksPublished } from '../../../shared/core/operate/operate.ts'
@@ -31,7 +31,7 @@ const UNDONE = undoneInTurn(failedFor(done(aFlowTask()), 'no')).task
 const NOT_UNDOABLE = failedFor(done(aFlowTask(aFlow({ steps: [{ name: 'a' }, { name: 'b' }] }))), 'no')
 
 describe('retry-do', () => {
-  test('does the failed step again, due at once, with a fresh budget, under the same birth and key', () => {
+  it('does the failed step again, due at once, with a fresh budget, under the same birth and key', () => {
     const task = resumed(HALTED, 'retry-do')
 
     expect(task).toMatchObject({ state: 'open', operation: 'resume', dueAt: LATER, born: BORN, failures: 0 })
@@ -43,7 +43,7 @@ describe('retry-do', () => {
     expect(done(task, 'sent', LATER)).toMatchObject({ state: 'succeeded' })
   })
 
-  test('of an undone step is another piece of work, with another key', () => {
+  it('of an undone step is another piece of work, with another key', () => {
     const onlyFirst = failedFor(aFlowTask(), 'no')
     const { task } = undoneInTurn(onlyFirst)
 
@@ -54,7 +54,7 @@ describe('retry-do', () => {
     expect(idempotencyKey(failedFor(again, 'no', LATER))).toBe(`order:k1/${BORN}/undo a/2`)
   })
 
-  test('of a canvas’s member does not change its first end, which the canvas counts', () => {
+  it('of a canvas’s member does not change its first end, which the canvas counts', () => {
     const member = { canvasId: 'c', born: BORN, leaf: 0 }
 
     const again = resumed({ ...HALTED, member }, 'retry-do')
@@ -63,7 +63,7 @@ describe('retry-do', () => {
     expect(memberEnd(done(again, 'sent', LATER))?.end).toBe('failed')
   })
 
-  test('may fail again, and then all steps are undone', () => {
+  it('may fail again, and then all steps are undone', () => {
     const again = failedFor(resumed(HALTED, 'retry-do'), 'still none', LATER)
 
     const { pieces, task } = undoneInTurn(again, LATER)
@@ -73,14 +73,14 @@ describe('retry-do', () => {
     expect(needsAttention(task)).toBe(false)
   })
 
-  test('refuses reports of runs of the first attempt', () => {
+  it('refuses reports of runs of the first attempt', () => {
     const task = claimedBy(resumed(HALTED, 'retry-do'), 'w1', LATER)
 
     expect(finish(task, { born: BORN, fence: 3, ...DONE }, LATER, 0).ok).toBe(false)
     expect(task.fence).toBe(5)
   })
 
-  test('resumes a flow whose steps have no undo, or whose failed first step was undone', () => {
+  it('resumes a flow whose steps have no undo, or whose failed first step was undone', () => {
     const first = undoneInTurn(failedFor(aFlowTask(), 'no')).task
 
     expect(pieceOf(resumed(NOT_UNDOABLE, 'retry-do'))).toBe('b')
@@ -89,7 +89,7 @@ describe('retry-do', () => {
 })
 
 describe('retry-do and continue of a flow whose earlier undo failed', () => {
-  test.each<[ResumeAction, string]>([
+  it.each<[ResumeAction, string]>([
     ['retry-do', 'c'],
     ['continue', 'd'],
   ])('%s continues with %s, and counts the step as done', (action, piece) => {
@@ -106,7 +106,7 @@ describe('retry-do and continue of a flow whose earlier undo failed', () => {
     expect(pieces).toEqual([...(piece === 'd' ? ['undo d'] : []), 'undo c', 'undo b', 'undo a'])
   })
 
-  test('are another piece of work, since the failed step was undone', () => {
+  it('are another piece of work, since the failed step was undone', () => {
     const retried = resumed(HALTED_EARLIER, 'retry-do')
 
     expect(idempotencyKey(retried)).toBe(`order:k1/${BORN}/c/2`)
@@ -114,7 +114,7 @@ describe('retry-do and continue of a flow whose earlier undo failed', () => {
     expect(resumed(HALTED_EARLIER, 'continue')).toMatchObject({ state: 'succeeded', flow: { round: 2 } })
   })
 
-  test('are refused once a step before the failed one was undone', () => {
+  it('are refused once a step before the failed one was undone', () => {
     const undone = failedFor(done(done(failedFor(doneTimes(aFlowTask(), 2), 'no courier'))), 'bank closed')
 
     expect(statesOf(undone)).toEqual(['undo-failed', 'undone', 'undone'])
@@ -126,7 +126,7 @@ describe('retry-do and continue of a flow whose earlier undo failed', () => {
 })
 
 describe('continue', () => {
-  test('counts the failed step as done by the operator, and opens the next one', () => {
+  it('counts the failed step as done by the operator, and opens the next one', () => {
     const failed = failedFor(failedFor(done(aFlowTask()), 'no'), 'no')
 
     const task = resumed(failed, 'continue')
@@ -142,13 +142,13 @@ describe('continue', () => {
     expect(task.flow?.steps[1]?.undo).toBeUndefined()
   })
 
-  test('undoes the step that the operator did, too, when a later one fails', () => {
+  it('undoes the step that the operator did, too, when a later one fails', () => {
     const task = resumed(failedFor(failedFor(done(aFlowTask()), 'no'), 'no'), 'continue')
 
     expect(undoneInTurn(failedFor(task, 'no', LATER), LATER).pieces).toEqual(['undo c', 'undo b', 'undo a'])
   })
 
-  test('ends the flow after its last step, without a result', () => {
+  it('ends the flow after its last step, without a result', () => {
     const task = resumed(HALTED, 'continue')
 
     expect(task).toMatchObject({ state: 'succeeded', finishedAt: LATER, view: { bucket: 'succeeded' } })
@@ -156,7 +156,7 @@ describe('continue', () => {
     expect(task.error).toBeUndefined()
   })
 
-  test('counts a step that no worker claimed before the deadline as begun', () => {
+  it('counts a step that no worker claimed before the deadline as begun', () => {
     const limited = aFlowTask(undefined, { options: { deadlineMs: MINUTE } })
     const expired = afterOf(look(limited, NOW + MINUTE, 0))
 
@@ -168,7 +168,7 @@ describe('continue', () => {
 })
 
 describe('retry-undo', () => {
-  test.each([
+  it.each([
     ['of the failed step', HALTED, ['undo c', 'undo b', 'undo a']],
     ['of an earlier one', HALTED_EARLIER, ['undo b', 'undo a']],
   ])('continues with the undo %s', (_name, halted, undos) => {
@@ -182,14 +182,14 @@ describe('retry-undo', () => {
     expect(task).toMatchObject({ state: 'failed', error: { message: 'no courier' } })
   })
 
-  test('that fails again stops again', () => {
+  it('that fails again stops again', () => {
     const task = failedFor(resumed(HALTED_EARLIER, 'retry-undo'), 'still closed', LATER)
 
     expect(statesOf(task)).toEqual(['succeeded', 'undo-failed', 'undone'])
     expect(needsAttention(task)).toBe(true)
   })
 
-  test('of a cancelled flow ends it cancelled', () => {
+  it('of a cancelled flow ends it cancelled', () => {
     const halted = failedFor(afterOf(cancel(doneTimes(aFlowTask(), 2), NOW)), 'no')
 
     const { pieces, task } = undoneInTurn(resumed(halted, 'retry-undo'), LATER)
@@ -200,7 +200,7 @@ describe('retry-undo', () => {
 })
 
 describe('skip-undo', () => {
-  test.each([
+  it.each([
     ['of the failed step', HALTED, ['undo b', 'undo a'], ['undone', 'undone', 'skipped']],
     ['of an earlier one', HALTED_EARLIER, ['undo a'], ['undone', 'skipped', 'undone']],
   ])('counts the undo %s as done by the operator', (_name, halted, undos, states) => {
@@ -212,7 +212,7 @@ describe('skip-undo', () => {
     expect(needsAttention(task)).toBe(false)
   })
 
-  test('of the last undo that is left ends the flow', () => {
+  it('of the last undo that is left ends the flow', () => {
     const halted = failedFor(failedFor(aFlowTask(), 'no'), 'bank closed')
 
     expect(resumed(halted, 'skip-undo')).toMatchObject({ state: 'failed', finishedAt: LATER })
@@ -229,7 +229,7 @@ describe('resuming a flow is refused', () => {
     'no',
   )
 
-  test.each<[string, Task, ResumeAction[], string]>([
+  it.each<[string, Task, ResumeAction[], string]>([
     ['a task that is not a flow', aTask({ state: 'failed' }), all, 'not-a-flow'],
     ['one that is open', aFlowTask(), all, 'not-failed'],
     ['one that undoes', failedFor(aFlowTask(), 'no'), all, 'not-failed'],
@@ -249,7 +249,7 @@ describe('resuming a flow is refused', () => {
     for (const action of actions) expect(resume(task, action, LATER)).toEqual({ ok: false, reason })
   })
 
-  test('only until its callbacks are published', () => {
+  it('only until its callbacks are published', () => {
     expect(pieceOf(resumed(afterOf(recordCallbacksPublished(owing, NOW)), 'retry-do'))).toBe('a')
   })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { needsAttention } from '../../../shared/core/flow/flow.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
@@ -26,7 +26,7 @@ const LATER = NOW + 20 * SECOND
 const named = (name: string, message: string) => ({ name, message })
 
 describe('a flow whose steps all succeed', () => {
-  test('does them in order, and has the result of the last one', () => {
+  it('does them in order, and has the result of the last one', () => {
     let task = aFlowTask()
     const pieces: Array<string | undefined> = []
     for (const result of ['one', 'two', 'three']) {
@@ -40,7 +40,7 @@ describe('a flow whose steps all succeed', () => {
     expect(resultOf(task)).toEqual({ inline: 'three' })
   })
 
-  test('keeps each result with its step, and has no result before its end', () => {
+  it('keeps each result with its step, and has no result before its end', () => {
     const task = done(done(aFlowTask(), { id: 7 }))
 
     expect(task.flow?.steps[0]?.result).toEqual({ inline: { id: 7 } })
@@ -49,7 +49,7 @@ describe('a flow whose steps all succeed', () => {
     expect(resultOf(task)).toBeUndefined()
   })
 
-  test('works on each step as a task of the step’s type, in that type’s order, with that step’s options', () => {
+  it('works on each step as a task of the step’s type, in that type’s order, with that step’s options', () => {
     const first = aFlowTask(aFlow())
     const second = done(first)
 
@@ -61,7 +61,7 @@ describe('a flow whose steps all succeed', () => {
     expect(second.place?.name).toMatch(/^ready#charge#[01]$/)
   })
 
-  test('gives each piece of work a key of its own, the same for its retries', () => {
+  it('gives each piece of work a key of its own, the same for its retries', () => {
     const first = aFlowTask()
     const retried = ended(claimedBy(first), failingFor('no', false))
     const second = done(first)
@@ -75,7 +75,7 @@ describe('a flow whose steps all succeed', () => {
 })
 
 describe('a step that fails for good', () => {
-  test.each([
+  it.each([
     [0, ['undo a'], ['undone', 'pending', 'pending']],
     [1, ['undo b', 'undo a'], ['undone', 'undone', 'pending']],
     [2, ['undo c', 'undo b', 'undo a'], ['undone', 'undone', 'undone']],
@@ -100,7 +100,7 @@ describe('a step that fails for good', () => {
     expect(needsAttention(task)).toBe(false)
   })
 
-  test('skips steps without an undo', () => {
+  it('skips steps without an undo', () => {
     const flow = aFlow({ steps: [{ name: 'a', undo: {} }, { name: 'b' }, { name: 'c' }] })
 
     const { pieces, task } = undoneInTurn(failedFor(doneTimes(aFlowTask(flow), 2), 'no'))
@@ -109,7 +109,7 @@ describe('a step that fails for good', () => {
     expect(statesOf(task)).toEqual(['undone', 'succeeded', 'failed'])
   })
 
-  test('ends the flow at once when nothing can be undone', () => {
+  it('ends the flow at once when nothing can be undone', () => {
     const flow = aFlow({ steps: [{ name: 'a' }, { name: 'b' }] })
 
     const task = failedFor(done(aFlowTask(flow)), 'no')
@@ -118,7 +118,7 @@ describe('a step that fails for good', () => {
     expect(statesOf(task)).toEqual(['succeeded', 'failed'])
   })
 
-  test('has used up its retries, and each step has retries of its own', () => {
+  it('has used up its retries, and each step has retries of its own', () => {
     const again = ended(claimedBy(aFlowTask()), failingFor('once', false))
     const second = done(again, undefined, NOW + SECOND)
     const secondAgain = ended(claimedBy(second, 'w1', LATER), failingFor('once', false), LATER)
@@ -138,7 +138,7 @@ describe('a step that fails for good', () => {
     expect(attempts(failed)).toEqual({ used: 0, left: 2 })
   })
 
-  test.each([
+  it.each([
     [0, ['undo a']],
     [1, ['undo b', 'undo a']],
     [2, ['undo c', 'undo b', 'undo a']],
@@ -156,7 +156,7 @@ describe('a step that fails for good', () => {
     expect(undoneInTurn(twice, LATER + 20 * SECOND).pieces).toEqual(undos)
   })
 
-  test('that a claim finds lost is undone, not claimed', () => {
+  it('that a claim finds lost is undone, not claimed', () => {
     const once = ended(claimedBy(aFlowTask()), failingFor('once', false))
     const held = claimedBy(once, 'w1', NOW + SECOND)
 
@@ -168,7 +168,7 @@ describe('a step that fails for good', () => {
 })
 
 describe('an undo that fails for good', () => {
-  test.each([
+  it.each([
     [2, ['succeeded', 'succeeded', 'undo-failed']],
     [1, ['succeeded', 'undo-failed', 'undone']],
     [0, ['undo-failed', 'undone', 'undone']],
@@ -188,7 +188,7 @@ describe('an undo that fails for good', () => {
     expect(needsAttention(task)).toBe(true)
   })
 
-  test('has retries of its own, and its runs may be lost', () => {
+  it('has retries of its own, and its runs may be lost', () => {
     const undoing = failedFor(aFlowTask(), 'no')
     const again = ended(claimedBy(undoing), failingFor('once', false))
     const lost = afterOf(lose(claimedBy(again, 'w1', NOW + SECOND), LATER))
@@ -208,7 +208,7 @@ describe('an undo that fails for good', () => {
 describe('a run of a piece that is over', () => {
   const zombie = { born: BORN, fence: 1 }
 
-  test('gets every report refused, even if the same worker holds the next run', () => {
+  it('gets every report refused, even if the same worker holds the next run', () => {
     const once = afterOf(lose(claimedBy(aFlowTask()), LATER))
     const second = done(once, undefined, LATER)
     const next = claimedBy(second, 'w1', LATER)
@@ -219,7 +219,7 @@ describe('a run of a piece that is over', () => {
     expect(heartbeat(next, zombie, LATER)).toMatchObject({ ok: false, reason: 'lost' })
   })
 
-  test('may repeat the success that ended the piece, in either direction, and changes nothing', () => {
+  it('may repeat the success that ended the piece, in either direction, and changes nothing', () => {
     const undoing = failedFor(done(aFlowTask()), 'no')
     const first = done(undoing)
 
@@ -229,7 +229,7 @@ describe('a run of a piece that is over', () => {
     expect(finish(first, { born: BORN, fence: 3, ...failingFor('no') }, LATER, 0).ok).toBe(false)
   })
 
-  test('that is released counts as no attempt, and does not move the flow', () => {
+  it('that is released counts as no attempt, and does not move the flow', () => {
     const held = claimedBy(done(aFlowTask()))
 
     const back = ended(held, { outcome: 'release', delayMs: 5 * SECOND })
@@ -245,7 +245,7 @@ describe('a run of a piece that is over', () => {
 })
 
 describe('a running undo', () => {
-  test('has a running place of its own, so that it is counted once', () => {
+  it('has a running place of its own, so that it is counted once', () => {
     const flow = aFlow({ steps: [{ name: 'a', undo: { kind: 'http' } }] })
     const running = claimedBy(failedFor(aFlowTask(flow), 'no'))
     const byHandler = claimedBy(failedFor(aFlowTask(), 'no'))

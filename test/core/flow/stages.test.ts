@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { restart } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { create, update } from '../../../shared/core/publish.ts'
@@ -30,7 +30,7 @@ const moved = (task: Task, next: Partial<NextStage> = {}, now = NOW): Task =>
   ended(claimedBy(task, 'w1', now), { ...DONE, result: 'bytes', next: { stage: 'store', ...next } }, now)
 
 describe('a run that moves its task on', () => {
-  test('opens the next stage, due at once, and is dispatched again', () => {
+  it('opens the next stage, due at once, and is dispatched anew', () => {
     const task = moved(staged({ dueAt: NOW - HOUR, priority: 3 }))
 
     expect(task).toMatchObject({
@@ -45,13 +45,13 @@ describe('a run that moves its task on', () => {
     expect(task.finishedAt).toBeUndefined()
   })
 
-  test('replaces input, priority and due time when it names them', () => {
+  it('replaces input, priority and due time when it names them', () => {
     const task = moved(staged(), { input: { from: 'fetch' }, priority: 9, delayMs: MINUTE })
 
     expect(task).toMatchObject({ input: { inline: { from: 'fetch' } }, priority: 9, dueAt: NOW + MINUTE })
   })
 
-  test('keeps a large input apart, under a name of its own', () => {
+  it('keeps a large input apart, under a name of its own', () => {
     const first = claimedBy(staged({ input: 'x'.repeat(300) }))
     const word = { born: BORN, fence: 1, ...DONE, next: { stage: 'store', input: 'y'.repeat(300) } }
 
@@ -62,7 +62,7 @@ describe('a run that moves its task on', () => {
     expect(after.input).not.toEqual(first.input)
   })
 
-  test('gives the next stage attempts of its own, and its success does not count there', () => {
+  it('gives the next stage attempts of its own, and its success does not count there', () => {
     const once = ended(claimedBy(staged()), failingFor('no', false))
     const task = moved(once, {}, NOW + SECOND)
 
@@ -75,14 +75,14 @@ describe('a run that moves its task on', () => {
     expect(claim(task, { workerId: 'w1' }, NOW + SECOND).ok).toBe(true)
   })
 
-  test('has another key for each stage', () => {
+  it('has another key for each stage', () => {
     const task = moved(staged())
 
     expect(idempotencyKey(staged())).toBe(`resize:k1/${BORN}/fetch`)
     expect(idempotencyKey(task)).toBe(`resize:k1/${BORN}/store`)
   })
 
-  test('may repeat its report when the answer was lost, while a run that lost its lease in that stage is refused', () => {
+  it('may repeat its report when the answer was lost, while a run that lost its lease in that stage is refused', () => {
     const task = claimedBy(moved(staged()), 'w2')
     const again = { born: BORN, fence: 1, ...DONE, result: 'bytes', next: { stage: 'store' } }
 
@@ -90,20 +90,20 @@ describe('a run that moves its task on', () => {
     expect(finish(task, { ...again, ...failingFor('no') }, NOW, 0).ok).toBe(false)
   })
 
-  test('gives the task the result of the last stage', () => {
+  it('gives the task the result of the last stage', () => {
     const task = ended(claimedBy(moved(staged())), { ...DONE, result: 'stored' })
 
     expect(task).toMatchObject({ state: 'succeeded', stage: 'store' })
     expect(resultOf(task)).toEqual({ inline: 'stored' })
   })
 
-  test('does not change the deadline of the task', () => {
+  it('does not change the deadline of the task', () => {
     const task = moved(staged({ options: { deadlineMs: MINUTE } }), { delayMs: HOUR })
 
     expect(task.deadlineAt).toBe(NOW + MINUTE)
   })
 
-  test('fails for good by the budget of its own stage', () => {
+  it('fails for good by the budget of its own stage', () => {
     const options = { retry: { maxRetries: 1, delayMs: 0 } }
     const first = ended(claimedBy(staged({ options })), failingFor('no', false))
     const second = ended(claimedBy(moved(first)), failingFor('no', false))
@@ -121,7 +121,7 @@ describe('a stage of several workers', () => {
   const success = (task: Task, fence: number, next?: NextStage): Task =>
     afterOf(finish(task, { born: BORN, fence, ...DONE, ...(next && { next }) }, NOW, 0))
 
-  test.each([
+  it.each([
     ['moves on when the last success names a stage', { stage: 'left' }, { stage: 'store' }, 'open', 'store'],
     ['ends when the last success names none', { stage: 'left' }, undefined, 'succeeded', 'fetch'],
     ['moves on when only the last success names a stage', undefined, { stage: 'store' }, 'open', 'store'],
@@ -133,7 +133,7 @@ describe('a stage of several workers', () => {
     expect(after).toMatchObject({ state, stage })
   })
 
-  test('needs as many successes again in the next one, also of the same workers', () => {
+  it('needs as many successes again in the next one, also of the same workers', () => {
     const both = claimedBy(claimedBy(two, 'w1'), 'w2')
     const next = success(success(both, 1), 2, { stage: 'store' })
 
@@ -145,7 +145,7 @@ describe('a stage of several workers', () => {
 describe('a patch to another stage', () => {
   const patched = (task: Task, changes: Parameters<typeof patch>[1]) => changeOf(patch(task, changes, NOW))
 
-  test('stops the runs of the former one, without a retry', () => {
+  it('stops the runs of the former one, without a retry', () => {
     const { after, bodies } = patched(claimedBy(staged()), { stage: 'store' })
 
     expect(after).toMatchObject({ stage: 'store', live: {}, failures: 0 })
@@ -154,7 +154,7 @@ describe('a patch to another stage', () => {
     expect(finish(after, { born: BORN, fence: 1, ...DONE }, NOW, 0)).toMatchObject({ reason: 'cancelled' })
   })
 
-  test('does not wait for a retry of the former one, but for a given due time', () => {
+  it('does not wait for a retry of the former one, but for a given due time', () => {
     const retrying = ended(claimedBy(staged()), failingFor('no', false))
     const delayed = staged({ dueAt: NOW + HOUR })
 
@@ -167,14 +167,14 @@ describe('a patch to another stage', () => {
     expect(patched(retrying, { stage: 'store', dueAt: NOW + MINUTE }).after.dueAt).toBe(NOW + MINUTE)
   })
 
-  test('to the present stage stops no run', () => {
+  it('to the present stage stops no run', () => {
     const { after } = patched(claimedBy(staged()), { stage: 'fetch', input: 'other' })
 
     expect(Object.keys(after.live)).toEqual(['1'])
     expect(after.input).toEqual({ inline: 'other' })
   })
 
-  test('no longer counts successes of the former one', () => {
+  it('no longer counts successes of the former one', () => {
     const one = ended(claimedBy(staged({ options: { concurrency: 2 } })), DONE)
 
     expect(attempts(patched(one, { stage: 'store' }).after).used).toBe(0)
@@ -197,13 +197,13 @@ describe('publishing a staged task again', () => {
     )
   const over = ended(claimedBy(moved(staged())), failingFor('no'))
 
-  test('starts over in its present stage, unless the new body names one', () => {
+  it('starts over in its present stage, unless the new body names one', () => {
     expect(restarting(over, true)).toMatchObject({ stage: 'store', input: { inline: 'url' } })
     expect(restarting(over, false, 'fetch')).toMatchObject({ stage: 'fetch', input: { inline: 'new' } })
     expect(restarting(over, false).stage).toBeUndefined()
   })
 
-  test('updates the task in its present stage, or in another stage afresh', () => {
+  it('updates the task in its present stage, or in another stage afresh', () => {
     const failing = ended(claimedBy(staged()), failingFor('no', false))
 
     const same = afterOf(update(failing, aPublication({ input: 'new' }), NOW))
@@ -213,7 +213,7 @@ describe('publishing a staged task again', () => {
     expect(other).toMatchObject({ stage: 'store', failures: 0, dueAt: NOW })
   })
 
-  test('drops successes of stages that are over together with the failures', () => {
+  it('drops successes of stages that are over together with the failures', () => {
     const task = ended(claimedBy(moved(staged())), DONE)
     const again = restart(
       task,
@@ -233,7 +233,7 @@ describe('a handler that always moves on', () => {
   const movedOn = (task: Task, now: number) =>
     ended(claimedBy(task, 'w1', now), { ...DONE, next: { stage: 'again' } }, now)
 
-  test('fails for good after 10,000 moves and one a second, with an error that says so', () => {
+  it('fails for good after 10,000 moves and one a second, with an error that says so', () => {
     let task = staged()
     let moves = 0
     for (let now = NOW; task.state === 'open' && moves < 20_000; now += 50, moves++) task = movedOn(task, now)
@@ -245,7 +245,7 @@ describe('a handler that always moves on', () => {
     expect(moves).toBeLessThan(10_550)
   })
 
-  test('and waits a second or more before each move continues for years', () => {
+  it('and waits a second or more before each move continues for years', () => {
     const old: Task = {
       ...staged(),
       startedAt: NOW - 1_000 * DAY,
@@ -257,7 +257,7 @@ describe('a handler that always moves on', () => {
     expect(movedOn(movedOn(old, NOW), NOW + 2 * SECOND)).toMatchObject({ state: 'open' })
   })
 
-  test('gets the first answer again when it repeats the same last move, and only then', () => {
+  it('gets the first answer again when it repeats the same last move, and only then', () => {
     const said = { ...DONE, next: { stage: 'again' } }
     const looped = movedOn({ ...staged(), startedAt: NOW, stageChanges: 10_000 }, NOW)
     const again = (word: Outcome) => finish(looped, { born: BORN, fence: 1, ...word }, NOW, 0)
@@ -269,7 +269,7 @@ describe('a handler that always moves on', () => {
     expect(again(DONE)).toMatchObject({ ok: false })
   })
 
-  test('counts afresh once it is restarted', () => {
+  it('counts afresh once it is restarted', () => {
     const looped = movedOn({ ...staged(), startedAt: NOW, stageChanges: 10_000 }, NOW)
     const again = afterOf(
       restart(

@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { followTypes, typesFollowed } from '../../../shared/core/operate/follow-types.ts'
 import { workOf } from '../../../shared/core/task/piece.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -28,7 +28,7 @@ const followed = (task: Task, types: Readonly<Record<string, Parts>>) =>
 describe('a task follows its type', () => {
   const overHttp = aTask({ kind: 'http', ordering: 'priority' })
 
-  test.each<[string, Task, Parts, Partial<Task>]>([
+  it.each<[string, Task, Parts, Partial<Task>]>([
     ['from HTTP to a handler', overHttp, {}, { kind: 'handler', ordering: 'arrival' }],
     ['to a handler with the same order', overHttp, { ordering: 'priority' }, { kind: 'handler' }],
     ['from a handler to HTTP', aTask(), { kind: 'http' }, { kind: 'http', ordering: 'priority' }],

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { beatIntervalMs, heartbeat } from '../../../shared/core/run/heartbeat.ts'
@@ -18,7 +18,7 @@ import {
 } from '../../support/tasks/a-task.ts'
 
 describe('a patch', () => {
-  test('changes the named fields and nothing else', () => {
+  it('changes the named fields and nothing else', () => {
     const task = aTask({ tags: { a: '1' }, priority: 3, options: { leaseMs: 20_000 }, revision: 2 })
 
     const { after, guard } = changeOf(patch(task, { priority: -1, options: { heartbeatMs: 1_000 } }, NOW + 1))
@@ -34,13 +34,13 @@ describe('a patch', () => {
     expect(guard).toEqual({ kind: 'revision', born: BORN, revision: 2, leases: [] })
   })
 
-  test('of no field is only a sign of life', () => {
+  it('of no field is only a sign of life', () => {
     const task = aTask()
 
     expect(afterOf(patch(task, {}, NOW))).toEqual({ ...task, operation: 'patch', revision: 2 })
   })
 
-  test('of the due time replaces the wait for a retry', () => {
+  it('of the due time replaces the wait for a retry', () => {
     const task = aTask({ retrying: true, dueAt: NOW + MINUTE })
 
     const after = afterOf(patch(task, { dueAt: NOW + HOUR }, NOW))
@@ -52,11 +52,11 @@ describe('a patch', () => {
     })
   })
 
-  test('of any other field keeps the wait for a retry', () => {
+  it('of any other field keeps the wait for a retry', () => {
     expect(afterOf(patch(aTask({ retrying: true }), { priority: 1 }, NOW)).retrying).toBe(true)
   })
 
-  test('of a large input first writes the input, under the next revision', () => {
+  it('of a large input first writes the input, under the next revision', () => {
     const task = aTask({ revision: 6, input: { inline: 1 } })
 
     const { after, bodies } = changeOf(patch(task, { input: 'x'.repeat(900) }, NOW))
@@ -68,7 +68,7 @@ describe('a patch', () => {
     })
   })
 
-  test('cannot overwrite the input of another patch that was decided on the same revision', () => {
+  it('cannot overwrite the input of another patch that was decided on the same revision', () => {
     const task = aTask()
     const refs = ['x', 'y'].map(letter => {
       const [body] = changeOf(patch(task, { input: letter.repeat(900) }, NOW)).bodies
@@ -78,25 +78,25 @@ describe('a patch', () => {
     expect(refs[0]).not.toBe(refs[1])
   })
 
-  test.each(['succeeded', 'failed', 'cancelled', 'removed'] as const)('is refused on a %s task', state => {
+  it.each(['succeeded', 'failed', 'cancelled', 'removed'] as const)('is refused on a %s task', state => {
     expect(patch(aTask({ state, finishedAt: NOW }), { priority: 1 }, NOW)).toEqual({
       ok: false,
       reason: 'finished',
     })
   })
 
-  test.each([
-    [{ options: { workerIds: ['w1'] } }],
-    [{ options: { workerIds: ['w1', 'w2'], concurrency: 3 } }],
-  ])('of %j is refused, because it lists fewer workers than the task needs', changes => {
-    const task = aTask({ options: { concurrency: 2 } })
+  it.each([[{ options: { workerIds: ['w1'] } }], [{ options: { workerIds: ['w1', 'w2'], concurrency: 3 } }]])(
+    'of %j is refused, because it lists fewer workers than the task needs',
+    changes => {
+      const task = aTask({ options: { concurrency: 2 } })
 
-    expect(patch(task, changes, NOW)).toEqual({ ok: false, reason: 'too-few-workers' })
-  })
+      expect(patch(task, changes, NOW)).toEqual({ ok: false, reason: 'too-few-workers' })
+    },
+  )
 })
 
 describe('a patch of the deadline', () => {
-  test.each<[string, Task, Parameters<typeof patch>[1], number | undefined]>([
+  it.each<[string, Task, Parameters<typeof patch>[1], number | undefined]>([
     [
       'a new due time moves it',
       aTask({ options: { deadlineMs: 60_000 } }),
@@ -131,7 +131,7 @@ describe('a patch of the deadline', () => {
 describe('a patch of a running task', () => {
   const live = [1, 2].map(fence => aRun({ fence, workerId: `w${fence}` }))
 
-  test('that omits a worker ends the worker’s run cancelled, with no retry counted', () => {
+  it('that omits a worker ends the worker’s run cancelled, with no retry counted', () => {
     const task = aTask({ options: { concurrency: 2 }, live })
 
     const { after, bodies } = changeOf(patch(task, { options: { workerIds: ['w2', 'w3'] } }, NOW))
@@ -142,7 +142,7 @@ describe('a patch of a running task', () => {
     expect(bodies).toMatchObject([{ run: { fence: 1, state: 'cancelled' } }])
   })
 
-  test('that lists all its workers, or none, ends no run', () => {
+  it('that lists all its workers, or none, ends no run', () => {
     const task = aTask({ options: { concurrency: 2 }, live })
 
     for (const workerIds of [[], ['w1', 'w2']]) {
@@ -150,7 +150,7 @@ describe('a patch of a running task', () => {
     }
   })
 
-  test('changes the lease of runs claimed afterwards; a live run keeps its own after any number of patches', () => {
+  it('changes the lease of runs claimed afterwards; a live run keeps its own after any number of patches', () => {
     const task = aTask({ options: { concurrency: 2 }, live: [aRun()] })
     const once = afterOf(patch(task, { options: { leaseMs: 60_000 } }, NOW))
     const twice = afterOf(patch(once, { options: { leaseMs: 90_000 } }, NOW))
@@ -162,7 +162,7 @@ describe('a patch of a running task', () => {
     expect(both.live[2]).not.toHaveProperty('leaseMs')
   })
 
-  test.each([
+  it.each([
     ['shorter: the new interval', { heartbeatMs: 1_000 }, 1_000],
     ['longer: at most two thirds of the run’s own lease', { heartbeatMs: 50_000, leaseMs: 150_000 }, 10_000],
     ['unchanged, with a shorter lease for later runs only', { leaseMs: 6_000 }, 5_000],
@@ -175,7 +175,7 @@ describe('a patch of a running task', () => {
     },
   )
 
-  test('that does not change the lease stores nothing with the runs', () => {
+  it('that does not change the lease stores nothing with the runs', () => {
     const task = aTask({ live: [aRun()] })
 
     expect(afterOf(patch(task, { options: { leaseMs: 15_000, heartbeatMs: 700 } }, NOW)).live).toEqual(
@@ -183,7 +183,7 @@ describe('a patch of a running task', () => {
     )
   })
 
-  test('does not shorten the time limit of a run that has begun', () => {
+  it('does not shorten the time limit of a run that has begun', () => {
     const task = aTask({ options: { timeoutMs: 60_000 }, live: [aRun({ timeoutAt: NOW + MINUTE })] })
 
     const patched = afterOf(patch(task, { options: { timeoutMs: 1_000 } }, NOW))
@@ -191,7 +191,7 @@ describe('a patch of a running task', () => {
     expect(look(patched, NOW + 2 * SECOND, 0)).toEqual({ ok: false, reason: 'nothing-yet' })
   })
 
-  test('to a concurrency that is already reached makes the task succeed, and cancels its live runs', () => {
+  it('to a concurrency that is already reached makes the task succeed, and cancels its live runs', () => {
     const task = aTask({
       options: { concurrency: 3 },
       ended: [anEndedRun({ fence: 1 })],
@@ -204,7 +204,7 @@ describe('a patch of a running task', () => {
     expect(after.ended[2]?.state).toBe('cancelled')
   })
 
-  test('to a budget that is already spent makes the task fail', () => {
+  it('to a budget that is already spent makes the task fail', () => {
     const error = { name: 'Error', message: 'second' }
     const task = aTask({ error, ended: [1, 2].map(fence => anEndedRun({ fence, state: 'failed' })) })
 

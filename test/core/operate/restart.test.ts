@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type Clean, restart } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import {
@@ -33,7 +33,7 @@ const half = aTask({
 })
 
 describe('a restart', () => {
-  test.each<[Clean, number[]]>([
+  it.each<[Clean, number[]]>([
     [['failed', 'succeeded'], []],
     [['failed'], [1]],
     [['succeeded'], [2, 3, 4, 5]],
@@ -44,7 +44,7 @@ describe('a restart', () => {
     expect(Object.values(after.ended).map(run => run.fence)).toEqual(fences)
   })
 
-  test('begins a new birth with a fresh budget, while revisions and fences continue growing', () => {
+  it('begins a new birth with a fresh budget, while revisions and fences continue growing', () => {
     const { after, guard } = changeOf(restart(half, { publication, clean: [], keepInput: false }, NOW))
 
     expect(after).toMatchObject({
@@ -62,14 +62,14 @@ describe('a restart', () => {
     expect(guard).toEqual({ kind: 'revision', born: BORN, revision: 8, leases: [] })
   })
 
-  test('counts kept successes: their workers may not claim again, and one worker fewer is wanted', () => {
+  it('counts kept successes: their workers may not claim again, and one worker fewer is wanted', () => {
     const after = afterOf(restart(half, { publication, clean: ['failed'], keepInput: false }, NOW))
 
     expect(claim(after, { workerId: 'w1' }, NOW)).toMatchObject({ reason: 'already-succeeded' })
     expect(claim(after, { workerId: 'w2' }, NOW)).toMatchObject({ ok: true, run: { fence: 6 } })
   })
 
-  test('lets a worker that had spent its own budget try again', () => {
+  it('lets a worker that had spent its own budget try again', () => {
     const retry = { scope: 'worker', maxRetries: 0 } as const
     const task = aTask({
       state: 'failed',
@@ -84,7 +84,7 @@ describe('a restart', () => {
     expect(claim(after, { workerId: 'w1' }, NOW)).toMatchObject({ ok: true })
   })
 
-  test.each([
+  it.each([
     [true, undefined, { inline: 'old' }],
     [false, 'new', { inline: 'new' }],
     [false, undefined, undefined],
@@ -96,7 +96,7 @@ describe('a restart', () => {
   })
 })
 
-test('a waiting task is started over only with evenWaiting', () => {
+it('a waiting task is started over only with evenWaiting', () => {
   const how = { publication: aPublication({ born: LATER_BORN }), clean: [], keepInput: false }
 
   expect(restart(aTask(), how, NOW)).toEqual({ ok: false, reason: 'not-finished' })
@@ -106,7 +106,7 @@ test('a waiting task is started over only with evenWaiting', () => {
 describe('a restart is refused', () => {
   const how = { publication, clean: [], keepInput: false }
 
-  test.each([
+  it.each([
     ['running', 'while it runs', aTask({ live: [aRun()] })],
     ['not-finished', 'while it waits', aTask()],
     ['not-finished', 'once it was removed', aTask({ state: 'removed' })],

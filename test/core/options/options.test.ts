@@ -1,10 +1,15 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { PartialOptions } from '../../../shared/core/options.ts'
-import { DEFAULT_OPTIONS, optionDifferences, resolveOptions } from '../../../shared/core/options.ts'
+import {
+  DEFAULT_OPTIONS,
+  optionDifferences,
+  overlaidOptions,
+  resolveOptions,
+} from '../../../shared/core/options.ts'
 
 describe('options in force', () => {
-  test('are the documented ones of the system when nothing is given', () => {
+  it('are the documented ones of the system when nothing is given', () => {
     expect(resolveOptions()).toEqual({
       concurrency: 1,
       workerIds: [],
@@ -23,7 +28,7 @@ describe('options in force', () => {
     })
   })
 
-  test.each<[string, PartialOptions[], PartialOptions]>([
+  it.each<[string, PartialOptions[], PartialOptions]>([
     ["the type's default holds", [{ leaseMs: 9 }, {}], { leaseMs: 9 }],
     ["the task's own wins over its type's", [{ leaseMs: 9 }, { leaseMs: 7 }], { leaseMs: 7 }],
     [
@@ -37,7 +42,7 @@ describe('options in force', () => {
     expect(resolveOptions(...layers)).toEqual({ ...DEFAULT_OPTIONS, ...expected })
   })
 
-  test('an undefined member of a layer changes nothing and leaves no trace', () => {
+  it('an undefined member of a layer changes nothing and leaves no trace', () => {
     const layer = { timeoutMs: undefined, leaseMs: undefined, retry: { delaysMs: undefined } }
 
     const options = resolveOptions(layer as unknown as PartialOptions)
@@ -48,17 +53,17 @@ describe('options in force', () => {
 })
 
 describe('the stored form of options', () => {
-  test('of the defaults is empty', () => {
+  it('of the defaults is empty', () => {
     expect(optionDifferences(DEFAULT_OPTIONS)).toEqual({})
   })
 
-  test('names exactly what differs', () => {
+  it('names exactly what differs', () => {
     const options = resolveOptions({ timeoutMs: 5, leaseMs: 15_000, retry: { jitter: 0.1 } })
 
     expect(optionDifferences(options)).toEqual({ timeoutMs: 5, retry: { jitter: 0.1 } })
   })
 
-  test('resolves to the options that it was made of', () => {
+  it('resolves to the options that it was made of', () => {
     const some = fc.record(
       {
         concurrency: fc.integer({ min: 1, max: 3 }),
@@ -80,5 +85,40 @@ describe('the stored form of options', () => {
       expect(resolveOptions(optionDifferences(options))).toEqual(options)
     })
     fc.assert(property)
+  })
+})
+
+describe('overlaid options', () => {
+  it.each<[PartialOptions, object]>([
+    [{}, DEFAULT_OPTIONS],
+    [{ leaseMs: 3_000 }, { leaseMs: 3_000, heartbeatMs: 1_000 }],
+    [{ leaseMs: 1 }, { leaseMs: 1, heartbeatMs: 1 }],
+    [{ heartbeatMs: 20_000 }, { heartbeatMs: 20_000, leaseMs: 60_000 }],
+    [
+      { heartbeatMs: 20_000, leaseMs: 20_001 },
+      { heartbeatMs: 20_000, leaseMs: 20_001 },
+    ],
+    [{ retry: { delayMs: 300_000 } }, { retry: { delayMs: 300_000, maxDelayMs: 300_000 } }],
+    [{ retry: { maxDelayMs: 10 } }, { retry: { delayMs: 10, maxDelayMs: 10 } }],
+    [{ retry: { backoff: 'ladder', delaysMs: [1] } }, { retry: { backoff: 'ladder', delaysMs: [1] } }],
+    [
+      { concurrency: 2, workerIds: ['a', 'b'] },
+      { concurrency: 2, workerIds: ['a', 'b'] },
+    ],
+  ])('adapt the other options to %j', (given, expected) => {
+    expect(overlaidOptions(DEFAULT_OPTIONS, given)).toMatchObject({ ok: true, options: expected })
+  })
+
+  it.each<[PartialOptions, PartialOptions, string]>([
+    [{}, { heartbeatMs: 5, leaseMs: 5 }, 'heartbeatMs'],
+    [{}, { retry: { delayMs: 2, maxDelayMs: 1 } }, 'retry.maxDelayMs'],
+    [{}, { retry: { delaysMs: [1] } }, 'retry.delaysMs'],
+    [{}, { retry: { backoff: 'ladder' } }, 'retry.delaysMs'],
+    [{}, { concurrency: 2, workerIds: ['a'] }, 'concurrency'],
+    [{ concurrency: 2 }, { workerIds: ['a'] }, 'workerIds'],
+  ])('over %j refuse %j at %s', (base, given, path) => {
+    const overlaid = overlaidOptions(resolveOptions(base), given)
+
+    expect(!overlaid.ok && overlaid.problems.map(problem => problem.path)).toEqual([path])
   })
 })

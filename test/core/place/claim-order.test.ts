@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { claimOrder } from '../../../shared/core/place/claim-order.ts'
 import type { Ordering } from '../../../shared/core/states.ts'
 import { BORN, HOUR, LATER_BORN, NOW } from '../../support/tasks/a-task.ts'
@@ -14,7 +14,7 @@ const INTENDED: Record<Ordering, (a: Waiting, b: Waiting) => number> = {
 }
 
 describe('the claim order', () => {
-  test.each<[Ordering, Waiting[]]>([
+  it.each<[Ordering, Waiting[]]>([
     [
       'arrival',
       [
@@ -49,7 +49,7 @@ describe('the claim order', () => {
     expect(new Set(orders).size).toBe(tasks.length)
   })
 
-  test.each(['arrival', 'priority', 'aged'] as const)('by %s as text equals the intended order', ordering => {
+  it.each(['arrival', 'priority', 'aged'] as const)('by %s as text equals the intended order', ordering => {
     const waiting = fc.record({
       priority: fc.oneof(fc.integer({ min: -3, max: 3 }), fc.integer({ min: -(10 ** 9), max: 10 ** 9 })),
       dueAt: fc.oneof(
@@ -69,7 +69,7 @@ describe('the claim order', () => {
     fc.assert(property)
   })
 
-  test.each(['arrival', 'priority', 'aged'] as const)(
+  it.each(['arrival', 'priority', 'aged'] as const)(
     'by %s holds at the smallest and largest numbers',
     ordering => {
       const priorities = [Number.MAX_SAFE_INTEGER, 1, 0, -1, Number.MIN_SAFE_INTEGER]
@@ -80,7 +80,7 @@ describe('the claim order', () => {
     },
   )
 
-  test.each(['arrival', 'priority', 'aged'] as const)(
+  it.each(['arrival', 'priority', 'aged'] as const)(
     'by %s falls back on the order of arrival, and positions stored by an earlier version come first',
     ordering => {
       const at = { ordering, priority: 5, dueAt: NOW }

@@ -1,7 +1,29 @@
-import { describe, expect, test } from 'vitest'
-import { minuteOf, minuteStart, withIndexEntries } from '../../../shared/core/place/place.ts'
+import { describe, expect, it } from 'vitest'
+import { endWait, joinLine } from '../../../shared/core/limits/limits.ts'
+import { patch } from '../../../shared/core/operate/patch.ts'
+import { turnOrder } from '../../../shared/core/place/claim-order.ts'
+import {
+  lineEntry,
+  minuteOf,
+  minuteStart,
+  movedToTurn,
+  withIndexEntries,
+} from '../../../shared/core/place/place.ts'
+import { create, update } from '../../../shared/core/publish.ts'
+import { finish } from '../../../shared/core/run/finish.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { anEndedRun, aRun, aTask, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
+import {
+  anEndedRun,
+  aPublication,
+  aRun,
+  aTask,
+  BORN,
+  changeOf,
+  HOUR,
+  MINUTE,
+  NOW,
+  SECOND,
+} from '../../support/tasks/a-task.ts'
 
 const far = NOW + 15 * MINUTE + 1
 const two = { options: { concurrency: 2 } } as const
@@ -9,7 +31,7 @@ const waitingFor = (kind: 'slot' | 'permit', limit: string) => ({ wait: { kind, 
 const runningPlaceAt = { name: 'running#resize#0', order: '0' }
 
 describe('the place of a task', () => {
-  test.each<[string | undefined, string, Task]>([
+  it.each<[string | undefined, string, Task]>([
     [undefined, 'a due task of a handler has a message', aTask()],
     [undefined, 'a task due within a queue delay has a message', aTask({ dueAt: far - 1 })],
     [`minute#${minuteOf(far)}#`, 'a task due further ahead waits for its minute', aTask({ dueAt: far })],
@@ -90,7 +112,7 @@ describe('the place of a task', () => {
     else expect(task.place?.name).toMatch(new RegExp(`^${name}`))
   })
 
-  test('is one of eight partitions for tasks of one minute', () => {
+  it('is one of eight partitions for tasks of one minute', () => {
     const names = Array.from(
       { length: 400 },
       (_, i) => aTask({ key: `k${i}`, dueAt: NOW + HOUR }).place?.name,
@@ -101,7 +123,7 @@ describe('the place of a task', () => {
     )
   })
 
-  test('follows from the task alone: computing it again changes nothing', () => {
+  it('follows from the task alone: computing it again changes nothing', () => {
     const task = aTask({ kind: 'http', ...two, live: [aRun()] })
 
     expect(withIndexEntries(task, NOW)).toEqual(task)
@@ -109,7 +131,7 @@ describe('the place of a task', () => {
 })
 
 describe('the view of a task', () => {
-  test.each<[string, Task, Task['view']]>([
+  it.each<[string, Task, Task['view']]>([
     ['open by due time', aTask({ dueAt: NOW + 9 }), { bucket: 'open', sort: NOW + 9 }],
     ['running is open', aTask({ live: [aRun()] }), { bucket: 'open', sort: NOW }],
     [
@@ -148,7 +170,57 @@ describe('the view of a task', () => {
   })
 })
 
-test('minuteOf finds the minute that contains a time', () => {
+it('minuteOf finds the minute that contains a time', () => {
   expect(minuteStart(minuteOf(NOW + 59_999))).toBe(NOW)
   expect(minuteStart(minuteOf(NOW + 60_000))).toBe(NOW + MINUTE)
+})
+
+const FAIR = { kind: 'http', ordering: 'arrival', fairnessKey: 'a' } as const
+const LINE = { type: 'resize' }
+const standing = (name: string, parts: Partial<Task> = {}): Task =>
+  aTask({ ...FAIR, ...parts, place: { name, order: turnOrder(LINE, 7) } } as never)
+const WAITING = standing('ready#resize#0')
+const BLOCKED = standing('limit#resize=x', { wait: { kind: 'permit', limit: 'resize=x' } })
+const running = aTask({ ...FAIR, live: [aRun()] } as never)
+const released = finish(running, { born: BORN, fence: 1, outcome: 'release' }, NOW + 1, 0)
+
+describe('a task of a tenant', () => {
+  it.each([
+    ['is new and due', create(aPublication(FAIR), undefined, NOW), {}],
+    ['is released', changeOf(released), {}],
+    ['returns from the place of a limit', changeOf(endWait(BLOCKED, NOW)), { keptTurn: 7 }],
+  ])('enters its line when it %s', (_when, change, more) => {
+    expect(lineEntry(change.before, change.after)).toEqual({ line: LINE, tenant: 'a', ...more })
+    expect(movedToTurn(change.after, LINE, 9).place).toEqual({
+      name: 'ready#resize#0',
+      order: turnOrder(LINE, 9),
+    })
+  })
+
+  it.each([
+    ['is not due', create(aPublication({ ...FAIR, dueAt: NOW + SECOND }), undefined, NOW)],
+    ['is patched while it waits', changeOf(patch(WAITING, { tags: {} }, NOW))],
+    ['is published anew while it waits', changeOf(update(WAITING, aPublication(FAIR), NOW))],
+  ])('does not enter its line when it %s', (_when, change) => {
+    expect(lineEntry(change.before, change.after)).toBeUndefined()
+  })
+
+  it('enters a line again when its priority or its tenant changes', () => {
+    const byPriority = aTask({ kind: 'http', ordering: 'priority', fairnessKey: 'a' })
+    const patched = changeOf(patch(byPriority, { priority: 3 }, NOW))
+    const renamed = changeOf(update(WAITING, aPublication({ ...FAIR, fairnessKey: 'b' }), NOW))
+
+    expect(lineEntry(patched.before, patched.after)).toEqual({
+      line: { type: 'resize', priority: 3 },
+      tenant: 'a',
+    })
+    expect(lineEntry(renamed.before, renamed.after)).toEqual({ line: LINE, tenant: 'b' })
+  })
+
+  it('keeps its turn in the place of a limit', () => {
+    expect(changeOf(joinLine(WAITING, { kind: 'permit', limit: 'resize=x' }, NOW)).after.place).toEqual({
+      name: 'limit#resize=x#permit#0',
+      order: turnOrder(LINE, 7),
+    })
+  })
 })

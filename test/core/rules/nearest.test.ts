@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { didYouMean, thereAre } from '../../../shared/core/rules/rules.ts'
 
-test.each<[string, string[], string]>([
+it.each<[string, string[], string]>([
   ['resise', ['jobs', 'resize', 'resized'], "; did you mean 'resize' or 'resized'?"],
   ['RESIZE', ['resize'], "; did you mean 'resize'?"],
   ['retries', ['retry', 'key'], "; did you mean 'retry'?"],
@@ -14,7 +14,7 @@ test.each<[string, string[], string]>([
   expect(didYouMean(name, names)).toBe(question)
 })
 
-test.each<[string, string[], string]>([
+it.each<[string, string[], string]>([
   ['mail', [], '; none is registered yet'],
   ['mail', ['b', 'a'], '; there are a, b'],
   [

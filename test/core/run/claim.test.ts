@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { type Claimer, type ClaimRefusal, claim, judgeClaim } from '../../../shared/core/run/claim.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
@@ -19,7 +19,7 @@ const expired = { startedAt: NOW - MINUTE, leaseUntil: NOW }
 const ownBudget = { retry: { scope: 'worker', maxRetries: 1 } } as const
 
 describe('a claim succeeds', () => {
-  test.each<[string, Task, Claimer]>([
+  it.each<[string, Task, Claimer]>([
     ['on a task that is due this very moment', aTask({ dueAt: NOW }), w1],
     ['by anyone when no workers are listed', aTask({ options: { workerIds: [] } }), { workerId: 'anyone' }],
     ['by a listed worker', aTask({ options: { workerIds: ['w1', 'w2'] } }), w1],
@@ -78,7 +78,7 @@ describe('a claim succeeds', () => {
 })
 
 describe('a claim is refused', () => {
-  test.each<[ClaimRefusal, string, Task, Claimer]>([
+  it.each<[ClaimRefusal, string, Task, Claimer]>([
     ['finished', 'on a succeeded task', aTask({ state: 'succeeded', finishedAt: NOW }), w1],
     ['finished', 'on a failed task', aTask({ state: 'failed', finishedAt: NOW }), w1],
     ['finished', 'on a cancelled task', aTask({ state: 'cancelled', finishedAt: NOW }), w1],
@@ -154,7 +154,7 @@ describe('a claim is refused', () => {
 })
 
 describe('a claimed task', () => {
-  test('holds the run with the next fence and a lease from now', () => {
+  it('holds the run with the next fence and a lease from now', () => {
     const task = aTask({ revision: 7, fence: 4, retrying: true, options: { leaseMs: 20_000 } })
 
     const change = changeOf(claim(task, w1, NOW))
@@ -173,13 +173,13 @@ describe('a claimed task', () => {
     expect(change.bodies).toEqual([])
   })
 
-  test('keeps the time of its first claim', () => {
+  it('keeps the time of its first claim', () => {
     const task = aTask({ startedAt: NOW - 5, ended: [anEndedRun({ state: 'failed' })] })
 
     expect(afterOf(claim(task, w1, NOW)).startedAt).toBe(NOW - 5)
   })
 
-  test('gives its run the time limit of the options as they are now', () => {
+  it('gives its run the time limit of the options as they are now', () => {
     const task = aTask({ options: { timeoutMs: 60_000 } })
 
     expect(afterOf(claim(task, w1, NOW)).live[1]).toMatchObject({ timeoutAt: NOW + MINUTE })
@@ -187,7 +187,7 @@ describe('a claimed task', () => {
 })
 
 describe('a takeover', () => {
-  test('records the lost run in the same write and names the lease it was judged by', () => {
+  it('records the lost run in the same write and names the lease it was judged by', () => {
     const task = aTask({ live: [aRun({ workerId: 'w2', ...expired })] })
 
     const { after, guard, bodies } = changeOf(claim(task, w1, NOW))
@@ -199,7 +199,7 @@ describe('a takeover', () => {
     expect(bodies).toEqual([expect.objectContaining({ run: expect.objectContaining({ state: 'lost' }) })])
   })
 
-  test('keeps a lost run of another worker while the task wants more workers', () => {
+  it('keeps a lost run of another worker while the task wants more workers', () => {
     const task = aTask({ options: { concurrency: 2 }, live: [aRun({ workerId: 'w2', ...expired })] })
 
     const { after, guard } = changeOf(claim(task, w1, NOW))
@@ -208,14 +208,14 @@ describe('a takeover', () => {
     expect(guard).toMatchObject({ leases: [] })
   })
 
-  test('is refused after a heartbeat that arrived before the decision', () => {
+  it('is refused after a heartbeat that arrived before the decision', () => {
     const task = aTask({ live: [aRun({ workerId: 'w2', ...expired })] })
     const revived = afterOf(heartbeat(task, { born: task.born, fence: 1 }, NOW))
 
     expect(claim(revived, w1, NOW)).toMatchObject({ ok: false, reason: 'no-worker-wanted' })
   })
 
-  test('that finds the budget spent by the lost run records the end instead', () => {
+  it('that finds the budget spent by the lost run records the end instead', () => {
     const task = aTask({
       live: [aRun({ fence: 4, workerId: 'w2', ...expired })],
       ended: [1, 2, 3].map(fence => anEndedRun({ fence, state: 'lost' })),
@@ -229,7 +229,7 @@ describe('a takeover', () => {
   })
 })
 
-test('a claim past the deadline records that the task has failed', () => {
+it('a claim past the deadline records that the task has failed', () => {
   const task = aTask({ deadlineAt: NOW })
 
   const decision = claim(task, w1, NOW)
@@ -244,13 +244,13 @@ test('a claim past the deadline records that the task has failed', () => {
 describe('a claim ahead of the start that was granted', () => {
   const startsAt = NOW + 200
 
-  test('is of a run that starts then, with its whole lease', () => {
+  it('is of a run that starts then, with its whole lease', () => {
     const { run } = granted(claim(aTask({}), w1, NOW, { startsAt }))
 
     expect(run).toMatchObject({ startedAt: startsAt, leaseUntil: startsAt + aTask({}).options.leaseMs })
   })
 
-  test('replaces no run whose lease ends between the claim and the start', () => {
+  it('replaces no run whose lease ends between the claim and the start', () => {
     const ending = aRun({ workerId: 'w2', fence: 1, startedAt: NOW - MINUTE, leaseUntil: NOW + 100 })
     const over = aRun({ workerId: 'w3', fence: 2, ...expired })
     const task = aTask({ options: { concurrency: 2 }, live: [ending, over] })
@@ -260,13 +260,13 @@ describe('a claim ahead of the start that was granted', () => {
     expect(Object.values(change.after.live).map(({ workerId }) => workerId)).toEqual(['w2', 'w1'])
   })
 
-  test('is refused, and writes nothing, when the deadline passes between the claim and the start', () => {
+  it('is refused, and writes nothing, when the deadline passes between the claim and the start', () => {
     const task = aTask({ deadlineAt: NOW + 100 })
 
     expect(claim(task, w1, NOW, { startsAt })).toEqual({ ok: false, reason: 'finished' })
   })
 
-  test('leaves a run of no length when it is cancelled before the start', () => {
+  it('leaves a run of no length when it is cancelled before the start', () => {
     const claimed = granted(claim(aTask({}), w1, NOW, { startsAt })).change.after
 
     const [ended] = Object.values(afterOf(cancel(claimed, NOW + 50)).ended)
@@ -278,14 +278,14 @@ describe('a claim ahead of the start that was granted', () => {
 describe('a claim of a task that was judged before', () => {
   const task = aTask({ deadlineAt: NOW + MINUTE })
 
-  test('is the same as one that is judged when it is written', () => {
+  it('is the same as one that is judged when it is written', () => {
     const judged = judgeClaim(task, w1, NOW)
 
     expect(claim(task, w1, NOW + SECOND, {}, judged)).toEqual(claim(task, w1, NOW + SECOND))
   })
 
   const withLostRun = aTask({ live: [aRun({ workerId: 'w2', ...expired })] })
-  test.each<[string, Task, number]>([
+  it.each<[string, Task, number]>([
     ['whose deadline has passed since', task, MINUTE],
     ['that has changed since', { ...task, dueAt: NOW + MINUTE }, SECOND],
     ['with a lost run, whose end the claim records', withLostRun, SECOND],

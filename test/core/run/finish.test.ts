@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
@@ -20,6 +20,7 @@ import {
   MINUTE,
   NOW,
   SECOND,
+  type TaskParts,
 } from '../../support/tasks/a-task.ts'
 
 const error = { name: 'Error', message: 'no luck' }
@@ -30,7 +31,7 @@ const release = of({ outcome: 'release' })
 const running = (parts: Parameters<typeof aTask>[0] = {}) => aTask({ live: [aRun()], ...parts })
 
 describe('a success', () => {
-  test('ends a task that needs one success, with its result', () => {
+  it('ends a task that needs one success, with its result', () => {
     const { after, guard } = changeOf(
       finish(running({ options: { retentionMs: DAY } }), succeed('ok'), NOW + 5, 0),
     )
@@ -48,32 +49,32 @@ describe('a success', () => {
     expect(guard).toEqual({ kind: 'revision', born: BORN, revision: 1, leases: [] })
   })
 
-  test('without result stores none', () => {
+  it('without result stores none', () => {
     const after = afterOf(finish(running(), succeed(), NOW, 0))
 
     expect(after.ended[1]).not.toHaveProperty('result')
   })
 
-  test('writes a large result before the head', () => {
+  it('writes a large result before the head', () => {
     const { after, bodies } = changeOf(finish(running(), succeed('x'.repeat(5_000)), NOW, 0))
 
     expect(bodies).toEqual([expect.objectContaining({ value: 'x'.repeat(5_000) })])
     expect(after.ended[1]?.result).toMatchObject({ ref: (bodies[0] as { ref: string }).ref, bytes: 5_002 })
   })
 
-  test('counts long after the lease has ended, unless the run was recorded as lost', () => {
+  it('counts long after the lease has ended, unless the run was recorded as lost', () => {
     const task = aTask({ live: [aRun({ leaseUntil: NOW - DAY })] })
 
     expect(afterOf(finish(task, succeed(), NOW, 0)).state).toBe('succeeded')
   })
 
-  test('counts after the deadline, unless the passed deadline was recorded', () => {
+  it('counts after the deadline, unless the passed deadline was recorded', () => {
     const task = aTask({ live: [aRun()], deadlineAt: NOW - 1 })
 
     expect(afterOf(finish(task, succeed(), NOW, 0)).state).toBe('succeeded')
   })
 
-  test.each([
+  it.each([
     ['a release', of({ outcome: 'release' }), { state: 'released' }],
     ['a release for later', of({ outcome: 'release', delayMs: 5_000 }), { state: 'released' }],
     ['a failure', of({ outcome: 'fail', error }), { state: 'failed', error }],
@@ -87,7 +88,7 @@ describe('a success', () => {
     expect(after.revision).toBe(task.revision + 1)
   })
 
-  test('after earlier failures leaves no error at the task', () => {
+  it('after earlier failures leaves no error at the task', () => {
     const task = aTask({
       error,
       live: [aRun({ fence: 2 })],
@@ -97,7 +98,7 @@ describe('a success', () => {
     expect(afterOf(finish(task, of({ outcome: 'succeed' }, 2), NOW, 0))).not.toHaveProperty('error')
   })
 
-  test('is one of n: the task continues until n workers succeeded, and keeps each result', () => {
+  it('is one of n: the task continues until n workers succeeded, and keeps each result', () => {
     let task = aTask({ options: { concurrency: 3 } })
     const states: string[] = []
 
@@ -113,7 +114,7 @@ describe('a success', () => {
     )
   })
 
-  test('under a lowered concurrency ends the task and cancels the other runs', () => {
+  it('under a lowered concurrency ends the task and cancels the other runs', () => {
     const live = [1, 2, 3].map(fence => aRun({ fence, workerId: `w${fence}` }))
     const lowered = afterOf(
       patch(aTask({ options: { concurrency: 3 }, live }), { options: { concurrency: 1 } }, NOW),
@@ -127,7 +128,7 @@ describe('a success', () => {
 })
 
 describe('a failure', () => {
-  test('is counted and waits for its retry', () => {
+  it('is counted and waits for its retry', () => {
     const { after, bodies } = changeOf(finish(running(), fail, NOW, 0))
 
     expect(after).toMatchObject({ state: 'open', operation: 'fail', failures: 1, retrying: true, error })
@@ -136,7 +137,7 @@ describe('a failure', () => {
     expect(bodies).toHaveLength(1)
   })
 
-  test.each([
+  it.each([
     [1, 1_000],
     [2, 2_000],
     [3, 4_000],
@@ -147,7 +148,7 @@ describe('a failure', () => {
     expect(afterOf(finish(task, of({ outcome: 'fail', error }, number), NOW, 0)).dueAt).toBe(NOW + delayMs)
   })
 
-  test('beyond the budget ends the task', () => {
+  it('beyond the budget ends the task', () => {
     const ended = [1, 2, 3].map(fence => anEndedRun({ fence, state: 'failed' }))
     const task = aTask({ ended, live: [aRun({ fence: 4 })] })
 
@@ -156,37 +157,35 @@ describe('a failure', () => {
     expect(after).toMatchObject({ state: 'failed', failures: 4, retrying: false, finishedAt: NOW, error })
   })
 
-  test('with no retries ends the task at once', () => {
-    const task = running({ options: { retry: { maxRetries: 0 } } })
+  const noRetries = { options: { retry: { maxRetries: 0 } } }
+  it.each<[string, TaskParts, object, Partial<Task>]>([
+    ['with no retries ends the task at once', noRetries, {}, { state: 'failed' }],
+    [
+      'that is fatal ends the task even if budget is left',
+      {},
+      { fatal: true },
+      { state: 'failed', failures: 1, error },
+    ],
+    [
+      'with retryInMs waits that long instead, and costs a retry',
+      {},
+      { retryInMs: 90_000 },
+      { dueAt: NOW + 90_000, failures: 1, retrying: true },
+    ],
+    ['with retryInMs 0 may be retried at once', {}, { retryInMs: 0 }, { dueAt: NOW }],
+    [
+      'with retryInMs beyond the budget still ends the task',
+      noRetries,
+      { retryInMs: 1 },
+      { state: 'failed' },
+    ],
+  ])('%s', (_name, parts, more, expected) => {
+    const after = afterOf(finish(running(parts), of({ outcome: 'fail', error, ...more }), NOW, 0))
 
-    expect(afterOf(finish(task, fail, NOW, 0)).state).toBe('failed')
+    expect(after).toMatchObject(expected)
   })
 
-  test('that is fatal ends the task even if budget is left', () => {
-    const after = afterOf(finish(running(), of({ outcome: 'fail', error, fatal: true }), NOW, 0))
-
-    expect(after).toMatchObject({ state: 'failed', failures: 1, error })
-  })
-
-  test('with retryInMs waits that long instead, and costs a retry', () => {
-    const after = afterOf(finish(running(), of({ outcome: 'fail', error, retryInMs: 90_000 }), NOW, 0))
-
-    expect(after).toMatchObject({ dueAt: NOW + 90_000, failures: 1, retrying: true })
-  })
-
-  test('with retryInMs 0 may be retried at once', () => {
-    const after = afterOf(finish(running(), of({ outcome: 'fail', error, retryInMs: 0 }), NOW, 0))
-
-    expect(after.dueAt).toBe(NOW)
-  })
-
-  test('with retryInMs beyond the budget still ends the task', () => {
-    const task = running({ options: { retry: { maxRetries: 0 } } })
-
-    expect(afterOf(finish(task, of({ outcome: 'fail', error, retryInMs: 1 }), NOW, 0)).state).toBe('failed')
-  })
-
-  test('keeps all of its error that fits in its record, with its log, and a short text in the head', () => {
+  it('keeps all of its error that fits in its record, with its log, and a short text in the head', () => {
     const long = { name: 'TypeError', message: 'm'.repeat(9_000), stack: 's'.repeat(9_000) }
 
     const { after, bodies } = changeOf(
@@ -198,7 +197,7 @@ describe('a failure', () => {
     expect(bodies).toMatchObject([{ run: { error: fitError(long), log: 'said' } }])
   })
 
-  test('under budgets per worker costs only its own worker, and follows its own backoff', () => {
+  it('under budgets per worker costs only its own worker, and follows its own backoff', () => {
     const task = aTask({
       options: { concurrency: 2, retry: { scope: 'worker', maxRetries: 1 } },
       ended: [anEndedRun({ fence: 1, workerId: 'w2', state: 'failed' })],
@@ -210,7 +209,7 @@ describe('a failure', () => {
     expect(after).toMatchObject({ failuresBy: { w1: 1, w2: 1 }, dueAt: NOW, retryAtBy: { w1: NOW + SECOND } })
   })
 
-  test.each([
+  it.each([
     ['n × (maxRetries + 1) failures without a list', [], 4, 'failed'],
     ['one less without a list', [], 3, 'open'],
   ])('under budgets per worker, at %s, leaves the task', (_name, workerIds, failures, state) => {
@@ -226,7 +225,7 @@ describe('a failure', () => {
     expect(afterOf(finish(task, of({ outcome: 'fail', error }, 9), NOW, 0)).state).toBe(state)
   })
 
-  test.each([
+  it.each([
     [['w1', 'w2', 'w3'], 'open'],
     [['w1', 'w2'], 'failed'],
   ])(
@@ -241,27 +240,20 @@ describe('a failure', () => {
     },
   )
 
-  test('counts a success of a worker that is no longer listed', () => {
+  it.each([
+    ['a success of a worker that is no longer listed', 'w0', 'w1', 'open'],
+    ['the success of a listed worker once', 'w1', 'w2', 'failed'],
+  ])('counts %s', (_what, successful, failing, state) => {
     const task = aTask({
       options: { concurrency: 2, workerIds: ['w1', 'w2'], retry: { scope: 'worker', maxRetries: 0 } },
-      ended: [anEndedRun({ fence: 1, workerId: 'w0' })],
-      live: [aRun({ fence: 2, workerId: 'w1' })],
+      ended: [anEndedRun({ fence: 1, workerId: successful })],
+      live: [aRun({ fence: 2, workerId: failing })],
     })
 
-    expect(afterOf(finish(task, of({ outcome: 'fail', error }, 2), NOW, 0)).state).toBe('open')
+    expect(afterOf(finish(task, of({ outcome: 'fail', error }, 2), NOW, 0)).state).toBe(state)
   })
 
-  test('counts the success of a listed worker once', () => {
-    const task = aTask({
-      options: { concurrency: 2, workerIds: ['w1', 'w2'], retry: { scope: 'worker', maxRetries: 0 } },
-      ended: [anEndedRun({ fence: 1, workerId: 'w1' })],
-      live: [aRun({ fence: 2, workerId: 'w2' })],
-    })
-
-    expect(afterOf(finish(task, of({ outcome: 'fail', error }, 2), NOW, 0)).state).toBe('failed')
-  })
-
-  test('leaves no lease and no limit with the ended run', () => {
+  it('leaves no lease and no limit with the ended run', () => {
     const after = afterOf(finish(aTask({ live: [aRun({ timeoutAt: NOW + MINUTE })] }), fail, NOW, 0))
 
     expect(Object.keys(after.ended[1] ?? {}).sort()).toEqual([
@@ -275,7 +267,7 @@ describe('a failure', () => {
     ])
   })
 
-  test('for good cancels the runs of the other workers', () => {
+  it('for good cancels the runs of the other workers', () => {
     const live = [1, 2].map(fence => aRun({ fence, workerId: `w${fence}` }))
     const task = aTask({ options: { concurrency: 2, retry: { maxRetries: 0 } }, live })
 
@@ -287,20 +279,20 @@ describe('a failure', () => {
 })
 
 describe('a release', () => {
-  test('makes the task ready at once and counts no retry', () => {
+  it('makes the task ready at once and counts no retry', () => {
     const after = afterOf(finish(running({ dueAt: NOW - 5 }), release, NOW, 0))
 
     expect(after).toMatchObject({ state: 'open', failures: 0, dueAt: NOW - 5, retrying: false, live: {} })
     expect(after.ended[1]).toMatchObject({ state: 'released' })
   })
 
-  test('with a delay makes the task due later', () => {
+  it('with a delay makes the task due later', () => {
     const after = afterOf(finish(running(), of({ outcome: 'release', delayMs: MINUTE }), NOW, 0))
 
     expect(after).toMatchObject({ dueAt: NOW + MINUTE, retrying: false })
   })
 
-  test('can be repeated for ever without costing a retry', () => {
+  it('can be repeated for ever without costing a retry', () => {
     let task = aTask()
     for (let fence = 1; fence <= 50; fence++) {
       task = afterOf(claim(task, { workerId: 'w1' }, NOW))
@@ -312,7 +304,7 @@ describe('a release', () => {
 })
 
 describe('a finish that was already written', () => {
-  test.each<[string, Finish]>([
+  it.each<[string, Finish]>([
     ['success', succeed()],
     ['failure', fail],
     ['release', release],
@@ -322,14 +314,14 @@ describe('a finish that was already written', () => {
     expect(finish(after, word, NOW + MINUTE, 0)).toEqual({ ok: true })
   })
 
-  test('is accepted again even after the next run began', () => {
+  it('is accepted again even after the next run began', () => {
     const failed = afterOf(finish(running(), fail, NOW, 0))
     const next = afterOf(claim(failed, { workerId: 'w2' }, NOW + MINUTE))
 
     expect(finish(next, fail, NOW + MINUTE, 0)).toEqual({ ok: true })
   })
 
-  test('cannot be replaced by another outcome', () => {
+  it('cannot be replaced by another outcome', () => {
     const after = afterOf(finish(running(), fail, NOW, 0))
 
     expect(finish(after, succeed(), NOW, 0)).toEqual({ ok: false, reason: 'ended' })
@@ -339,7 +331,7 @@ describe('a finish that was already written', () => {
 describe('a finish is refused', () => {
   const expired = aTask({ live: [aRun({ leaseUntil: NOW })] })
 
-  test.each<[string, string, Task | undefined]>([
+  it.each<[string, string, Task | undefined]>([
     ['lost', 'when its run was recorded as lost', afterOf(lose(expired, NOW))],
     ['lost', 'when another worker took over', afterOf(claim(expired, { workerId: 'w2' }, NOW))],
     ['cancelled', 'when the task was cancelled', afterOf(cancel(running(), NOW))],

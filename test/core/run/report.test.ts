@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { headItem, taskFromItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { restart } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
@@ -46,7 +46,7 @@ describe('a repeated report is accepted, and a different one is refused as ended
   const release = (delayMs?: number) =>
     ({ outcome: 'release', ...(delayMs !== undefined && { delayMs }) }) as const
 
-  test.each<[string, Outcome, Outcome]>([
+  it.each<[string, Outcome, Outcome]>([
     ['a success', succeed(1), succeed(2)],
     ['a success without a result', succeed(), succeed(null)],
     ['a result and none', succeed(1), succeed()],
@@ -76,7 +76,7 @@ describe('a repeated report is accepted, and a different one is refused as ended
     expect(answerTo(other, said)).toEqual(OTHER)
   })
 
-  test.each<[string, Outcome, Outcome]>([
+  it.each<[string, Outcome, Outcome]>([
     [
       'members in another order',
       succeed({ a: 1, b: [{ c: 2, d: 3 }] }),
@@ -106,7 +106,7 @@ describe('a repeated report is accepted, and a different one is refused as ended
     expect(answerTo(alike, said)).toEqual(SAME)
   })
 
-  test('any two results', () => {
+  it('any two results', () => {
     const result = fc.jsonValue() as fc.Arbitrary<Json>
 
     fc.assert(
@@ -129,7 +129,7 @@ function sorted(value: Json): Json {
 describe('the end that a worker reported is recognised', () => {
   const succeed = (result: Json) => ({ outcome: 'succeed', result }) as const
 
-  test.each<[string, (result: Json) => Task, number]>([
+  it.each<[string, (result: Json) => Task, number]>([
     ['of a flow’s step that it did', result => done(aFlowTask(), result), 1],
     [
       'of an undo, though nothing keeps what it returned',
@@ -145,7 +145,7 @@ describe('the end that a worker reported is recognised', () => {
     expect(finish(task, saying({ outcome: 'succeed' }, fence), NOW, 0)).toEqual(OTHER)
   })
 
-  test('of one success among several, also after its stage', () => {
+  it('of one success among several, also after its stage', () => {
     const two = aTask({
       options: { concurrency: 2 },
       live: [aRun(), aRun({ fence: 2, workerId: 'w2' })],
@@ -160,7 +160,7 @@ describe('the end that a worker reported is recognised', () => {
     }
   })
 
-  test('of a failure that ended a step, and of one that another step has followed', () => {
+  it('of a failure that ended a step, and of one that another step has followed', () => {
     const undoing = stored(failedFor(done(aFlowTask(aFlow())), 'no'))
 
     expect(finish(undoing, saying(failingFor('no'), 2), NOW, 0)).toEqual(SAME)
@@ -168,7 +168,7 @@ describe('the end that a worker reported is recognised', () => {
     expect(finish(undoing, saying(failingFor('no', false), 2), NOW, 0)).toEqual(OTHER)
   })
 
-  test('by its short error alone, where an earlier version has stored the failure', () => {
+  it('by its short error alone, where an earlier version has stored the failure', () => {
     const { reportDigest: _word, ...run } = ended(claimedBy(aTask()), failingFor('no')).ended[1] as EndedRun
     const task = aTask({ ended: [run] })
 
@@ -176,7 +176,7 @@ describe('the end that a worker reported is recognised', () => {
     expect(finish(task, saying(failingFor('yes')), NOW, 0)).toEqual(OTHER)
   })
 
-  test('no longer once the task has dropped the run; then every report is refused', () => {
+  it('no longer once the task has dropped the run; then every report is refused', () => {
     const retry = { maxRetries: 9, delayMs: 0 }
     const failing = () => failingFor('no', false)
     let task = aTask({ options: { retry } })
@@ -186,7 +186,7 @@ describe('the end that a worker reported is recognised', () => {
     expect(finish(task, saying(failing(), 1), NOW, 0)).toEqual(OTHER)
   })
 
-  test('no longer once the task was restarted', () => {
+  it('no longer once the task was restarted', () => {
     const again = {
       publication: aPublication({ born: LATER_BORN }),
       clean: ['succeeded'] as const,
@@ -198,7 +198,7 @@ describe('the end that a worker reported is recognised', () => {
   })
 })
 
-test('a head keeps no digest of a plain success or a plain release', () => {
+it('a head keeps no digest of a plain success or a plain release', () => {
   const task = claimedBy(aTask())
 
   expect(ended(task, { outcome: 'succeed', result: 1 }).ended[1]).not.toHaveProperty('reportDigest')

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { dueTicks, type OwedTicks, type Ticks, ticksAt, ticksEvery } from '../../../shared/core/schedule.ts'
 import { cronTicks } from '../../../shared/cron/cron-ticks.ts'
 
@@ -7,7 +7,7 @@ const ANCHOR = 1_000_000
 const SECOND = 1_000
 
 describe('ticks of an interval', () => {
-  test('begin one interval after the anchor', () => {
+  it('begin one interval after the anchor', () => {
     const { next } = ticksEvery(5_000, ANCHOR)
 
     expect([0, ANCHOR, ANCHOR + 4_999, ANCHOR + 5_000].map(next)).toEqual([
@@ -18,7 +18,7 @@ describe('ticks of an interval', () => {
     ])
   })
 
-  test('are the same when computed forwards and backwards', () => {
+  it('are the same when computed forwards and backwards', () => {
     const numbers = fc.record({
       every: fc.integer({ min: 1, max: 50 }),
       from: fc.integer({ min: -100, max: 300 }),
@@ -48,7 +48,7 @@ describe('what a schedule owes', () => {
   const catchUp = (count: number) => ({ missed: { catchUp: count }, graceMs: 180 * SECOND })
   const pause = (from: number, to: number) => ({ from: from * SECOND, to: to * SECOND })
 
-  test.each<[string, Omit<OwedTicks, 'from'> & { readonly from: number }, number[]]>([
+  it.each<[string, Omit<OwedTicks, 'from'> & { readonly from: number }, number[]]>([
     ['its one tick', { ...skip, from: 600 }, [600]],
     ['the latest of several, and none of a burst', { ...skip, from: 400 }, [600]],
     ['the latest two, when it catches up on two', { ...catchUp(2), from: 400 }, [580, 600]],
@@ -77,7 +77,7 @@ describe('what a schedule owes', () => {
     expect(next).toBe(620 * SECOND)
   })
 
-  test.each<[OwedTicks['missed'], number, boolean]>([
+  it.each<[OwedTicks['missed'], number, boolean]>([
     ['skip', 0, true],
     ['skip', 61, true],
     ['skip', 300, true],
@@ -94,7 +94,7 @@ describe('what a schedule owes', () => {
   })
 
   /** In Berlin 02:30 is skipped on 29 March, and comes twice on 25 October: at 00:30 and 01:30 UTC. */
-  test.each<[string, OwedTicks['missed'], string, string, string[], string]>([
+  it.each<[string, OwedTicks['missed'], string, string, string[], string]>([
     [
       'on the day before',
       'skip',
@@ -161,7 +161,7 @@ describe('what a schedule owes', () => {
     expect(caughtUp.publish).toEqual(all.slice(-count))
   }
 
-  test('is the latest of a few ticks, at every millisecond', () => {
+  it('is the latest of a few ticks, at every millisecond', () => {
     const cases = fc.record({
       change: fc.constantFrom(...clockChanges),
       cron: fc.constantFrom('*/7 * * * * *', '0 */30 * * * *'),
@@ -177,14 +177,14 @@ describe('what a schedule owes', () => {
     )
   })
 
-  test('is the latest of many ticks, too', () => {
+  it('is the latest of many ticks, too', () => {
     const start = Date.parse('2026-10-25T00:59:00.000Z')
 
     expectTheLatest(cronTicks('* * * * * *', 'Europe/Berlin'), start, 45_678, 3)
     expectTheLatest(ticksEvery(1_700, start), start, 45_678, 30)
   })
 
-  test('is nothing after the only tick of a schedule for one time', () => {
+  it('is nothing after the only tick of a schedule for one time', () => {
     const at = 600 * SECOND
     const once = ticksAt(at)
     const hourLater = now + 3_600 * SECOND

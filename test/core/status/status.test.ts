@@ -1,11 +1,12 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Claimer } from '../../../shared/core/run/claim.ts'
-import { type Served, type StatusReason, statusOf, statusReasonOf } from '../../../shared/core/status.ts'
+import type { Served, StatusReason, WaitFacts } from '../../../shared/core/status.ts'
+import { isQuiet, isStuck, statusOf, statusReasonOf } from '../../../shared/core/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { anEndedRun, aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
+import { anEndedRun, aRun, aTask, DAY, MINUTE, NOW, type TaskParts } from '../../support/tasks/a-task.ts'
 
 describe('the status of a task', () => {
-  test.each<[string, string, Task]>([
+  it.each<[string, string, Task]>([
     ['delayed', 'not due', aTask({ dueAt: NOW + 1 })],
     ['delayed', 'waiting for a retry', aTask({ dueAt: NOW + 1, retrying: true })],
     ['ready', 'due this very moment', aTask({ dueAt: NOW })],
@@ -29,13 +30,13 @@ describe('the status of a task', () => {
     expect(statusOf(task, NOW)).toBe(status)
   })
 
-  test('does not exist for a removed task', () => {
+  it('does not exist for a removed task', () => {
     expect(() => statusOf(aTask({ state: 'removed' }), NOW)).toThrow(/resize:k1 is removed/)
   })
 })
 
 describe('the reason why a task waits', () => {
-  test.each<[StatusReason | undefined, string, Task, boolean]>([
+  it.each<[StatusReason | undefined, string, Task, boolean]>([
     ['due', 'not due', aTask({ dueAt: NOW + 1 }), true],
     ['retry', 'waiting for a retry', aTask({ dueAt: NOW + 1, retrying: true }), true],
     ['due', 'not due, without handler', aTask({ dueAt: NOW + 1 }), false],
@@ -85,7 +86,7 @@ describe('the reason why a task waits', () => {
     options: { concurrency: 2, retry: { scope: 'worker' as const } },
     retryAtBy: { old: NOW + 1 },
   }
-  test.each<[StatusReason | undefined, string, Task, Claimer[]]>([
+  it.each<[StatusReason | undefined, string, Task, Claimer[]]>([
     ['no-worker', 'due, with no worker of its type', aTask(), []],
     [undefined, 'due, with a worker of its type', aTask(), [old]],
     ['no-worker', 'due, every worker being too old', aTask({ options: { minWorkerVersion: '2' } }), [old]],
@@ -129,7 +130,7 @@ describe('the reason why a task waits', () => {
 
   const slot = { wait: { kind: 'slot' as const, limit: 'resize' } }
   const permit = { wait: { kind: 'permit' as const, limit: 'resize' } }
-  test.each<[StatusReason | undefined, string, Task, Partial<Served>]>([
+  it.each<[StatusReason | undefined, string, Task, Partial<Served>]>([
     ['paused', 'due, its type paused', aTask(), { isPaused: true }],
     [
       'paused',
@@ -151,3 +152,54 @@ describe('the reason why a task waits', () => {
 })
 
 const FREE = { isPaused: false }
+
+const LONG_AGO = NOW - DAY
+const QUIET = { createdAt: LONG_AGO, updatedAt: LONG_AGO, dueAt: LONG_AGO }
+const NO_REASON: WaitFacts = { reason: undefined, isPaused: false, isBehindOthers: false, since: LONG_AGO }
+
+describe('a task is quiet', () => {
+  it.each<[string, TaskParts, boolean]>([
+    ['that was due and touched long ago', QUIET, true],
+    ['but not one that has changed since', { ...QUIET, updatedAt: NOW - 14 * MINUTE }, false],
+    ['nor one that fell due lately', { ...QUIET, dueAt: NOW - 14 * MINUTE }, false],
+    [
+      'nor one whose run has sent a heartbeat lately',
+      { ...QUIET, live: [aRun({ leaseUntil: NOW - 14 * MINUTE })] },
+      false,
+    ],
+    [
+      'whose run has sent no heartbeat lately',
+      { ...QUIET, live: [aRun({ leaseUntil: NOW - 15 * MINUTE })] },
+      true,
+    ],
+    ['nor one that has ended', { ...QUIET, state: 'failed' }, false],
+    ['that has ended and owes callbacks', { ...QUIET, state: 'failed', owes: true }, true],
+    [
+      'that owes callbacks, even if its due time lies ahead',
+      { ...QUIET, dueAt: NOW + DAY, state: 'failed', owes: true },
+      true,
+    ],
+  ])('%s', (_name, parts, expected) => {
+    expect(isQuiet(aTask(parts), NOW)).toBe(expected)
+  })
+})
+
+describe('a quiet task is stuck', () => {
+  it.each<[string, TaskParts, Partial<WaitFacts>, boolean]>([
+    ['when it waits without a reason', QUIET, {}, true],
+    ['but may wait for a handler', QUIET, { reason: 'no-handler' }, false],
+    ['but may wait for a worker', QUIET, { reason: 'no-worker' }, false],
+    ['but may wait while its type is paused', QUIET, { isPaused: true }, false],
+    ['but may wait behind other tasks', QUIET, { isBehindOthers: true }, false],
+    [
+      'but not before all that a run needs has existed for 15 minutes',
+      QUIET,
+      { since: NOW - 14 * MINUTE },
+      false,
+    ],
+    ['when its run is dead, with any reason to wait', { ...QUIET, live: [aRun()] }, { isPaused: true }, true],
+    ['when it owes callbacks', { ...QUIET, state: 'failed', owes: true }, { reason: 'callbacks-owed' }, true],
+  ])('%s', (_name, parts, wait, expected) => {
+    expect(isStuck(aTask(parts), { ...NO_REASON, ...wait }, NOW)).toBe(expected)
+  })
+})

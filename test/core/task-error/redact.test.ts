@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { redactionOf } from '../../../shared/core/task-error/redact.ts'
 
 const INPUT = {
@@ -9,7 +9,7 @@ const INPUT = {
 const { text, fields, error } = redactionOf(['card.number', 'card.cvc', 'cards.number', 'token'], INPUT)
 
 describe('a marked value is hidden', () => {
-  test.each([
+  it.each([
     ['as a field of the line', { token: 'abc' }, { token: '[redacted]' }],
     [
       'at any depth of an object',
@@ -34,13 +34,13 @@ describe('a marked value is hidden', () => {
     expect(fields(given)).toEqual(shown)
   })
 
-  test('as a value of the input in a message; short ones are hidden as fields only', () => {
+  it('as a value of the input in a message; short ones are hidden as fields only', () => {
     expect(text('charging 4111111111111111, 123 and 42424242')).toBe(
       'charging [redacted], 123 and [redacted]',
     )
   })
 
-  test('as a value that is deep in the input', () => {
+  it('as a value that is deep in the input', () => {
     const levels = 100
     let input: unknown = { card: INPUT.card }
     for (let level = 0; level < levels; level++) input = { of: [input] }
@@ -50,7 +50,7 @@ describe('a marked value is hidden', () => {
     )
   })
 
-  test('in all parts of an error', () => {
+  it('in all parts of an error', () => {
     const secret = INPUT.card.number
     const thrown = {
       name: 'E',
@@ -69,7 +69,7 @@ describe('a marked value is hidden', () => {
     owner = 'x'
   }
 
-  test.each([
+  it.each([
     [
       'in an error at any depth, and in its causes',
       { attempt: { error: new Error(SECRET, { cause: new Error(SECRET) }) } },
@@ -107,14 +107,14 @@ describe('a marked value is hidden', () => {
     expect(JSON.stringify(fields(given))).not.toContain(SECRET)
   })
 
-  test('in objects that all refer to each other', () => {
+  it('in objects that all refer to each other', () => {
     const crowd: Array<{ name: string; others: unknown }> = []
     for (let nth = 0; nth < 50; nth++) crowd.push({ name: SECRET, others: crowd })
 
     expect(JSON.stringify(fields({ crowd }))).not.toContain(SECRET)
   })
 
-  test('in an object that contains itself', () => {
+  it('in an object that contains itself', () => {
     const circle: Record<string, unknown> = { token: 'abcd' }
     circle.self = circle
 
@@ -122,7 +122,7 @@ describe('a marked value is hidden', () => {
   })
 })
 
-test('nothing is copied when nothing is marked', () => {
+it('nothing is copied when nothing is marked', () => {
   const given = { a: 1 }
 
   expect(redactionOf([], INPUT).fields(given)).toBe(given)

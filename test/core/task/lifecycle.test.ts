@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { RECENT_RUNS_MAX } from '../../../shared/core/bounds.ts'
 import { cancelCanvas, createCancelled, noteMembersCancelled } from '../../../shared/core/canvas/canvas.ts'
 import type { Change } from '../../../shared/core/change.ts'
@@ -176,13 +176,13 @@ function* livesOfAllMoves(): Generator<readonly Step[]> {
 const isBirth = ({ before, after }: Change<Task>) => before?.born !== after.born
 
 describe('every transition', () => {
-  test('is a move of the lifecycle table', () => {
+  it('is a move of the lifecycle table', () => {
     forEveryTransition(transition => {
       expect(LEGAL_MOVES).toContain(moveOf(transition))
     })
   })
 
-  test('of the lifecycle table can happen', () => {
+  it('of the lifecycle table can happen', () => {
     const moves = new Set<string>()
     const runMoves = new Set<string>()
 
@@ -200,7 +200,7 @@ describe('every transition', () => {
     expect([...runMoves].sort()).toEqual([...LEGAL_RUN_MOVES].sort())
   })
 
-  test('ends each run in a state that RUN_MOVES allows', () => {
+  it('ends each run in a state that RUN_MOVES allows', () => {
     forEveryTransition(change => {
       const { before, after } = change
       if (!before || isBirth(change) || after.state === 'removed') return
@@ -216,7 +216,7 @@ describe('every transition', () => {
     })
   })
 
-  test('leaves ended runs as they are', () => {
+  it('leaves ended runs as they are', () => {
     forEveryTransition(({ before, after }) => {
       for (const run of before ? endedRuns(before) : []) {
         const { past: _past, reportDigest: _reportDigest, ...kept } = after.ended[run.fence] ?? run
@@ -225,14 +225,14 @@ describe('every transition', () => {
     })
   })
 
-  test('raises the revision by one, except a heartbeat', () => {
+  it('raises the revision by one, except a heartbeat', () => {
     forEveryTransition(({ before, after }) => {
       const growth = after.revision - (before?.revision ?? 0)
       expect(growth).toBe(after.operation === 'beat' ? 0 : 1)
     })
   })
 
-  test('raises the fence by one at a claim, and otherwise only at a birth that counts on from its time', () => {
+  it('raises the fence by one at a claim, and otherwise only at a birth that counts on from its time', () => {
     forEveryTransition(({ before, after, now, step }) => {
       const former = before?.fence ?? 0
       const isBirth = before?.born !== after.born
@@ -244,7 +244,7 @@ describe('every transition', () => {
     })
   })
 
-  test('leaves a final state alone, except to remove it, restart it, or reuse the key of one that is gone', () => {
+  it('leaves a final state alone, except to remove it, restart it, or reuse the key of one that is gone', () => {
     forEveryTransition(({ before, after, now }) => {
       if (!before || before.state === 'open') return
       const { operation } = after
@@ -254,13 +254,13 @@ describe('every transition', () => {
     })
   })
 
-  test('begins a new birth exactly when a key is published or restarted', () => {
+  it('begins a new birth exactly when a key is published or restarted', () => {
     forEveryTransition(change => {
       expect(isBirth(change)).toBe(['publish', 'restart'].includes(change.after.operation))
     })
   })
 
-  test('is guarded by what it was decided on, and by each lease it judged', () => {
+  it('is guarded by what it was decided on, and by each lease it judged', () => {
     forEveryTransition(({ before, after, guard }) => {
       if (!before) return expect(guard).toEqual({ kind: 'absent' })
       expect(guard).toMatchObject({ born: before.born })
@@ -272,14 +272,14 @@ describe('every transition', () => {
     })
   })
 
-  test('writes every body to which it makes the head refer', () => {
+  it('writes every body to which it makes the head refer', () => {
     forEveryTransition(({ before, after, bodies }) => {
       const known = new Set([...refsOf(before), ...bodies.map(body => body.ref)])
       for (const ref of refsOf(after)) expect(known).toContain(ref)
     })
   })
 
-  test('writes the full record of every run that failed, was lost or was released', () => {
+  it('writes the full record of every run that failed, was lost or was released', () => {
     forEveryTransition(({ before, after, bodies }) => {
       if (after.operation === 'expire') return
       for (const { fence, state } of endedRuns(after)) {
@@ -299,7 +299,7 @@ describe('every claim', () => {
       if (step.do === 'claim' && after.operation === 'claim') hold({ ...transition, workerId: step.workerId })
     })
 
-  test('comes when the task is due and before its deadline', () => {
+  it('comes when the task is due and before its deadline', () => {
     forEveryClaim(({ before, now }) => {
       expect(before?.state).toBe('open')
       expect(before?.dueAt).toBeLessThanOrEqual(now)
@@ -307,7 +307,7 @@ describe('every claim', () => {
     })
   })
 
-  test('is by a worker that is listed, holds no other run of the task and has not succeeded on it', () => {
+  it('is by a worker that is listed, holds no other run of the task and has not succeeded on it', () => {
     forEveryClaim(({ after, workerId }) => {
       const { workerIds } = after.options
       if (workerIds.length > 0) expect(workerIds).toContain(workerId)
@@ -316,7 +316,7 @@ describe('every claim', () => {
     })
   })
 
-  test('needs a task that wants a worker, and retry budget', () => {
+  it('needs a task that wants a worker, and retry budget', () => {
     forEveryClaim(({ after, workerId }) => {
       const { concurrency, retry } = after.options
       expect(successes(after).length + liveRuns(after).length).toBeLessThanOrEqual(concurrency)
@@ -330,14 +330,14 @@ describe('every claim', () => {
 })
 
 describe('every task', () => {
-  test('has no two live runs of one worker', () => {
+  it('has no two live runs of one worker', () => {
     forEveryTask(task => {
       const workers = liveRuns(task).map(run => run.workerId)
       expect(new Set(workers).size).toBe(workers.length)
     })
   })
 
-  test('has succeeded exactly when it has the successes it asks for', () => {
+  it('has succeeded exactly when it has the successes it asks for', () => {
     forEveryTask(task => {
       const isDone = successes(task).length >= task.options.concurrency
       if (task.state === 'open') expect(isDone).toBe(false)
@@ -345,13 +345,13 @@ describe('every task', () => {
     })
   })
 
-  test('has live runs only while it is open', () => {
+  it('has live runs only while it is open', () => {
     forEveryTask(task => {
       if (task.state !== 'open') expect(task.live).toEqual({})
     })
   })
 
-  test('keeps all successes, the runs that ended just now, and at most the last few others', () => {
+  it('keeps all successes, the runs that ended just now, and at most the last few others', () => {
     forEveryTransition(change => {
       const { before, after } = change
       const others = endedRuns(after).filter(run => run.state !== 'succeeded' || run.past)
@@ -363,7 +363,7 @@ describe('every task', () => {
     })
   })
 
-  test('is woken, unless it has ended or waits in a place that claims or the waker read', () => {
+  it('is woken, unless it has ended or waits in a place that claims or the waker read', () => {
     forEveryTask((task, now) => {
       const wake = nextWake(task, now)
       const isFound = isFoundInPlace(task)
@@ -373,7 +373,7 @@ describe('every task', () => {
     })
   })
 
-  test('is not open beyond its budget', () => {
+  it('is not open beyond its budget', () => {
     forEveryTask(({ state, failures, options: { concurrency, retry, workerIds } }) => {
       if (state !== 'open') return
       if (retry.scope === 'task') expect(failures).toBeLessThanOrEqual(retry.maxRetries)
@@ -381,7 +381,7 @@ describe('every task', () => {
     })
   })
 
-  test('survives the way through JSON exactly, with nothing undefined in it', () => {
+  it('survives the way through JSON exactly, with nothing undefined in it', () => {
     forEveryTransition(({ after, guard, bodies }) => {
       for (const value of [after, guard, bodies]) {
         const copy: unknown = JSON.parse(JSON.stringify(value))
@@ -390,14 +390,14 @@ describe('every task', () => {
     })
   })
 
-  test('has the index entries that follow from its other fields', () => {
+  it('has the index entries that follow from its other fields', () => {
     forEveryTask((task, now) => {
       if (task.operation !== 'beat') expect(withIndexEntries(task, now)).toEqual(task)
     })
   })
 })
 
-test('makes progress at the time of its look, or gets a later look', () => {
+it('makes progress at the time of its look, or gets a later look', () => {
   forEveryTask((task, now) => {
     const { lookAt } = plan(task, now)
     if (lookAt === undefined) return

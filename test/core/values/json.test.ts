@@ -1,9 +1,10 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
+import { monotonicUlids } from '../../../shared/core/values/text.ts'
+import type { Json } from '../../../shared/core/values/values.ts'
 import {
   escapedBytes,
   INEXACT,
-  type Json,
   jsonBytes,
   jsonProblem,
   textBytes,
@@ -16,7 +17,7 @@ const nested = (levels: number): unknown => {
 }
 
 describe('a value that survives storage', () => {
-  test.each([
+  it.each([
     ['null', null],
     ['an empty string', ''],
     ['empty containers', [{}, []]],
@@ -31,7 +32,7 @@ describe('a value that survives storage', () => {
     expect(jsonProblem(value)).toBeUndefined()
   })
 
-  test.each([
+  it.each([
     ['a number that has lost digits', { a: [1, INEXACT] }, 'a.1', /lose digits/],
     ['NaN', { a: { b: Number.NaN } }, 'a.b', /finite/],
     ['infinity', [Number.POSITIVE_INFINITY], '0', /finite/],
@@ -47,7 +48,7 @@ describe('a value that survives storage', () => {
     expect(jsonProblem(value)).toEqual({ path, message: expect.stringMatching(message) })
   })
 
-  test('a value that contains itself is refused', () => {
+  it('a value that contains itself is refused', () => {
     const loop: Record<string, unknown> = {}
     loop.self = loop
 
@@ -55,12 +56,12 @@ describe('a value that survives storage', () => {
   })
 })
 
-test('sizes are bytes of UTF-8, not characters', () => {
+it('sizes are bytes of UTF-8, not characters', () => {
   expect(textBytes('aä€😀')).toBe(1 + 2 + 3 + 4)
   expect(jsonBytes({ a: '€' })).toBe('{"a":""}'.length + 3)
 })
 
-test('escaped bytes are the bytes of JSON text within JSON text: at most twice as many', () => {
+it('escaped bytes are the bytes of JSON text within JSON text: at most twice as many', () => {
   fc.assert(
     fc.property(fc.jsonValue(), value => {
       const text = JSON.stringify(value)
@@ -70,4 +71,24 @@ test('escaped bytes are the bytes of JSON text within JSON text: at most twice a
       expect(escaped).toBeLessThanOrEqual(2 * jsonBytes(value as Json))
     }),
   )
+})
+
+const TIME = '01KDWPVNG0'
+
+it.each([
+  ['0000000000000000', '0000000000000001'],
+  ['000000000000000Z', '0000000000000010'],
+  ['000000000000ZZZZ', '0000000000010000'],
+  ['1234567890ABCDEZ', '1234567890ABCDF0'],
+])('the ULID after random part %s of one time has the random part %s', (random, following) => {
+  const ulid = monotonicUlids(() => TIME + random)
+
+  expect([ulid(0), ulid(0)]).toEqual([TIME + random, TIME + following])
+})
+
+it('the ULID after the largest one of a time is a fresh one', () => {
+  const made = ['ZZZZZZZZZZZZZZZZ', '1234567890ABCDEZ'].map(random => TIME + random)
+  const ulid = monotonicUlids(() => made.shift() ?? '')
+
+  expect([ulid(0), ulid(0)]).toEqual([`${TIME}ZZZZZZZZZZZZZZZZ`, `${TIME}1234567890ABCDEZ`])
 })

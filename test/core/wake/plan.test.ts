@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { look, type Plan, plan } from '../../../shared/core/wake.ts'
 import {
@@ -26,7 +26,7 @@ const targeted = { options: { workerIds: ['a', 'b'] } } as const
 const ended = { state: 'succeeded', finishedAt: NOW } as const
 
 describe('the plan of a task', () => {
-  test.each<[string, Task, Plan]>([
+  it.each<[string, Task, Plan]>([
     ['due: a dispatch now', aTask(), { dispatchAt: NOW }],
     ['long due: a dispatch now', aTask({ dueAt: NOW - DAY }), { dispatchAt: NOW }],
     ['of a webhook: the same', aTask({ kind: 'webhook' }), { dispatchAt: NOW }],
@@ -141,20 +141,20 @@ describe('the plan of a task', () => {
     expect(plan(task, NOW)).toEqual(expected)
   })
 
-  test('of a task over HTTP whose minute is woken is a look when it is due', () => {
+  it('of a task over HTTP whose minute is woken is a look when it is due', () => {
     const task = aTask({ kind: 'http', dueAt: NOW + HOUR })
 
     expect(plan(task, NOW + 58 * MINUTE)).toEqual({ lookAt: NOW + HOUR })
   })
 
-  test('of a task of a handler whose minute is woken is a dispatch when it is due', () => {
+  it('of a task of a handler whose minute is woken is a dispatch when it is due', () => {
     const task = aTask({ dueAt: NOW + HOUR })
 
     expect(plan(task, NOW + 58 * MINUTE)).toEqual({ dispatchAt: NOW + HOUR })
   })
 })
 
-test.each<[string, Task, number | undefined]>([
+it.each<[string, Task, number | undefined]>([
   ['when it is due', aTask({ dueAt: NOW + 9 }), NOW + 9],
   ['when it is due, in the far future', aTask({ dueAt: NOW + DAY }), NOW + DAY],
   ['at its deadline, before its far retry', aTask({ dueAt: NOW + DAY, deadlineAt: NOW + HOUR }), NOW + HOUR],
@@ -167,7 +167,7 @@ test.each<[string, Task, number | undefined]>([
 })
 
 describe('a look', () => {
-  test.each<[string, Task]>([
+  it.each<[string, Task]>([
     ['before the task is due', aTask({ dueAt: NOW + 1 })],
     ['at a task that has a dispatch', aTask()],
     ['before the lease ends', aTask({ live: [aRun({ leaseUntil: NOW + 1 })] })],
@@ -181,7 +181,7 @@ describe('a look', () => {
     expect(look(task, NOW, 0)).toEqual({ ok: false, reason: 'nothing-yet' })
   })
 
-  test('records a passed deadline, even while runs are live', () => {
+  it('records a passed deadline, even while runs are live', () => {
     const task = aTask({
       ...two,
       live: [aRun(), aRun({ fence: 2, workerId: 'w2', leaseUntil: NOW })],
@@ -202,18 +202,18 @@ describe('a look', () => {
     ])
   })
 
-  test('records a passed deadline of a waiting task', () => {
+  it('records a passed deadline of a waiting task', () => {
     expect(afterOf(look(aTask({ dueAt: NOW + DAY, deadlineAt: NOW }), NOW, 0)).state).toBe('failed')
   })
 
-  test('records a lost run, judged by its lease', () => {
+  it('records a lost run, judged by its lease', () => {
     const { after, guard } = changeOf(look(aTask({ live: [aRun({ leaseUntil: NOW })] }), NOW, 0))
 
     expect(after).toMatchObject({ operation: 'lose', live: {} })
     expect(guard).toMatchObject({ leases: [{ fence: 1, leaseUntil: NOW }] })
   })
 
-  test('fails a run over its timeout, and the retry waits for the backoff', () => {
+  it('fails a run over its timeout, and the retry waits for the backoff', () => {
     const task = aTask({ live: [aRun({ startedAt: NOW - 100, timeoutAt: NOW })] })
 
     const { after, bodies } = changeOf(look(task, NOW, 0))
@@ -233,7 +233,7 @@ describe('a look', () => {
     expect(bodies).toHaveLength(1)
   })
 
-  test('fails the task with the last run that its budget allows', () => {
+  it('fails the task with the last run that its budget allows', () => {
     const task = aTask({
       options: { retry: { maxRetries: 1 } },
       ended: [anEndedRun({ state: 'failed' })],
@@ -243,7 +243,7 @@ describe('a look', () => {
     expect(afterOf(look(task, NOW, 0))).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
   })
 
-  test('moves a due task over HTTP to its ready place', () => {
+  it('moves a due task over HTTP to its ready place', () => {
     const task = aTask({ kind: 'http', dueAt: NOW + 9, revision: 3 })
 
     const { after, guard } = changeOf(look(task, NOW + 9, 0))
@@ -252,14 +252,14 @@ describe('a look', () => {
     expect(guard).toEqual({ kind: 'revision', born: BORN, revision: 3, leases: [] })
   })
 
-  test('moves a due task over HTTP from its minute to its ready place', () => {
+  it('moves a due task over HTTP from its minute to its ready place', () => {
     const task = aTask({ kind: 'http', dueAt: NOW + HOUR })
 
     expect(afterOf(look(task, NOW + HOUR, 0)).place?.name).toBe('ready#resize#0')
   })
 })
 
-test('the jobs function gets a large canvas at its publish, and no new message at each record of progress', () => {
+it('the jobs function gets a large canvas at its publish, and no new message at each record of progress', () => {
   const canvas = { tree: { inline: null }, leaves: 5_000, started: false }
   const published = aCanvas({ canvas })
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { type Patch, patch } from '../../../shared/core/operate/patch.ts'
 import { claim, failRefusedClaim } from '../../../shared/core/run/claim.ts'
@@ -47,7 +47,7 @@ const refusal = (task: Task, workerId: string, now: number) => {
 }
 
 describe('under retry scope `worker`, a failed run', () => {
-  test.each([
+  it.each([
     ['with a list', listed()],
     ['without a list', unlisted()],
     ['with a list and one success wanted', listed({ options: { concurrency: 1 } })],
@@ -60,7 +60,7 @@ describe('under retry scope `worker`, a failed run', () => {
     expect(refusal(after, 'a', NOW + HOUR)).toBeUndefined()
   })
 
-  test('leaves the hour of another worker as it is', () => {
+  it('leaves the hour of another worker as it is', () => {
     const after = ran(ran(listed(), 'a', inAnHour), 'b', failed)
 
     expect(after.retryAtBy).toEqual({ a: NOW + HOUR, b: NOW + SECOND })
@@ -68,13 +68,13 @@ describe('under retry scope `worker`, a failed run', () => {
     expect(refusal(after, 'b', NOW + 2 * SECOND)).toBeUndefined()
   })
 
-  test('delays the whole task if it is by a Lambda invocation, whose id never claims again', () => {
+  it('delays the whole task if it is that of a Lambda invocation, whose id never claims again', () => {
     const after = ran(unlisted(), 'lambda-1a2b', inAnHour)
 
     expect(after).toMatchObject({ dueAt: NOW + HOUR, retrying: true, retryAtBy: {} })
   })
 
-  test.each([
+  it.each([
     ['retry scope `task`', aTask({ options: { concurrency: 2, workerIds: ['a', 'b'] } })],
     ['a single worker', aTask({ options: { retry: ownBudget } })],
   ])('delays the whole task under %s', (_name, task) => {
@@ -83,13 +83,13 @@ describe('under retry scope `worker`, a failed run', () => {
     expect(after).toMatchObject({ dueAt: NOW + HOUR, retrying: true, retryAtBy: {} })
   })
 
-  test('keeps no time for a worker whose budget is spent', () => {
+  it('keeps no time for a worker whose budget is spent', () => {
     const after = ran(unlisted({ options: { retry: { ...ownBudget, maxRetries: 0 } } }), 'a', inAnHour)
 
     expect(after.retryAtBy).toEqual({})
   })
 
-  test('that timed out, or that the store refused, delays its own worker alone, too', () => {
+  it('that timed out, or that the store refused, delays its own worker alone, too', () => {
     const task = listed({ live: [aRun({ workerId: 'a', timeoutAt: NOW })] })
     const timedOut = afterOf(look(task, NOW, 0))
     const refused = afterOf(failRefusedClaim(listed(), { workerId: 'a' }, 'too large', NOW, 0))
@@ -106,14 +106,14 @@ describe('a task whose awaited workers all wait for their own retries', () => {
     listed(),
   )
 
-  test('is delayed until the first of them', () => {
+  it('is delayed until the first of them', () => {
     expect(waiting).toMatchObject({ dueAt: NOW + HOUR, retrying: true, view: { sort: NOW + HOUR } })
     expect(waiting.place?.name).toMatch(/^minute#/)
     expect(statusOf(waiting, NOW)).toBe('delayed')
     expect(plan(waiting, NOW)).toEqual({ minute: (NOW + HOUR) / MINUTE })
   })
 
-  test('is due for the next of them once the first one runs', () => {
+  it('is due for the next of them once the first one runs', () => {
     const after = claimed(waiting, 'a', NOW + HOUR)
 
     expect(after).toMatchObject({
@@ -122,7 +122,7 @@ describe('a task whose awaited workers all wait for their own retries', () => {
     })
   })
 
-  test.each<[string, (task: Task) => Task]>([
+  it.each<[string, (task: Task) => Task]>([
     ['the run of one is lost', task => afterOf(lose(task, NOW + HOUR + MINUTE))],
     ['one gives its run back', task => ended(task, 'a', { outcome: 'release' }, NOW + HOUR + MINUTE)],
   ])('is due at once when %s', (_name, change) => {
@@ -132,7 +132,7 @@ describe('a task whose awaited workers all wait for their own retries', () => {
     expect(refusal(after, 'a', NOW + HOUR + MINUTE)).toBeUndefined()
   })
 
-  test.each<[string, Patch]>([
+  it.each<[string, Patch]>([
     ['lists a worker that never failed', { options: { workerIds: ['a', 'b', 'c', 'd'] } }],
     ['lists no workers any more', { options: { workerIds: [] } }],
     ['gives a new due time', { dueAt: NOW + MINUTE }],
@@ -142,7 +142,7 @@ describe('a task whose awaited workers all wait for their own retries', () => {
     expect(after).toMatchObject({ dueAt: NOW + MINUTE, retrying: false })
   })
 
-  test('has one due time after a patch to retry scope `task`', () => {
+  it('has one due time after a patch to retry scope `task`', () => {
     const after = afterOf(patch(waiting, { options: { retry: { scope: 'task' } } }, NOW))
 
     expect(after).toMatchObject({ dueAt: NOW + HOUR, retrying: true, retryAtBy: {} })
@@ -150,7 +150,7 @@ describe('a task whose awaited workers all wait for their own retries', () => {
 })
 
 describe('a release with a delay', () => {
-  test('holds for all workers, and shortens no retry', () => {
+  it('holds for all workers, and shortens no retry', () => {
     const failedOnce = claimed(ran(listed(), 'a', inAnHour), 'b')
 
     const after = ended(failedOnce, 'b', { outcome: 'release', delayMs: MINUTE })
@@ -163,19 +163,19 @@ describe('a release with a delay', () => {
 })
 
 describe('the plan', () => {
-  test('marks a listed task for the workers that may claim it now, and looks again at the time of the others', () => {
+  it('marks a listed task for the workers that may claim it now, and looks again at the time of the others', () => {
     const task = ran(listed(), 'a', inAnHour)
 
     expect(plan(task, NOW)).toEqual({ markFor: ['b', 'c'], lookAt: NOW + HOUR })
   })
 
-  test('dispatches a task without a list now, and looks again at the time of its failed worker', () => {
+  it('dispatches a task without a list now, and looks again at the time of its failed worker', () => {
     const task = ran(unlisted(), 'a', inAnHour)
 
     expect(plan(task, NOW)).toEqual({ dispatchAt: NOW, lookAt: NOW + HOUR })
   })
 
-  test('has no look for a retry while the task is in the line of a limit, or wants no worker', () => {
+  it('has no look for a retry while the task is in the line of a limit, or wants no worker', () => {
     const task = ran(unlisted(), 'a', inAnHour)
     const full = claimed(claimed(claimed(task, 'b'), 'c'), 'd')
 
@@ -183,7 +183,7 @@ describe('the plan', () => {
     expect(plan(full, NOW).lookAt).toBeLessThan(NOW + HOUR)
   })
 
-  test.each([
+  it.each([
     ['listed', listed(), { markFor: ['a', 'b', 'c'] }],
     ['without a list', unlisted(), { dispatchAt: NOW + HOUR }],
   ])('of a task %s announces it for a retry that a look finds due', (_name, task, announced) => {
@@ -201,7 +201,7 @@ describe('the plan', () => {
 describe('the times of own retries', () => {
   const waiting = ran(unlisted({ options: { concurrency: 2 } }), 'a', inAnHour)
 
-  test.each<[string, Task]>([
+  it.each<[string, Task]>([
     ['its worker claims', claimed(waiting, 'a', NOW + HOUR)],
     ['any worker claims after them', claimed(waiting, 'b', NOW + HOUR)],
     ['the task succeeds', ran(ran(waiting, 'b', succeeded), 'c', succeeded)],
@@ -211,7 +211,7 @@ describe('the times of own retries', () => {
     expect(after.retryAtBy).toEqual({})
   })
 
-  test('stay when another worker succeeds, whose success is counted without a guard on the revision', () => {
+  it('stay when another worker succeeds, whose success is counted without a guard on the revision', () => {
     const { after, guard } = changeOf(
       finish(claimed(waiting, 'b'), { born: waiting.born, fence: waiting.fence + 1, ...succeeded }, NOW, 0),
     )
@@ -220,13 +220,13 @@ describe('the times of own retries', () => {
     expect(after.retryAtBy).toEqual({ a: NOW + HOUR })
   })
 
-  test('are kept for at most as many workers as failures are', () => {
+  it('are kept for at most as many workers as failures are', () => {
     const forgotten = { ...waiting, failuresBy: {}, live: { 9: aRun({ fence: 9, workerId: 'b' }) } }
 
     expect(ended(forgotten, 'b', failed).retryAtBy).toEqual({ b: NOW + SECOND })
   })
 
-  test('may belong to a worker of any name', () => {
+  it('may belong to a worker of any name', () => {
     const after = ran(ran(unlisted(), '__proto__', inAnHour), 'constructor', failed)
 
     expect(Object.entries(after.retryAtBy).sort()).toEqual([
@@ -237,7 +237,7 @@ describe('the times of own retries', () => {
     expect(refusal(after, 'toString', NOW)).toBeUndefined()
   })
 
-  test('of earlier heads are absent, and delay no worker', () => {
+  it('of earlier heads are absent, and delay no worker', () => {
     const task = unlisted({ ended: [anEndedRun({ workerId: 'a', state: 'failed' })] })
 
     expect(refusal(task, 'a', NOW)).toBeUndefined()

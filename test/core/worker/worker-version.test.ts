@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { versionSuffices } from '../../../shared/core/worker.ts'
 
-test.each([
+it.each([
   [undefined, undefined, true],
   ['0.0.1', undefined, true],
   [undefined, '1', false],

@@ -1,8 +1,7 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { cancelCanvas as cancelHead, driveAt } from '../../../shared/core/canvas/canvas.ts'
 import { type Head, isCanvas, isTask } from '../../../shared/core/task/head.ts'
 import type { Canvas } from '../../../shared/core/task/head-fields.ts'
-import { BatonError } from '../../../shared/core/values/values.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
 import { startLeaves } from '../../../shared/runtime/canvas/count-ends.ts'
 import { cancelCanvas, driveCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'
@@ -26,7 +25,12 @@ import {
   tell,
   type Written,
 } from '../../support/worlds/a-canvas-world.ts'
-import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
+import { beforeWrites, type MemorySystem, noAnswer, stored } from '../../support/worlds/memory-system.ts'
+
+let system: MemorySystem
+beforeEach(async () => {
+  system = await aCanvasWorld()
+})
 
 const NO_END = Number.POSITIVE_INFINITY
 
@@ -36,11 +40,7 @@ const chordOf = (count: number): Written => ({
 
 /** The system with a store that does not answer those writes of heads for which `fails` is true. */
 function failing(system: MemorySystem, fails: (head: Head) => boolean): MemorySystem {
-  const apply: TaskStore['apply'] = async change => {
-    if (fails(change.after)) throw new BatonError('unavailable', 'not now')
-    return system.tasks.apply(change)
-  }
-  return { ...system, tasks: { ...system.tasks, apply } }
+  return beforeWrites(system, head => fails(head) && noAnswer())
 }
 
 async function headOf(system: MemorySystem, id: string): Promise<Canvas> {
@@ -55,7 +55,6 @@ function lookAt({ id, born }: { id: string; born: string }, from = 0) {
 
 describe('counting', () => {
   it('a batch that Lambda delivers twice starts the callback once', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(2))
     const ended = [await run(system, canvas, 0), await run(system, canvas, 1)]
 
@@ -68,7 +67,6 @@ describe('counting', () => {
   })
 
   it('a batch that Lambda delivers again long after the end changes nothing', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(2))
     const ended = [await run(system, canvas, 0), await run(system, canvas, 1)]
     await plan(system, ...ended)
@@ -82,7 +80,6 @@ describe('counting', () => {
   })
 
   it('continues when its process died between count and start and Lambda delivers the batch again', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(2))
     const ended = [await run(system, canvas, 0), await run(system, canvas, 1)]
 
@@ -99,7 +96,6 @@ describe('counting', () => {
   })
 
   it('by two planners at once starts the callback once', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(300))
     for (let leaf = 0; leaf < 298; leaf++) await plan(system, await run(system, canvas, leaf))
     const [one, other] = [await run(system, canvas, 298), await run(system, canvas, 299)]
@@ -110,7 +106,6 @@ describe('counting', () => {
   })
 
   it('reads other chunks only once a chunk is complete', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(600))
     let reads = 0
     const ends: typeof system.canvases.ends = (...args) => {
@@ -126,7 +121,6 @@ describe('counting', () => {
   })
 
   it('counts the first end of a member, although it was started over before it was counted', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { group: [boom, add(1)] })
     const failed = await run(system, canvas, 0)
 
@@ -137,7 +131,6 @@ describe('counting', () => {
   })
 
   it('a member that was started over later does not reopen the canvas', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { chain: [boom, add(1)] })
     await plan(system, await run(system, canvas, 0))
 
@@ -149,7 +142,6 @@ describe('counting', () => {
   })
 
   it('counts a member that was removed after its success as a success', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { group: [add(1), add(2)] })
     const ended = await run(system, canvas, 0)
 
@@ -161,7 +153,6 @@ describe('counting', () => {
   })
 
   it('counts a member that was removed, though its key was published again before the planner read that', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { group: [add(1), add(2)] })
     await plan(system, await run(system, canvas, 0))
 
@@ -175,7 +166,6 @@ describe('counting', () => {
 
 describe('a beginning', () => {
   it('that was left undone is finished by the jobs function, to which the planner sends a look', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(
       failing(system, head => isTask(head) && (head.member?.leaf ?? 0) > 1),
       { group: [add(0), add(1), add(2), add(3)] },
@@ -199,14 +189,12 @@ describe('a beginning', () => {
   })
 
   it('that was finished is not looked at again', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { group: [add(0)] })
 
     expect(driveAt(await headOf(system, canvas.id), system.clock.now())).toBeUndefined()
   })
 
   it('of many members is done by the jobs function, message by message', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(1_500))
     await plan(system, await headOf(system, canvas.id))
     const [first] = system.messages.canvasLooks
@@ -234,7 +222,6 @@ describe('a beginning', () => {
   })
 
   it('of a birth that is gone does nothing', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { group: [add(0)] })
 
     await driveCanvas(system, { ...lookAt(canvas), born: '01KDX3A0000000000000000009' }, system.clock.now())
@@ -245,7 +232,6 @@ describe('a beginning', () => {
 
 describe('the sweeper', () => {
   it('counts an end that no stream brought', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { chain: [add(1), add(2)] })
     await run(system, canvas, 0)
 
@@ -257,7 +243,6 @@ describe('the sweeper', () => {
   })
 
   it('publishes a member whose predecessor was counted but which was not started', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { chain: [add(1), add(2)] })
     await plan(
       failing(system, head => isTask(head) && head.member?.leaf === 1),
@@ -270,7 +255,6 @@ describe('the sweeper', () => {
   })
 
   it('ends a canvas whose members have all been counted', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { group: [boom] })
     await plan(failing(system, isCanvas), await run(system, canvas, 0))
 
@@ -280,7 +264,6 @@ describe('the sweeper', () => {
   })
 
   it('sends the lost message of a start again, and leaves a recent one alone', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(1_100))
 
     await sweepCanvases(system, NO_END)
@@ -293,7 +276,6 @@ describe('the sweeper', () => {
   })
 
   it('renews the stored parts of an open canvas for months', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(3))
     const renewed: string[] = []
     const renewBody: TaskStore['renewBody'] = async (_id, ref) => void renewed.push(ref.split('#')[0] ?? '')
@@ -309,7 +291,6 @@ describe('the sweeper', () => {
 
 describe('cancelling', () => {
   it('wins over a start that is under way', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { chain: [add(1), add(2)] })
     await plan(system, await run(system, canvas, 0).then(() => undefined))
     const head = await headOf(system, canvas.id)
@@ -321,7 +302,6 @@ describe('cancelling', () => {
   })
 
   it('leaves ended members as they are, and members that never start skipped', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, {
       group: [{ chain: [boom, add(1)] }, add(2), { chain: [add(3), add(4)] }],
     })
@@ -342,7 +322,6 @@ describe('cancelling', () => {
   })
 
   it('stays owed when its process dies midway, and the jobs function finishes it', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, chordOf(3))
 
     await cancelCanvas(
@@ -362,7 +341,6 @@ describe('cancelling', () => {
   })
 
   it('between the end of one member and the start of the next starts nothing', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { chain: [add(1), add(2)] })
     const ended = await run(system, canvas, 0)
     const head = await headOf(system, canvas.id)
@@ -376,7 +354,6 @@ describe('cancelling', () => {
 
 describe('a member', () => {
   it('is kept for a day at least, so that its result can be handed on', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, {
       chain: [{ leaf: { type: 'add', input: [1], options: { retentionMs: 1_000 } } }, tell()],
     })
@@ -389,7 +366,6 @@ describe('a member', () => {
   })
 
   it('whose type refuses it by now counts as failed, and does not block the canvas', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { chain: [add(1), tell()] })
     const types = {
       ...system.types,
@@ -404,7 +380,6 @@ describe('a member', () => {
 
 describe('a key of a member', () => {
   it('that an unrelated task has makes the member fail, and does not block the canvas', async () => {
-    const system = await aCanvasWorld()
     const canvas = await published(system, { chain: [add(1), add(2)] })
     await stored(system, { type: 'add', key: `${canvas.born}.1` })
 
@@ -416,7 +391,6 @@ describe('a key of a member', () => {
 
 describe('a canvas whose message waits', () => {
   it('gets no new message while other messages wait in the jobs queue, and gets one once they are gone', async () => {
-    const system = await aCanvasWorld()
     const large: Written = { group: Array.from({ length: 1_003 }, (_, n) => add(n)) }
     await published(system, large)
     system.messages.canvasLooks.length = 0

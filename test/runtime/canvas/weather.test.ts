@@ -2,7 +2,6 @@ import fc from 'fast-check'
 import { expect, it } from 'vitest'
 import type { End } from '../../../shared/core/task/head-fields.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { BatonError } from '../../../shared/core/values/values.ts'
 import type { LoadedCanvas } from '../../../shared/runtime/canvas/canvas.ts'
 import { driveCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'
 import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
@@ -20,7 +19,7 @@ import {
   startedLeaves,
   type Written,
 } from '../../support/worlds/a-canvas-world.ts'
-import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { beforeWrites, type MemorySystem, noAnswer } from '../../support/worlds/memory-system.ts'
 
 /** The fate of a record of the stream: it is delivered once or twice, it is lost, or its planner dies midway. */
 const FATES = ['comes', 'twice', 'late', 'lost', 'dies'] as const
@@ -47,12 +46,10 @@ function written(form: Form, failing: readonly boolean[], next = { leaf: 0 }): W
 /** A planner that dies after a number of writes of heads. */
 function dyingAfter(system: MemorySystem, writes: number): MemorySystem {
   let left = writes
-  const apply: MemorySystem['tasks']['apply'] = async change => {
+  return beforeWrites(system, () => {
     left -= 1
-    if (left < 0) throw new BatonError('unavailable', 'died')
-    return system.tasks.apply(change)
-  }
-  return { ...system, tasks: { ...system.tasks, apply } }
+    if (left < 0) noAnswer()
+  })
 }
 
 async function deliver(system: MemorySystem, task: Task, fate: Fate, late: Task[]): Promise<void> {

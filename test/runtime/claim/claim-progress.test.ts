@@ -12,7 +12,7 @@ import {
   withAnswer,
   withVerdict,
 } from '../../../shared/runtime/claim/claim-progress.ts'
-import { aRun, aTask, NOW } from '../../support/tasks/a-task.ts'
+import { aRun, aTask, aType, NOW } from '../../support/tasks/a-task.ts'
 
 const RATE = { rate: { limit: 1, perMs: 1_000 } }
 const CONCURRENCY = { concurrency: { max: 1 } }
@@ -21,9 +21,7 @@ const BY_USER = { rate: { limit: 1, perMs: 1_000, key: 'userId' } }
 /** A call that claims tasks of a type with these limits. */
 function aScope(limits: TypeLimits = {}, isForTickets = false): ClaimScope {
   const configuration = { kind: 'http', defaults: {}, shards: 1, limits } as const
-  const times = { handlerSince: NOW, createdAt: NOW, updatedAt: NOW }
-  const type = { type: 'resize', configuration, paused: false, version: 1, ...times }
-  return { types: [type], isForTickets }
+  return { types: [aType({ configuration, handlerSince: NOW })], isForTickets }
 }
 
 const ready = (key: string, parts: object = {}): Task => {

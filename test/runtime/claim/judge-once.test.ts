@@ -4,7 +4,7 @@ import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { claimReady } from '../../../shared/runtime/claim/claim-ready.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, registered, stored, timed } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, beforeWrites, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
 const LIMITS = { rate: { limit: 50, perMs: 100 * SECOND }, concurrency: { max: 50 } }
 const LIMIT_CASES = [
@@ -31,14 +31,7 @@ async function aSlowSystem(limits: TypeLimits) {
   const configuration = { kind: 'http', defaults: {}, shards: 1, limits } as const
   const type = await registered(memory, { configuration })
   const slow: System = {
-    ...memory,
-    tasks: {
-      ...memory.tasks,
-      apply: async change => {
-        await memory.clock.sleep(7)
-        return memory.tasks.apply(change)
-      },
-    },
+    ...beforeWrites(memory, () => memory.clock.sleep(7)),
     limits: {
       ...memory.limits,
       acquire: async (...permit) => {

@@ -1,14 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { defineTask } from '../../../shared/define/define-task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
-import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
-import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
-import { wakeTasks } from '../../../shared/runtime/wake.ts'
-import { MINUTE } from '../../support/tasks/a-task.ts'
-import type { MemorySystem } from '../../support/worlds/memory-system.ts'
-import { aMemorySystem, registered, stored, timed } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import { afterLostRun, servedDispatches } from '../../support/worlds/served-dispatches.ts'
 
 /** A type that is run in the order of priorities, with tasks whose keys are their priorities. */
 async function aPrioritySystem(priorities: readonly number[]) {
@@ -30,11 +25,8 @@ async function aPrioritySystem(priorities: readonly number[]) {
 /** Serves the tickets in one batch. Returns the keys of the tasks that ran, and the dispatches that were sent back. */
 async function served(system: MemorySystem, tickets: ReadonlyArray<{ task: Task; passedOn?: number }>) {
   const ran: string[] = []
-  const definition = defineTask('resize', { run: (_input, { key }) => void ran.push(key) })
   const received = tickets.map((one, nth) => ({ messageId: `m${nth}`, ...one }))
-  const stopAt = system.clock.now() + MINUTE
-  const tools = { definition, typeOf: cachedTypeReader(system), stopAt }
-  const again = await timed(system, serveDispatches(system, received, { workerId: 'lambda-1' }, tools))
+  const again = await servedDispatches(system, received, { run: ({ key }) => void ran.push(key) })
   const sent = system.messages.dispatches.map(({ task, delaySeconds, passedOn }) => [
     task.key,
     delaySeconds,
@@ -61,9 +53,7 @@ describe('the tickets of a batch', () => {
   it('run a suspect alone: the other claimed tasks are released, and tickets without a task are passed on at once', async () => {
     const { system, tasks } = await aPrioritySystem([1, 2])
     const [one, two] = tasks as [Task, Task]
-    await claimTask(system, two, { workerId: 'lambda-0' })
-    await system.clock.advance(MINUTE)
-    await wakeTasks(system, [{ id: two.id, born: two.born, revision: 0, hops: 0, delaySeconds: 0 }])
+    await afterLostRun(system, two)
     const named = await Promise.all(
       ['a', 'b', 'c'].map(key => stored(system, { key, ordering: 'priority', priority: 0 })),
     )

@@ -1,55 +1,23 @@
 import { describe, expect, it } from 'vitest'
-import type { Task } from '../../../shared/core/task/task.ts'
-import { BatonError } from '../../../shared/core/values/values.ts'
-import { defineTask } from '../../../shared/define/define-task.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { DISPATCH_HOPS_MAX } from '../../../shared/runtime/dispatch/disposition.ts'
-import { type ReceivedDispatch, serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
+import type { ReceivedDispatch } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
-import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
-import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aSystemWith, limited } from '../../support/worlds/limited-system.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  beforeWrites,
+  type MemorySystem,
+  noAnswer,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
+import { afterLostRun, servedDispatches } from '../../support/worlds/served-dispatches.ts'
 
 /** Lambda stops a chain at the 17th invocation of a function. */
 const CHAIN_INVOCATIONS_MAX = 16
-
-const definition = defineTask('resize', { run: () => 'done' })
-
-async function served(system: MemorySystem, received: readonly ReceivedDispatch[], on: System = system) {
-  const stopAt = system.clock.now() + MINUTE
-  let again: string[] | undefined
-  const serving = serveDispatches(
-    on,
-    received,
-    { workerId: 'lambda-1' },
-    { definition, typeOf: cachedTypeReader(on), stopAt },
-  )
-  void serving.then(ids => {
-    again = ids
-  })
-  for (let nth = 0; nth < 400 && !again; nth++) await system.clock.advance(50)
-  return serving
-}
-
-/** A system whose store does not answer. */
-function inOutage(system: MemorySystem): System {
-  const apply = async () => {
-    throw new BatonError('unavailable', 'the table does not answer')
-  }
-  return { ...system, tasks: { ...system.tasks, apply } }
-}
-
-/** The task after a run whose worker died: it runs alone, and the rest of its batch is sent on. */
-async function aSuspect(system: MemorySystem): Promise<Task> {
-  const seen = await stored(system, { key: 'suspect' })
-  await claimTask(system, seen, { workerId: 'lambda-0' })
-  await system.clock.advance(MINUTE)
-  await wakeTasks(system, [{ id: seen.id, born: seen.born, revision: 0, hops: 0, delaySeconds: 0 }])
-  return (await system.tasks.head(seen.id)) as Task
-}
 
 /** The reasons why a function sends a dispatch on, each with the system and the received dispatches. */
 const REASONS: Record<
@@ -58,7 +26,11 @@ const REASONS: Record<
 > = {
   'an outage of the store': async () => {
     const system = aMemorySystem()
-    return { system, on: inOutage(system), received: [{ messageId: 'm', task: await stored(system) }] }
+    return {
+      system,
+      on: beforeWrites(system, noAnswer),
+      received: [{ messageId: 'm', task: await stored(system) }],
+    }
   },
   'a slot that is still ahead': async () => {
     const system = aMemorySystem()
@@ -67,7 +39,10 @@ const REASONS: Record<
   },
   'a task that runs alone': async () => {
     const system = aMemorySystem()
-    const suspect = { messageId: 'suspect', task: await aSuspect(system) }
+    const suspect = {
+      messageId: 'suspect',
+      task: await afterLostRun(system, await stored(system, { key: 'suspect' })),
+    }
     return { system, received: [suspect, { messageId: 'm', task: await stored(system) }] }
   },
   'a task that another worker is about to claim': async () => {
@@ -93,10 +68,10 @@ describe('a chain of dispatches', () => {
     async (_name, given) => {
       const { system, received, on } = await given()
 
-      const again = await served(
+      const again = await servedDispatches(
         system,
         received.map(one => ({ ...one, hops: 7 })),
-        on,
+        on && { on },
       )
 
       expect([again, system.messages.dispatches.map(({ hops }) => hops)]).toEqual([[], [8]])
@@ -109,10 +84,10 @@ describe('a chain of dispatches', () => {
       const { system, received, on } = await given()
       const stays = name === 'a ticket that finds no task' ? [] : ['m']
 
-      const again = await served(
+      const again = await servedDispatches(
         system,
         received.map(one => ({ ...one, hops: DISPATCH_HOPS_MAX })),
-        on,
+        on && { on },
       )
 
       expect([again, system.messages.dispatches]).toEqual([stays, []])
@@ -127,7 +102,7 @@ describe('a chain of dispatches', () => {
       { messageId: 'b', task: await stored(system, { key: 'b' }), hops: 9 },
     ]
 
-    await served(system, received, inOutage(system))
+    await servedDispatches(system, received, { on: beforeWrites(system, noAnswer) })
 
     expect(system.messages.dispatches.map(({ hops }) => hops)).toEqual([10, 10])
   })
@@ -140,7 +115,7 @@ describe('a chain of dispatches', () => {
 
     while (next) {
       invocations += 1
-      await served(system, [next], inOutage(system))
+      await servedDispatches(system, [next], { on: beforeWrites(system, noAnswer) })
       const [sent] = system.messages.dispatches.splice(0)
       await system.clock.advance((sent?.delaySeconds ?? 0) * SECOND)
       next = sent && { messageId: 'm', task: sent.task, hops: sent.hops ?? 0 }

@@ -1,62 +1,33 @@
-import { describe, expect, it } from 'vitest'
-import { z } from 'zod'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { BatonError } from '../../../shared/core/values/values.ts'
-import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/definitions.ts'
-import { claimTask } from '../../../shared/runtime/claim/claim.ts'
-import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
-import { acquirePermits } from '../../../shared/runtime/limits/permits.ts'
-import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
-import { wakeTasks } from '../../../shared/runtime/wake.ts'
-import { aFlow, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
-import { aSystemWith, limited } from '../../support/worlds/limited-system.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import { aFlow, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, beforeWrites, registered, stored } from '../../support/worlds/memory-system.ts'
+import { afterLostRun, servedDispatches } from '../../support/worlds/served-dispatches.ts'
 
-const CLAIMER = { workerId: 'lambda-1' }
+let system: MemorySystem
+beforeEach(() => {
+  system = aMemorySystem()
+})
 
 type Parts = Parameters<typeof stored>[1]
 
-/** Serves the tasks, as messages m0, m1 and so on, with a handler. Returns the ids of the messages to deliver again. */
-async function served(
+/** Serves the tasks, as messages m0, m1 and so on. */
+function served(
   system: MemorySystem,
   tasks: readonly Task[],
-  run: (context: TaskContext) => unknown = () => 'done',
-  {
-    stopAt = NOW + HOUR,
-    on = system,
-    passedOn = 0,
-    aborting,
-  }: { stopAt?: number; on?: System; passedOn?: number; aborting?: AbortSignal } = {},
-): Promise<string[]> {
-  const definition = defineTask('resize', { input: z.unknown(), run: (_input, context) => run(context) })
-  const received = tasks.map((task, index) => ({ messageId: `m${index}`, task, passedOn }))
-  let again: string[] | undefined
-  const tools = { definition, typeOf: cachedTypeReader(on), stopAt, ...(aborting && { aborting }) }
-  const serving = serveDispatches(on, received, CLAIMER, tools)
-  const over = serving.then(ids => {
-    again = ids
-  })
-  for (let i = 0; i < 200 && !again; i++) await system.clock.advance(100)
-  await over
-  return again ?? []
+  serving?: Parameters<typeof servedDispatches>[2],
+) {
+  const received = tasks.map((task, index) => ({ messageId: `m${index}`, task }))
+  return servedDispatches(system, received, serving)
 }
 
 function storedAll(system: MemorySystem, ...all: Parts[]): Promise<Task[]> {
   return Promise.all(all.map((parts, index) => stored(system, { key: `k${index}`, ...parts })))
-}
-
-/** The task after a run whose worker died, due again. */
-async function afterLostRun(system: MemorySystem, seen: Task): Promise<Task> {
-  await claimTask(system, seen, { workerId: 'lambda-0' })
-  await system.clock.advance(MINUTE)
-  const { id, born } = seen
-  await wakeTasks(system, [{ id, born, revision: 0, hops: 0, delaySeconds: 0 }])
-  const task = await readTask(system, id)
-  if (task?.operation !== 'lose') throw new Error('its run was not lost')
-  return task
 }
 
 async function statesOf(system: MemorySystem, tasks: readonly Task[]): Promise<unknown[]> {
@@ -70,15 +41,16 @@ const untilStopped = ({ signal }: TaskContext) =>
 
 describe('a batch of dispatches', () => {
   it('runs concurrently, under the name of its invocation, and no message is delivered again', async () => {
-    const system = aMemorySystem()
     const tasks = await storedAll(system, {}, {}, {})
     let running = 0
     const most: number[] = []
 
-    const again = await served(system, tasks, async () => {
-      most.push(++running)
-      await system.clock.sleep(SECOND)
-      running--
+    const again = await served(system, tasks, {
+      run: async () => {
+        most.push(++running)
+        await system.clock.sleep(SECOND)
+        running--
+      },
     })
 
     expect(again).toEqual([])
@@ -88,11 +60,10 @@ describe('a batch of dispatches', () => {
   })
 
   it('waits for a task that is less than a second and a half early, and is sent back when it is earlier', async () => {
-    const system = aMemorySystem()
     const tasks = await storedAll(system, { dueAt: NOW + 1_400 }, { dueAt: NOW + 20 * SECOND })
     const startedAt: number[] = []
 
-    const again = await served(system, tasks, () => startedAt.push(system.clock.now()))
+    const again = await served(system, tasks, { run: () => startedAt.push(system.clock.now()) })
 
     expect(again).toEqual([])
     expect(startedAt).toEqual([NOW + 1_400])
@@ -100,15 +71,16 @@ describe('a batch of dispatches', () => {
   })
 
   it('runs a task whose last run was lost alone, and sends the rest back before it begins', async () => {
-    const system = aMemorySystem()
     const [first, second, third] = await storedAll(system, {}, {}, {})
     const begun: string[] = []
     let sentBackBefore = 0
     const suspects = [await afterLostRun(system, second!), await afterLostRun(system, third!)]
 
-    const again = await served(system, [first!, ...suspects], ({ key }) => {
-      begun.push(key)
-      sentBackBefore = system.messages.dispatches.length
+    const again = await served(system, [first!, ...suspects], {
+      run: ({ key }) => {
+        begun.push(key)
+        sentBackBefore = system.messages.dispatches.length
+      },
     })
 
     expect(again).toEqual([])
@@ -121,7 +93,6 @@ describe('a batch of dispatches', () => {
   })
 
   it('sends one dispatch of each suspect back, however many came', async () => {
-    const system = aMemorySystem()
     const [first, second, third] = await storedAll(system, {}, {}, { options: { concurrency: 2 } })
     const [one, two] = [await afterLostRun(system, first!), await afterLostRun(system, second!)]
     const twice = await afterLostRun(system, third!)
@@ -133,7 +104,6 @@ describe('a batch of dispatches', () => {
   })
 
   it('is run whole when a flow has lost a run in an earlier step', async () => {
-    const system = aMemorySystem()
     const [first, second] = await storedAll(
       system,
       {},
@@ -150,51 +120,29 @@ describe('a batch of dispatches', () => {
   })
 })
 
-describe('a dispatch whose task another worker is about to claim', () => {
-  it('is passed on a second later, up to ten times', async () => {
-    const system = await aSystemWith(1)
-    const task = await stored(system)
-    await acquirePermits(system, task, [limited(1)])
-
-    const again = await served(system, [task])
-    const [{ delaySeconds, passedOn } = {}] = system.messages.dispatches
-    await served(system, [task], undefined, { passedOn: 10 })
-
-    expect([again, delaySeconds, passedOn]).toEqual([[], 1, 1])
-    expect(system.messages.dispatches).toHaveLength(1)
-  })
-})
-
 describe('a message is delivered again', () => {
   it.each([
     ['that could not be sent back to let a suspect run alone', {}, true, ['m2']],
     ['that came too early and could not be sent back', { dueAt: NOW + MINUTE }, false, ['m0', 'm2']],
   ])('%s', async (_name, parts, isBesideSuspect, expected) => {
-    const system = aMemorySystem()
     const [first, second, third] = await storedAll(system, parts, {}, parts)
     const between = isBesideSuspect ? await afterLostRun(system, second!) : second!
     const failures = [{ index: isBesideSuspect ? 1 : 0, reason: 'no answer', transient: true }]
     const on = { ...system, messages: { ...system.messages, dispatch: async () => failures } }
 
-    const again = await served(system, [first!, between, third!], () => 'done', { on })
+    const again = await served(system, [first!, between, third!], { on })
 
     expect(again).toEqual(expected)
     expect(await statesOf(system, [second!])).toEqual(['succeeded'])
   })
 
   it('whose claim could not be written, while the other dispatches of its batch are served', async () => {
-    const system = aMemorySystem()
     const tasks = await storedAll(system, {}, {})
-    const { apply } = system.tasks
-    const on: System = {
-      ...system,
-      tasks: {
-        ...system.tasks,
-        apply: change => (change.after.key === 'k0' ? Promise.reject(new Error('no answer')) : apply(change)),
-      },
-    }
+    const on = beforeWrites(system, ({ key }) => {
+      if (key === 'k0') throw new Error('no answer')
+    })
 
-    const again = await served(system, tasks, () => 'done', { on })
+    const again = await served(system, tasks, { on })
 
     expect(again).toEqual(['m0'])
     expect(await statesOf(system, tasks)).toEqual(['open', 'succeeded'])
@@ -204,7 +152,6 @@ describe('a message is delivered again', () => {
     ['is sent again in twenty seconds when the store does not answer', true, []],
     ['is delivered again by its queue when it cannot be sent, either', false, ['m0']],
   ])('whose claim met an outage %s', async (_name, isSendable, expected) => {
-    const system = aMemorySystem()
     const [task] = await storedAll(system, {})
     const outage = () => Promise.reject(new BatonError('unavailable', 'throttled'))
     const on: System = {
@@ -213,7 +160,7 @@ describe('a message is delivered again', () => {
       messages: isSendable ? system.messages : { ...system.messages, dispatch: outage },
     }
 
-    const again = await served(system, [task!], () => 'done', { on })
+    const again = await served(system, [task!], { on })
 
     expect(again).toEqual(expected)
     expect(system.messages.dispatches.map(({ delaySeconds }) => delaySeconds)).toEqual(isSendable ? [20] : [])
@@ -222,21 +169,16 @@ describe('a message is delivered again', () => {
 
 describe('an invocation whose process must end', () => {
   it('releases its runs, which costs no retry, and starts none of those that are early', async () => {
-    const system = aMemorySystem()
     const tasks = await storedAll(system, {}, {}, { dueAt: NOW + 1_400 })
     const ending = new AbortController()
     let begun = 0
 
-    const again = await served(
-      system,
-      tasks,
-      context => {
-        begun += 1
-        if (begun === 2) ending.abort()
-        return untilStopped(context)
-      },
-      { aborting: ending.signal },
-    )
+    const run = (context: TaskContext) => {
+      begun += 1
+      if (begun === 2) ending.abort()
+      return untilStopped(context)
+    }
+    const again = await served(system, tasks, { run, aborting: ending.signal })
 
     expect(again).toEqual([])
     expect(begun).toBe(2)
@@ -248,10 +190,9 @@ describe('an invocation whose process must end', () => {
 
 describe('an invocation without time left', () => {
   it('ends its runs as timed out, which costs a retry, and their messages are not delivered again', async () => {
-    const system = aMemorySystem()
     const tasks = await storedAll(system, {}, {})
 
-    const again = await served(system, tasks, untilStopped, { stopAt: NOW + 5 * SECOND })
+    const again = await served(system, tasks, { run: untilStopped, stopAt: NOW + 5 * SECOND })
 
     expect(again).toEqual([])
     for (const { id } of tasks) {
@@ -262,8 +203,6 @@ describe('an invocation without time left', () => {
   })
 
   it('leaves no timer behind when all runs end earlier', async () => {
-    const system = aMemorySystem()
-
     await served(system, await storedAll(system, {}))
 
     expect(system.clock.sleepers()).toBe(0)
@@ -271,7 +210,6 @@ describe('an invocation without time left', () => {
 })
 
 it('a webhook run gets the settings of its type', async () => {
-  const system = aMemorySystem()
   const webhook = { url: 'https://example.com/hook' }
   await registered(system, {
     type: 'notify',
@@ -280,7 +218,7 @@ it('a webhook run gets the settings of its type', async () => {
   const task = await stored(system, { type: 'notify', kind: 'webhook' })
   const seen: unknown[] = []
 
-  await served(system, [task], context => seen.push(context.webhook))
+  await served(system, [task], { run: context => seen.push(context.webhook) })
 
   expect(seen).toEqual([webhook])
 })

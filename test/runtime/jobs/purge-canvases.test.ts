@@ -1,6 +1,5 @@
 import { beforeEach, expect, it } from 'vitest'
 import type { LoadedCanvas } from '../../../shared/runtime/canvas/canvas.ts'
-import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { startPurge, sweepPurges } from '../../../shared/runtime/jobs/sweep-purges.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import {
@@ -13,7 +12,7 @@ import {
   run,
   shown,
 } from '../../support/worlds/a-canvas-world.ts'
-import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { type MemorySystem, servedJobs } from '../../support/worlds/memory-system.ts'
 
 let system: MemorySystem
 let canvas: LoadedCanvas
@@ -27,12 +26,7 @@ beforeEach(async () => {
 async function purged(): Promise<void> {
   const askedAt = system.clock.now()
   await startPurge(system, 'add', { statuses: ['succeeded'], before: askedAt, askedAt })
-  await serve()
-}
-
-async function serve(): Promise<void> {
-  for (const look of system.messages.jobLooks.splice(0))
-    await workOnJob(system, look, Number.POSITIVE_INFINITY)
+  await servedJobs(system)
 }
 
 /** Lets the sweeper make as many rounds as fit into some minutes. */
@@ -40,7 +34,7 @@ async function sweptFor(minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute++) {
     await system.clock.advance(MINUTE)
     await sweepPurges(system, await system.types.list())
-    await serve()
+    await servedJobs(system)
   }
 }
 

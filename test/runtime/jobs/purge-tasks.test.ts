@@ -1,4 +1,4 @@
-import { expect, it } from 'vitest'
+import { beforeEach, expect, it } from 'vitest'
 import { create } from '../../../shared/core/publish.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
@@ -11,7 +11,19 @@ import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { cancelTask, removeTask } from '../../../shared/runtime/operate/operate.ts'
 import { aPublication, DAY, LATER_BORN, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import type { MemorySystem } from '../../support/worlds/memory-system.ts'
-import { aMemorySystem, claimed, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  beforeWrites,
+  claimed,
+  noAnswer,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
+
+let system: MemorySystem
+beforeEach(() => {
+  system = aMemorySystem()
+})
 
 const LONG = 'x'.repeat(1_000)
 
@@ -43,15 +55,12 @@ async function stateOf(system: MemorySystem, { id }: Task): Promise<string | und
 }
 
 it('a purge starts with delayed messages, so that the indexes show all tasks that existed when it was asked for', async () => {
-  const system = aMemorySystem()
-
   await aPurge(system, 'ready')
 
   expect(system.messages.jobLooks).toMatchObject([{ bucket: 'open', shard: 0, delaySeconds: 2 }])
 })
 
 it('a purge removes the selected tasks page by page, and none that was published later', async () => {
-  const system = aMemorySystem()
   const meant: Task[] = []
   for (let nth = 0; nth < 150; nth++) meant.push(await stored(system, { key: `k${nth}` }))
   const done = await stored(system, { key: 'done' })
@@ -68,7 +77,6 @@ it('a purge removes the selected tasks page by page, and none that was published
 })
 
 it('a purge takes a running task from its worker, whose report is refused then', async () => {
-  const system = aMemorySystem()
   const task = await claimed(system, await stored(system))
   await system.clock.advance(SECOND)
 
@@ -80,8 +88,7 @@ it('a purge takes a running task from its worker, whose report is refused then',
   expect(told).toMatchObject({ ok: false, reason: 'removed' })
 })
 
-it('a purge leaves a task alone that was published again while the purge read its list', async () => {
-  const system = aMemorySystem()
+it('a purge leaves a task alone that was published anew while the purge read its list', async () => {
   const task = await stored(system)
   await system.clock.advance(SECOND)
   await aPurge(system, 'ready')
@@ -97,7 +104,6 @@ it('a purge leaves a task alone that was published again while the purge read it
 })
 
 it('a purge publishes the owed callbacks of a task before it is removed', async () => {
-  const system = aMemorySystem()
   await registered(system)
   const callbacks = { onSuccess: [{ type: 'resize', key: 'child' }], onError: [] }
   const task = await claimed(system, await stored(system, { callbacks }))
@@ -112,20 +118,18 @@ it('a purge publishes the owed callbacks of a task before it is removed', async 
 })
 
 it('a purge fails when a task cannot be removed, so SQS delivers its message again', async () => {
-  const system = aMemorySystem()
   await stored(system)
   await system.clock.advance(SECOND)
   await aPurge(system, 'ready')
   const [look] = system.messages.jobLooks
-  const apply = () => Promise.reject(new Error('no answer'))
-
   if (!look) throw new Error('nothing was begun')
-  const broken = { ...system, tasks: { ...system.tasks, apply } }
-  await expect(workOnJob(broken, look, Number.POSITIVE_INFINITY)).rejects.toThrow('no answer')
+
+  const work = workOnJob(beforeWrites(system, noAnswer), look, Number.POSITIVE_INFINITY)
+
+  await expect(work).rejects.toThrow('no answer')
 })
 
 it('a purge that cannot be started is still listed in its type', async () => {
-  const system = aMemorySystem()
   const continueJobs = async () => [{ index: 0, reason: 'no answer', transient: true }]
 
   const begun = await aPurge({ ...system, messages: { ...system.messages, continueJobs } }, 'ready')
@@ -135,7 +139,6 @@ it('a purge that cannot be started is still listed in its type', async () => {
 })
 
 it('a repeated purge replaces the first; an eleventh one at the same time is refused', async () => {
-  const system = aMemorySystem()
   await aPurge(system, 'ready')
   await aPurge(system, 'ready', 'failed')
   const merged = (await system.types.get('resize'))?.purges
@@ -167,7 +170,6 @@ it.each([
   ],
   ['a removal leaves bodies to DynamoDB that expire soon', { dueAt: 0, retentionMs: 7 * DAY }, LONG],
 ])('%s', async (_name, { dueAt, retentionMs }, left) => {
-  const system = aMemorySystem()
   const task = await stored(system, {
     dueAt: system.clock.now() + dueAt,
     input: LONG,
@@ -181,7 +183,6 @@ it.each([
 })
 
 it('a purge deletes the run records of its tasks, and what the runs logged', async () => {
-  const system = aMemorySystem()
   const options = { retentionMs: 1_000 * DAY, retry: { maxRetries: 0 } }
   const task = await claimed(system, await stored(system, { options }))
   const error = { name: 'Error', message: 'no' }

@@ -3,7 +3,13 @@ import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { startPurge, sweepPurges } from '../../../shared/runtime/jobs/sweep-purges.ts'
 import { putType, registerHandlerType } from '../../../shared/runtime/types/types.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  type MemorySystem,
+  registered,
+  servedJobs,
+  stored,
+} from '../../support/worlds/memory-system.ts'
 
 let system: MemorySystem
 beforeEach(async () => {
@@ -15,11 +21,6 @@ async function begun(): Promise<void> {
   await system.clock.advance(SECOND)
   const askedAt = system.clock.now()
   await startPurge(system, 'resize', { statuses: ['ready'], before: askedAt, askedAt })
-}
-
-/** Serves the messages that were sent so far, until a time. */
-async function serve(stopAt = Number.POSITIVE_INFINITY): Promise<void> {
-  for (const look of system.messages.jobLooks.splice(0)) await workOnJob(system, look, stopAt)
 }
 
 /** Runs a round of the sweeper after a little more than a minute. */
@@ -38,7 +39,7 @@ it('the sweeper starts and counts a purge whose messages were all lost', async (
 
   const early = await sweepPurges(system, await system.types.list())
   const report = await round()
-  await serve()
+  await servedJobs(system)
 
   expect([early.repaired, report]).toEqual([0, { examined: 0, repaired: 1, failed: 0 }])
   expect(system.counted('SweeperRepaired')).toBe(1)
@@ -65,7 +66,7 @@ it('a purge is left alone while the jobs function works on it', async () => {
   await stored(system)
   await begun()
   await system.clock.advance(MINUTE)
-  await serve(system.clock.now())
+  await servedJobs(system, system.clock.now())
   system.messages.jobLooks.length = 0
   await system.clock.advance(30 * SECOND)
 
@@ -98,7 +99,7 @@ it('a purge passes over all tasks twice, so that it finds what the index showed 
 
   await round()
   const second = [...system.messages.jobLooks]
-  await serve()
+  await servedJobs(system)
   const before = await purges()
   await round()
 

@@ -1,6 +1,5 @@
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { BatonError } from '../../../shared/core/values/values.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { claimOverHttp } from '../../../shared/runtime/claim/http-claims.ts'
 import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
@@ -10,7 +9,14 @@ import { keepInTable } from '../../../shared/runtime/run/keep-in-table.ts'
 import { pauseType } from '../../../shared/runtime/types/types.ts'
 import { createHttpWorkers } from '../../../shared/runtime/worker/announce-http-workers.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  beforeWrites,
+  type MemorySystem,
+  noAnswer,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
 
 /** A process with its own two clocks. A test may set both. */
 function aProcess(system: MemorySystem) {
@@ -43,7 +49,7 @@ describe('a value that is cached for a second', () => {
       false,
     ],
   ]
-  test.each(STEPS)('%s', async (_what, { wall = 0, monotonic = 0 }, passed, isKnown) => {
+  it.each(STEPS)('%s', async (_what, { wall = 0, monotonic = 0 }, passed, isKnown) => {
     const system = aMemorySystem()
     const { clock, set } = aProcess(system)
     const cache = createTimedCache<number>(SECOND)
@@ -97,10 +103,9 @@ describe('a clock that is set back', () => {
     const task = await stored(system)
     const claimed = await claimTask(process, task, { workerId: 'w1' })
     if ('refused' in claimed) throw new Error(claimed.refused)
-    const apply = () => Promise.reject(new BatonError('unavailable', 'no answer'))
     const lost: string[] = []
     const over = new AbortController()
-    const kept = keepInTable({ ...process, tasks: { ...system.tasks, apply } }, claimed)
+    const kept = keepInTable(beforeWrites(process, noAnswer), claimed)
     const stop = (why: string) => {
       lost.push(why)
       over.abort()

@@ -17,7 +17,7 @@ import { keepInTable } from '../../../shared/runtime/run/keep-in-table.ts'
 import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { HOUR, MINUTE } from '../../support/tasks/a-task.ts'
 import type { MemorySystem } from '../../support/worlds/memory-system.ts'
-import { aMemorySystem, registered, stored, timed } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, beforeWrites, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
 const CROWD = 100
 /** A result so large that it is stored in an item of its own. */
@@ -191,11 +191,7 @@ describe('a worker that dies between the last needed success and the write of th
 
 it('a claim whose write is refused late finds the task taken and reports no outage', async () => {
   const { system, task } = await aCrowdedTask(1)
-  const late = { ...system, tasks: { ...system.tasks } }
-  late.tasks.apply = async change => {
-    await system.clock.sleep(MINUTE)
-    return system.tasks.apply(change)
-  }
+  const late = beforeWrites(system, () => system.clock.sleep(MINUTE))
 
   const claiming = claimTask(late, task, { workerId: 'late' })
   await claimTask(system, task, { workerId: 'early' })

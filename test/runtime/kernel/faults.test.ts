@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Operation } from '../../../shared/core/task/head-fields.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { BatonError } from '../../../shared/core/values/values.ts'
@@ -9,25 +9,24 @@ import { removeTask } from '../../../shared/runtime/operate/operate.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { DAY, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  beforeWrites,
+  noAnswer,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
 
 const HTTP = { configuration: { kind: 'http' as const, defaults: {}, shards: 1 }, type: 'jobs' }
 const WORKER = { workerId: 'w1' }
 
 /** A store that refuses these writes of the task `jobs:bad` because of their content. */
 function refusing(system: MemorySystem, refused: (operation: Operation) => boolean): MemorySystem {
-  const { apply } = system.tasks
-  return {
-    ...system,
-    tasks: {
-      ...system.tasks,
-      apply: async change => {
-        if (change.after.key === 'bad' && refused(change.after.operation))
-          throw new BatonError('unstorable', 'the table refuses what it is sent: no such key')
-        return apply(change)
-      },
-    },
-  }
+  return beforeWrites(system, ({ key, operation }) => {
+    if (key === 'bad' && refused(operation))
+      throw new BatonError('unstorable', 'the table refuses what it is sent: no such key')
+  })
 }
 
 async function threeTasks(system: MemorySystem): Promise<void> {
@@ -50,20 +49,20 @@ beforeEach(async () => {
 })
 
 describe('a task whose claim the store refuses because of its content', () => {
-  test('does not keep other tasks from being claimed', async () => {
+  it('does not keep other tasks from being claimed', async () => {
     const faulty = refusing(system, operation => operation === 'claim')
 
     expect((await claimAll(faulty)).sort()).toEqual(['a', 'c'])
   })
 
-  test('does not make the claim request fail, even alone', async () => {
+  it('does not make the claim request fail, even alone', async () => {
     const faulty = refusing(system, operation => operation === 'claim')
     await claimAll(faulty)
 
     expect(await claimAll(faulty)).toEqual([])
   })
 
-  test('shows why, waits for its retry, and fails at the end of its budget', async () => {
+  it('shows why, waits for its retry, and fails at the end of its budget', async () => {
     const faulty = refusing(system, operation => operation === 'claim')
 
     await claimAll(faulty)
@@ -83,7 +82,7 @@ describe('a task whose claim the store refuses because of its content', () => {
     expect(system.counted('TaskFault')).toBe(4)
   })
 
-  test('is recorded only within the time of its claim', async () => {
+  it('is recorded only within the time of its claim', async () => {
     let writes = 0
     const faulty = refusing(system, operation => operation === 'claim')
     const apply: typeof faulty.tasks.apply = async change => {
@@ -100,7 +99,7 @@ describe('a task whose claim the store refuses because of its content', () => {
     expect(writes).toBe(1)
   })
 
-  test('is not tried by every claim when it cannot be written at all, and can be removed', async () => {
+  it('is not tried by every claim when it cannot be written at all, and can be removed', async () => {
     let tries = 0
     const faulty = refusing(system, operation => {
       tries += operation === 'claim' ? 1 : 0
@@ -117,7 +116,7 @@ describe('a task whose claim the store refuses because of its content', () => {
     expect(await removeTask(faulty, 'jobs:bad')).toEqual({ ok: true })
   })
 
-  test('does not harm other tasks when the store refuses the name of its limit', async () => {
+  it('does not harm other tasks when the store refuses the name of its limit', async () => {
     await system.types.put(
       { ...(await registered(system, HTTP)), configuration: { ...HTTP.configuration, limits: BY_TENANT } },
       1,
@@ -135,13 +134,8 @@ describe('a task whose claim the store refuses because of its content', () => {
     expect(await head(system, 'bad')).toMatchObject({ failures: 1 })
   })
 
-  test('is not an outage, and an outage fails no task', async () => {
-    const out: MemorySystem = {
-      ...system,
-      tasks: { ...system.tasks, apply: () => Promise.reject(new BatonError('unavailable', 'no answer')) },
-    }
-
-    await expect(claimAll(out)).rejects.toThrow('no answer')
+  it('is not an outage, and an outage fails no task', async () => {
+    await expect(claimAll(beforeWrites(system, noAnswer))).rejects.toThrow('no answer')
     expect(await head(system, 'bad')).toMatchObject({ failures: 0, state: 'open' })
   })
 })
@@ -149,7 +143,7 @@ describe('a task whose claim the store refuses because of its content', () => {
 const BY_TENANT = { concurrency: { max: 5, key: 'tenant' } }
 
 describe('work on many tasks continues without the one that is at fault', () => {
-  test('in a job', async () => {
+  it('in a job', async () => {
     const faulty = refusing(system, () => true)
     await claimAll(system)
     await system.clock.advance(MINUTE)
@@ -183,7 +177,7 @@ describe('work on many tasks continues without the one that is at fault', () => 
     ).toEqual(['removed', 'succeeded', 'removed'])
   })
 
-  test('in looks, which SQS does not deliver again for it', async () => {
+  it('in looks, which SQS does not deliver again for it', async () => {
     await claimAll(system)
     const looks = await Promise.all(
       ['a', 'bad', 'c'].map(async key => {
@@ -203,7 +197,7 @@ describe('work on many tasks continues without the one that is at fault', () => 
     expect(Object.keys((await head(system, 'c')).live)).toEqual([])
   })
 
-  test('in a round of the sweeper', async () => {
+  it('in a round of the sweeper', async () => {
     const { heads } = system.tasks
     const tasks: MemorySystem['tasks'] = {
       ...system.tasks,

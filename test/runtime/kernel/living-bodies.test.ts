@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
@@ -19,7 +19,7 @@ function aWatchedSystem(): { system: MemorySystem; renewed: Array<[string, numbe
 describe('an input that is stored apart from its head', () => {
   const input = 'x'.repeat(1_000)
 
-  test('is not written by plain changes', async () => {
+  it('is not written by plain changes', async () => {
     const { system, renewed } = aWatchedSystem()
     const { id } = await stored(system, { input })
     await patchTask(system, id, { priority: 1, dueAt: NOW + DAY })
@@ -28,7 +28,7 @@ describe('an input that is stored apart from its head', () => {
     expect(renewed).toEqual([])
   })
 
-  test('lives on when its task is put off by years', async () => {
+  it('lives on when its task is put off by years', async () => {
     const { system, renewed } = aWatchedSystem()
     const { id } = await stored(system, { input })
     await patchTask(system, id, { dueAt: NOW + 1_000 * DAY })
@@ -38,7 +38,7 @@ describe('an input that is stored apart from its head', () => {
     expect(task?.input).toMatchObject({ expiresAt: NOW + 1_037 * DAY })
   })
 
-  test('lives on when its task starts over late in its retention', async () => {
+  it('lives on when its task starts over late in its retention', async () => {
     const { system, renewed } = aWatchedSystem()
     const { id } = await stored(system, { input, options: { retentionMs: 300 * DAY } })
     await transact(system, await readTask(system, id), task => cancel(task ?? aTask(), NOW))
@@ -52,7 +52,7 @@ describe('an input that is stored apart from its head', () => {
     })
   })
 
-  test('costs nothing at a heartbeat', async () => {
+  it('costs nothing at a heartbeat', async () => {
     const { system, renewed } = aWatchedSystem()
     const ageing = { ref: 'in#x', bytes: 1_000, expiresAt: NOW }
     const task = aTask({ live: [aRun()], input: ageing })

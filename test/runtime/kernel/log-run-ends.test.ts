@@ -13,7 +13,13 @@ import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { Fatal, Release } from '../../../shared/signals.ts'
 import { NOW, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  claimed,
+  type MemorySystem,
+  stored,
+  timed,
+} from '../../support/worlds/memory-system.ts'
 import { runTask } from '../../support/worlds/run-task.ts'
 
 type Line = { readonly level: keyof Log; readonly message: string; readonly fields: Record<string, unknown> }
@@ -35,12 +41,7 @@ type Run = (input: any, context: TaskContext) => unknown
 
 async function run(system: MemorySystem, task: Task, handler: Run): Promise<void> {
   const definition = defineTask('resize', { input: z.unknown(), run: handler })
-  let isOver = false
-  const running = runTask(system, task, { workerId: 'w1' }, { definition }).finally(() => {
-    isOver = true
-  })
-  for (let nth = 0; nth < 400 && !isOver; nth++) await system.clock.advance(100)
-  await running
+  await timed(system, runTask(system, task, { workerId: 'w1' }, { definition }))
 }
 
 const throwing = (error: unknown) => () => {

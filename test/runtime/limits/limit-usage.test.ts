@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest'
 import { holderIn, SHARD_PERMITS_MAX } from '../../../shared/core/limits/limits.ts'
 import { readLimitUsage } from '../../../shared/runtime/limits/limit-usage.ts'
+import { aType } from '../../support/tasks/a-task.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 it.each([1, 8, 9, 40])(
@@ -15,11 +16,7 @@ it.each([1, 8, 9, 40])(
     for (const one of holders) await system.limits.acquire('resize', one, SHARD_PERMITS_MAX)
     const configuration = { kind: 'handler', defaults: {}, limits: { concurrency: { max } } } as const
 
-    const usage = await readLimitUsage(
-      system,
-      { type: 'resize', configuration, paused: false, version: 1, createdAt: 0, updatedAt: 0 },
-      {},
-    )
+    const usage = await readLimitUsage(system, aType({ configuration }), {})
 
     expect(usage.concurrency).toMatchObject({ max, held: 40 })
     expect(usage.concurrency?.holders?.map(({ taskId }) => taskId)).toEqual(

@@ -9,7 +9,16 @@ import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { serveLimitLook } from '../../../shared/runtime/limits/serve-limit-looks.ts'
 import { wakeTasks } from '../../../shared/runtime/wake.ts'
 import { MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import { storedAll } from '../../support/worlds/limited-system.ts'
+import {
+  aMemorySystem,
+  beforeWrites,
+  type MemorySystem,
+  noAnswer,
+  registered,
+  stored,
+  timed,
+} from '../../support/worlds/memory-system.ts'
 
 async function aLimitedSystem(limits: TypeLimits, parts: Partial<TaskType> = {}): Promise<MemorySystem> {
   const system = aMemorySystem()
@@ -18,14 +27,8 @@ async function aLimitedSystem(limits: TypeLimits, parts: Partial<TaskType> = {})
 }
 
 /** The outcome of a claim. The clock moves on while the claim waits. */
-async function claim(system: MemorySystem, task: Task, workerId = 'w1', on: System = system) {
-  let outcome: Claimed | NotClaimed | undefined
-  const claiming = claimTask(on, task, { workerId }).then(answer => {
-    outcome = answer
-  })
-  for (let nth = 0; nth < 100 && !outcome; nth++) await system.clock.advance(20)
-  await claiming
-  return outcome as Claimed | NotClaimed
+function claim(system: MemorySystem, task: Task, workerId = 'w1', on: System = system) {
+  return timed(system, claimTask(on, task, { workerId }))
 }
 
 const refusalOf = (outcome: Claimed | NotClaimed) => ('refused' in outcome ? outcome.refused : undefined)
@@ -39,12 +42,6 @@ async function head(system: MemorySystem, { id }: Task): Promise<Task> {
 /** Delivers the pending looks of the series now. */
 async function lookAgain(system: MemorySystem): Promise<void> {
   for (const look of system.messages.limitLooks.splice(0)) await serveLimitLook(system, look)
-}
-
-async function storedAll(system: MemorySystem, count: number, parts: object = {}): Promise<Task[]> {
-  const tasks: Task[] = []
-  for (let nth = 0; nth < count; nth++) tasks.push(await stored(system, { key: `k${nth}`, ...parts }))
-  return tasks
 }
 
 describe('a rate limit', () => {
@@ -189,12 +186,10 @@ describe('a concurrency limit', () => {
   it('gets its permit back when the store fails and a claim is not written', async () => {
     const system = await aLimitedSystem(ONE)
     const task = await stored(system)
-    const failing = {
-      ...system,
-      tasks: { ...system.tasks, apply: () => Promise.reject(new Error('no answer')) },
-    }
 
-    await expect(claimTask(failing, task, { workerId: 'w1' })).rejects.toThrow('no answer')
+    await expect(claimTask(beforeWrites(system, noAnswer), task, { workerId: 'w1' })).rejects.toThrow(
+      'no answer',
+    )
 
     expect((await system.limits.permits('resize', [0])).holders).toEqual([])
   })
@@ -206,19 +201,11 @@ describe('a pause', () => {
     const task = await stored(system)
     const type = await system.types.get('resize')
     if (!type) throw new Error('no type')
-    const slow: System = {
-      ...system,
-      tasks: {
-        ...system.tasks,
-        apply: async change => {
-          if (change.after.operation === 'claim') {
-            await system.types.put({ ...type, paused: true, version: 2 }, type.version)
-            await system.clock.sleep(1_600)
-          }
-          return system.tasks.apply(change)
-        },
-      },
-    }
+    const slow = beforeWrites(system, async ({ operation }) => {
+      if (operation !== 'claim') return
+      await system.types.put({ ...type, paused: true, version: 2 }, type.version)
+      await system.clock.sleep(1_600)
+    })
 
     const outcome = await claim(system, task, 'w1', slow)
 

@@ -82,23 +82,18 @@ describe('a process that dies during a claim or an end', () => {
     return deaths
   }
 
-  it('leaves exactly the permits of live runs after a look, wherever its claim was cut', async () => {
-    const deaths = await deathsOf(
-      15,
-      async (process, _system, task) => () => claimTask(process, task, { workerId: 'x' }),
-    )
+  it.each([
+    ['its claim', 15, 6],
+    ['its refused claim', MAX, 8],
+  ])(
+    'leaves exactly the permits of live runs after a look, wherever %s was cut',
+    async (_what, running, deathsMin) => {
+      const claiming: Act = async (process, _system, task) => () =>
+        claimTask(process, task, { workerId: 'x' })
 
-    expect(deaths).toBeGreaterThanOrEqual(6)
-  })
-
-  it('leaves exactly the permits of live runs after a look, wherever its refused claim was cut', async () => {
-    const deaths = await deathsOf(
-      MAX,
-      async (process, _system, task) => () => claimTask(process, task, { workerId: 'x' }),
-    )
-
-    expect(deaths).toBeGreaterThanOrEqual(8)
-  })
+      expect(await deathsOf(running, claiming)).toBeGreaterThanOrEqual(deathsMin)
+    },
+  )
 
   it('leaves exactly the permits of live runs after a look, wherever the end of its run was cut', async () => {
     const deaths = await deathsOf(15, async (process, system, task) => {

@@ -13,7 +13,7 @@ import {
   PERMITS,
   storedAll,
 } from '../../support/worlds/limited-system.ts'
-import { type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
+import { beforeWrites, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
 
 const lookAt = async (system: MemorySystem) => {
   await noteLine(system, PERMITS)
@@ -111,20 +111,12 @@ describe('a claim that takes long', () => {
   it('releases its run when another run has got its permit meanwhile', async () => {
     const system = await aSystemWith(1)
     const [first, second] = (await storedAll(system, 2)) as [Task, Task]
-    const frozen: MemorySystem = {
-      ...system,
-      tasks: {
-        ...system.tasks,
-        apply: async change => {
-          if (change.after.operation === 'claim') {
-            await system.clock.advance(11 * SECOND)
-            await lookAt(system)
-            await claimTask(system, second, { workerId: 'w2' })
-          }
-          return system.tasks.apply(change)
-        },
-      },
-    }
+    const frozen = beforeWrites(system, async ({ operation }) => {
+      if (operation !== 'claim') return
+      await system.clock.advance(11 * SECOND)
+      await lookAt(system)
+      await claimTask(system, second, { workerId: 'w2' })
+    })
 
     const outcome = await claimTask(frozen, first, { workerId: 'w1' })
 

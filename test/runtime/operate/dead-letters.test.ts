@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { BatonError } from '../../../shared/core/values/values.ts'
 import type { ArrivedLetter, DeadLetterQueue } from '../../../shared/ports/messages.ts'
 import {
@@ -31,7 +31,7 @@ const arrived = (messageId: string, more: Partial<ArrivedLetter> = {}): ArrivedL
 }
 
 describe('collecting', () => {
-  test('moves all messages into the table and notes on their tasks that they are missing', async () => {
+  it('moves all messages into the table and notes on their tasks that they are missing', async () => {
     const system = aMemorySystem()
     const queue = aQueue(Array.from({ length: 25 }, (_, nth) => arrived(`m${nth}`)))
 
@@ -42,7 +42,7 @@ describe('collecting', () => {
     expect(await system.deadLetters.noteOf('resize:a')).toMatchObject({ born: '01', revision: 3 })
   })
 
-  test('stops at its time; the next round continues', async () => {
+  it('stops at its time; the next round continues', async () => {
     const system = aMemorySystem()
     const queue = aQueue([arrived('m1')])
 
@@ -50,7 +50,7 @@ describe('collecting', () => {
     expect(queue.left).toHaveLength(1)
   })
 
-  test('keeps one letter of a message that arrives again because its removal failed', async () => {
+  it('keeps one letter of a message that arrives again because its removal failed', async () => {
     const system = aMemorySystem()
     const stopAt = system.clock.now() + 1
 
@@ -60,7 +60,7 @@ describe('collecting', () => {
     expect((await listDeadLetters(system, { limit: 100 })).letters).toHaveLength(1)
   })
 
-  test('leaves a message in the queue when the table refuses it, and moves the others', async () => {
+  it('leaves a message in the queue when the table refuses it, and moves the others', async () => {
     const system = aMemorySystem()
     const { put } = system.deadLetters
     const refused = { ...system.deadLetters }
@@ -83,7 +83,7 @@ describe('collecting', () => {
   })
 })
 
-test('a letter is kept, and leaves its queue, when its note cannot be stored', async () => {
+it('a letter is kept, and leaves its queue, when no note can stand next to its task', async () => {
   const system = aMemorySystem()
   const note = async () => Promise.reject(new BatonError('unstorable', 'the key is empty'))
   const queue = aQueue([arrived('m1')])
@@ -99,7 +99,7 @@ test('a letter is kept, and leaves its queue, when its note cannot be stored', a
 })
 
 describe('listing', () => {
-  test('reads pages of which only the last has no next', async () => {
+  it('reads pages of which only the last has no next', async () => {
     const system = aMemorySystem()
     const messages = Array.from({ length: 4 }, (_, nth) => arrived(`m${nth}`, { sentAt: nth }))
     await collectDeadLetters(system, aQueue(messages), system.clock.now() + 1)
@@ -125,7 +125,7 @@ describe('sending again', () => {
     return { system, idOf: (messageId: string) => listed.find(one => one.messageId === messageId)?.id ?? '' }
   }
 
-  test('sends the whole body, and removes the letter and its note', async () => {
+  it('sends the whole body, and removes the letter and its note', async () => {
     const { system, idOf } = await collected(arrived('m1'))
 
     const outcomes = await replayDeadLetters(system, [idOf('m1'), idOf('m1').replace('m1', 'm2')])
@@ -136,7 +136,7 @@ describe('sending again', () => {
     expect((await listDeadLetters(system, { limit: 10 })).letters).toEqual([])
   })
 
-  test.each([
+  it.each([
     ['a batch of the stream', stream, /position/],
     ['a round', { queue: 'schedules', subject: { kind: 'round' } }, /by itself/],
     ['an unknown queue', { queue: 'unknown', subject: { kind: 'unreadable' } }, /not known/],
@@ -151,7 +151,7 @@ describe('sending again', () => {
     expect((await listDeadLetters(system, { limit: 10 })).letters).toHaveLength(1)
   })
 
-  test.each([
+  it.each([
     [true, 'failed'],
     [false, 'impossible'],
   ] as const)('keeps the letter when the send fails (transient: %s)', async (transient, outcome) => {
@@ -164,7 +164,7 @@ describe('sending again', () => {
     expect((await listDeadLetters(system, { limit: 10 })).letters).toHaveLength(1)
   })
 
-  test('fails for a letter that cannot be read, and continues with the others', async () => {
+  it('fails for a letter that cannot be read, and continues with the others', async () => {
     const { system, idOf } = await collected(arrived('m1'), arrived('m2'))
     const { get } = system.deadLetters
     const deadLetters = {
@@ -183,7 +183,7 @@ describe('sending again', () => {
     ])
   })
 
-  test('counts as sent when the letter cannot be removed after it', async () => {
+  it('counts as sent when the letter cannot be removed after it', async () => {
     const { system, idOf } = await collected(arrived('m1'))
     const remove = async () => Promise.reject(new BatonError('unavailable', 'no answer'))
 

@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Change } from '../../../shared/core/change.ts'
 import { withFailedPiece } from '../../../shared/core/flow/pieces.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
@@ -171,7 +171,7 @@ describe('restart and stages keep all fields that place or limit a task', () => 
     ['small', SMALL],
     ['large', LARGE],
   ])('with a %s input', (_size, input) => {
-    test.each(TABLE)('%s', async (_what, request, act, { stage }) => {
+    it.each(TABLE)('%s', async (_what, request, act, { stage }) => {
       const system = await aSystem({
         rate: { limit: 100, perMs: 1_000, key: 'fairnessKey' },
         concurrency: { max: 5, key: 'shop' },
@@ -223,7 +223,7 @@ describe('a task counts under the limit of the input that it has now', () => {
   const SIZES = [true, false].flatMap(from => [true, false].map(to => [from, to] as const))
 
   describe.each(CHANGES)('which is set %s', (_by, change) => {
-    test.each(SIZES)('from one that is large (%s) to one that is large (%s)', async (from, to) => {
+    it.each(SIZES)('from one that is large (%s) to one that is large (%s)', async (from, to) => {
       const system = await aSystem({ rate: { limit: 100, perMs: 1_000, key: 'shop' } })
       const task = await published(system, { input: of('ONE', from), stage: 'one' })
       expect(await limitedBy(system, task)).toEqual(['resize=ONE'])

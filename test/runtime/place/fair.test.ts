@@ -354,7 +354,7 @@ describe('fairness by tickets', () => {
 })
 
 describe('a task that is tried again', () => {
-  it('gets a new turn behind those of its own tenant, and beside those of others', async () => {
+  it('gets a new turn behind those of its own tenant, and next to those of others', async () => {
     const system = await aSystem()
     await publishFor(system, ['a'], 30)
     await publishFor(system, ['b'], 30)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { IndexEntry, IndexQuery, TaskStore } from '../../../shared/ports/stores.ts'
 import { type MergedEntry, mergeRanges, take } from '../../../shared/runtime/place/ready.ts'
 import { aTaskStore } from '../../support/worlds/memory-system.ts'
@@ -26,7 +26,7 @@ const partitions = fc
     ),
   )
 
-test('merged ranges show every entry once and in order, wherever a reader stops and continues', async () => {
+it('merged ranges show every entry once and in order, wherever a reader stops and continues', async () => {
   const steps = fc.array(fc.integer({ min: 1, max: 9 }), { minLength: 1, maxLength: 5 })
   await fc.assert(
     fc.asyncProperty(

@@ -66,8 +66,8 @@ describe('a callback', () => {
 
   it.each<[string, Json | undefined, Json | undefined]>([
     ['appended to an array', [1], [1, { ok: true }]],
-    ['beside an object', { a: 1 }, { a: 1 }],
-    ['beside nothing', undefined, undefined],
+    ['next to an object', { a: 1 }, { a: 1 }],
+    ['next to nothing', undefined, undefined],
   ])('gets the result %s', async (_name, input, effective) => {
     const given = await givenTo({}, input === undefined ? {} : { input }, { ...DONE, result: { ok: true } })
 

@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { eventsOf } from '../../../shared/core/events/events.ts'
 import { needsAttention } from '../../../shared/core/flow/flow.ts'
-import { BatonError } from '../../../shared/core/values/values.ts'
 import { plan } from '../../../shared/core/wake.ts'
 import { contentOf } from '../../../shared/runtime/claim/claimed-task.ts'
 import { restartTask, retryCallbacks } from '../../../shared/runtime/operate/operate.ts'
@@ -10,7 +9,7 @@ import { putType } from '../../../shared/runtime/types/types.ts'
 import { DAY, MINUTE } from '../../support/tasks/a-task.ts'
 import { DONE } from '../../support/tasks/flow-life.ts'
 import { aCallbackWorld, type CallbackWorld, MAIL } from '../../support/worlds/a-callback-world.ts'
-import { timed } from '../../support/worlds/memory-system.ts'
+import { beforeWrites, noAnswer, timed } from '../../support/worlds/memory-system.ts'
 
 let world: CallbackWorld
 beforeEach(async () => {
@@ -112,16 +111,9 @@ describe('a callback that later defaults of its type make impossible', () => {
     await owing()
     await put({})
     await world.system.clock.advance(MINUTE)
-    const { apply } = world.system.tasks
-    const tasks: typeof world.system.tasks = {
-      ...world.system.tasks,
-      apply: async change => {
-        if (change.after.type === 'mail') throw new BatonError('unavailable', 'no answer')
-        return apply(change)
-      },
-    }
+    const failing = beforeWrites(world.system, ({ type }) => type === 'mail' && noAnswer())
 
-    expect(await sweep({ ...world.system, tasks })).toMatchObject({ repaired: 0, failed: 1 })
+    expect(await sweep(failing)).toMatchObject({ repaired: 0, failed: 1 })
   })
 
   it('is kept beyond its task’s retention, and published when an operator asks for it', async () => {

@@ -8,7 +8,7 @@ import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { DAY, SECOND } from '../../support/tasks/a-task.ts'
 import { DONE, failingFor } from '../../support/tasks/flow-life.ts'
 import { aCallbackWorld, type CallbackWorld, MAIL, POSITION } from '../../support/worlds/a-callback-world.ts'
-import type { MemorySystem } from '../../support/worlds/memory-system.ts'
+import { beforeWrites, noAnswer } from '../../support/worlds/memory-system.ts'
 
 let world: CallbackWorld
 beforeEach(async () => {
@@ -98,16 +98,7 @@ describe('a callback that is published twice exists once', () => {
   })
 
   /** A system whose planner dies between publishing and recording that. */
-  const dying = (): MemorySystem => ({
-    ...world.system,
-    tasks: {
-      ...world.system.tasks,
-      apply: async change => {
-        if (change.after.operation === 'settle') throw new BatonError('unavailable', 'died')
-        return world.system.tasks.apply(change)
-      },
-    },
-  })
+  const dying = () => beforeWrites(world.system, ({ operation }) => operation === 'settle' && noAnswer())
 
   it('even if it was removed between the two publishes', async () => {
     const over = await world.ended(await world.published({ onSuccess: [MAIL] }))
@@ -244,16 +235,11 @@ describe('no owed callback is lost', () => {
         ],
       }),
     )
-    const { apply } = world.system.tasks
-    const tasks: MemorySystem['tasks'] = {
-      ...world.system.tasks,
-      apply: async change => {
-        if (change.after.key === 'bad') throw new BatonError('unstorable', 'the table refuses it')
-        return apply(change)
-      },
-    }
+    const refusing = beforeWrites(world.system, ({ key }) => {
+      if (key === 'bad') throw new BatonError('unstorable', 'the table refuses it')
+    })
 
-    expect(await world.planned(over, { ...world.system, tasks })).toEqual([])
+    expect(await world.planned(over, refusing)).toEqual([])
 
     const head = await world.head(over.id)
     const problems = [{ path: 'onSuccess.0', message: 'cannot be published: the table refuses it' }]

@@ -7,7 +7,13 @@ import { defineTask } from '../../../shared/define/define-task.ts'
 import type { TaskContext } from '../../../shared/define/definitions.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  type MemorySystem,
+  registered,
+  stored,
+  timed,
+} from '../../support/worlds/memory-system.ts'
 import { runTask } from '../../support/worlds/run-task.ts'
 
 const CHILD = { type: 'resize', key: 'child' }
@@ -27,13 +33,10 @@ async function publishing(
     published = await context.publish({ ...CHILD, ...more }).catch((error: unknown) => error)
   }
   const definition = defineTask('resize', { input: z.unknown(), run })
-  let isOver = false
-  const running = runTask(system, task, { workerId: 'w1' }, { definition, ...(aborting && { aborting }) })
-  void running.then(() => {
-    isOver = true
-  })
-  for (let i = 0; i < 200 && !isOver; i++) await system.clock.advance(100)
-  await running
+  await timed(
+    system,
+    runTask(system, task, { workerId: 'w1' }, { definition, ...(aborting && { aborting }) }),
+  )
   await system.clock.advance(0)
   return { published, child: await readTask(system, 'resize:child') }
 }

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
@@ -9,7 +9,7 @@ import { readTask } from '../../../shared/runtime/read/read.ts'
 import { cachedTypeReader } from '../../../shared/runtime/types/type-cache.ts'
 import { cachedLiveWorkers } from '../../../shared/runtime/worker/worker.ts'
 import { SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
 
 let system: MemorySystem
 beforeEach(() => {
@@ -46,7 +46,7 @@ const failure = (n: number): Outcome => ({
 })
 
 describe('reading a task', () => {
-  test('shows all live and succeeded runs and the last 20 others, whole', async () => {
+  it('shows all live and succeeded runs and the last 20 others, whole', async () => {
     let task = await stored(system, { options: { concurrency: 3, retry: { maxRetries: 100 } } })
     task = await ranOnce(task, 'first', { outcome: 'succeed', result: 'r'.repeat(1_000) })
     for (let n = 0; n < 30; n++) task = await ranOnce(task, `w${n}`, failure(n))
@@ -67,7 +67,7 @@ describe('reading a task', () => {
     expect(found?.attempts).toEqual({ used: 32, left: 71 })
   })
 
-  test('shows the last success as the result, and leaves out what would make the answer too long', async () => {
+  it('shows the last success as the result, and leaves out what would make the answer too long', async () => {
     let task = await stored(system, { input: 'i'.repeat(300_000), options: { concurrency: 20 } })
     for (let n = 0; n < 20; n++) {
       task = await ranOnce(task, `w${n}`, { outcome: 'succeed', result: `${n}${'r'.repeat(300_000)}` })
@@ -82,7 +82,7 @@ describe('reading a task', () => {
     expect(shown?.at(-1)).toBe(20)
   })
 
-  test('finds no task that never existed, was removed, or has expired', async () => {
+  it('finds no task that never existed, was removed, or has expired', async () => {
     expect(await read()).toBeUndefined()
     const task = await stored(system, { options: { retentionMs: 5 } })
     expect(await read()).toBeDefined()
@@ -92,13 +92,11 @@ describe('reading a task', () => {
     expect(await read()).toBeUndefined()
   })
 
-  test('shows that no worker serves a ready task, until one does', async () => {
+  it('shows that no worker serves a ready task, until one does', async () => {
     await stored(system)
     expect((await read())?.statusReason).toBe('no-handler')
 
-    const configuration = { kind: 'handler' as const, defaults: {} }
-    const type = { type: 'resize', configuration, paused: false, version: 1, createdAt: 0, updatedAt: 0 }
-    await system.types.put({ ...type, handlerSince: 1 }, 0)
+    await registered(system)
     await system.clock.advance(1_000)
     expect((await read())?.statusReason).toBeUndefined()
   })

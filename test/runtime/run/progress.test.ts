@@ -1,30 +1,25 @@
 import { expect, it } from 'vitest'
-import { claim } from '../../../shared/core/run/claim.ts'
-import { BatonError, type Json } from '../../../shared/core/values/values.ts'
+import type { Json } from '../../../shared/core/values/values.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { keepInTable } from '../../../shared/runtime/run/keep-in-table.ts'
-import { changeOf, SECOND, taskIn } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, stored } from '../../support/worlds/memory-system.ts'
+import { SECOND } from '../../support/tasks/a-task.ts'
+import { aMemorySystem, beforeWrites, claimed, noAnswer, stored } from '../../support/worlds/memory-system.ts'
 
 /** The progress of a run after its second heartbeat. The first heartbeat fails, after `during` was called. */
 async function progressAfterFailedBeat(reported: Json, during: (report: (value: Json) => void) => void) {
   const system = aMemorySystem()
-  const task = await stored(system)
-  const claimed = taskIn(
-    await system.tasks.apply(changeOf(claim(task, { workerId: 'w1' }, system.clock.now()))),
-  )
-  const run = claimed.live[1]
+  const task = await claimed(system, await stored(system))
+  const run = task.live[1]
   if (!run) throw new Error('not claimed')
   let beats = 0
-  const flaky = { ...system, tasks: { ...system.tasks } }
-  flaky.tasks.apply = async change => {
+  const flaky = beforeWrites(system, () => {
     beats += 1
-    if (beats > 1) return system.tasks.apply(change)
+    if (beats > 1) return
     during(kept.record)
-    throw new BatonError('unavailable', 'no answer')
-  }
+    noAnswer()
+  })
 
-  const kept = keepInTable(flaky, { task: claimed, run })
+  const kept = keepInTable(flaky, { task, run })
   const over = new AbortController()
   const holding = kept.hold(() => undefined, over.signal)
   kept.record(reported)

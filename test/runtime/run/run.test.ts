@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
@@ -10,8 +10,21 @@ import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { Fatal, Release, RetryLater } from '../../../shared/signals.ts'
 import { changeOf, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  beforeWrites,
+  type MemorySystem,
+  noAnswer,
+  registered,
+  stored,
+  timed,
+} from '../../support/worlds/memory-system.ts'
 import { runTask } from '../../support/worlds/run-task.ts'
+
+let system: MemorySystem
+beforeEach(() => {
+  system = aMemorySystem()
+})
 
 const CLAIMER = { workerId: 'w1' }
 
@@ -27,14 +40,13 @@ async function runWith(
 ) {
   const { input = z.unknown(), ...signals } = more
   const definition = defineTask('resize', { input, run })
-  let report: Awaited<ReturnType<typeof runTask>> | undefined
-  const running = runTask(system, task, CLAIMER, { definition, ...signals }).then(done => {
-    report = done
-  })
-  for (let i = 0; i < 200 && !report; i++) await system.clock.advance(100)
-  await running
+  const report = await timed(system, runTask(system, task, CLAIMER, { definition, ...signals }))
   const after = await readTask(system, task.id)
   return { report, after, runs: Object.values(after?.ended ?? {}) }
+}
+
+const throwing = (error: unknown) => () => {
+  throw error
 }
 
 /** Waits until the run's signal is aborted. */
@@ -46,48 +58,24 @@ describe('a handler that ends before its run is stopped', () => {
   const cases: ReadonlyArray<[string, Run, object]> = [
     ['returns', () => ({ bytes: 3 }), { state: 'succeeded', run: 'succeeded' }],
     ['returns nothing', () => undefined, { state: 'succeeded', run: 'succeeded' }],
-    [
-      'throws',
-      () => {
-        throw new TypeError('no')
-      },
-      { state: 'open', run: 'failed', dueIn: 1 * SECOND },
-    ],
+    ['throws', throwing(new TypeError('no')), { state: 'open', run: 'failed', dueIn: 1 * SECOND }],
     [
       'throws a value that is not an error',
-      () => {
-        throw { code: 7 }
-      },
+      throwing({ code: 7 }),
       { state: 'open', run: 'failed', dueIn: 1 * SECOND },
     ],
     [
       'throws RetryLater',
-      () => {
-        throw new RetryLater(7_000)
-      },
+      throwing(new RetryLater(7_000)),
       { state: 'open', run: 'failed', dueIn: 7 * SECOND },
     ],
     [
       'throws a wrapped RetryLater',
-      () => {
-        throw new Error('x', { cause: new RetryLater(7_000) })
-      },
+      throwing(new Error('x', { cause: new RetryLater(7_000) })),
       { state: 'open', run: 'failed', dueIn: 7 * SECOND },
     ],
-    [
-      'throws Fatal',
-      () => {
-        throw new Fatal('never')
-      },
-      { state: 'failed', run: 'failed' },
-    ],
-    [
-      'throws Release',
-      () => {
-        throw new Release(3_000)
-      },
-      { state: 'open', run: 'released', dueIn: 3 * SECOND },
-    ],
+    ['throws Fatal', throwing(new Fatal('never')), { state: 'failed', run: 'failed' }],
+    ['throws Release', throwing(new Release(3_000)), { state: 'open', run: 'released', dueIn: 3 * SECOND }],
     ['returns Release', () => new Release(), { state: 'open', run: 'released', dueIn: 0 }],
     ['returns what JSON cannot hold', () => ({ at: 2n ** 70n }), { state: 'failed', run: 'failed' }],
     ['returns no number', () => Number.NaN, { state: 'failed', run: 'failed' }],
@@ -96,7 +84,6 @@ describe('a handler that ends before its run is stopped', () => {
   ]
 
   it.each(cases)('%s', async (_name, run, expected: { state?: string; run?: string; dueIn?: number }) => {
-    const system = aMemorySystem()
     const task = await stored(system)
 
     const { after, runs } = await runWith(system, task, run)
@@ -110,7 +97,6 @@ describe('a handler that ends before its run is stopped', () => {
   })
 
   it('gets its input parsed; an input that does not fit fails without a retry and names the field', async () => {
-    const system = aMemorySystem()
     const input = z.object({ width: z.number() })
     const good = await stored(system, { key: 'good', input: { width: 3 } })
     const bad = await stored(system, { key: 'bad', input: { width: 'wide' } })
@@ -124,7 +110,6 @@ describe('a handler that ends before its run is stopped', () => {
   })
 
   it('keeps dates and toJSON values, and leaves undefined members out', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
 
     const { runs } = await runWith(system, task, () => ({ at: new Date(0), none: undefined, list: [1] }))
@@ -147,7 +132,6 @@ describe('a handler whose run ends under it', () => {
   ])(
     '%s: its signal aborts with the next heartbeat, and its result is not written',
     async (_name, decide, state) => {
-      const system = aMemorySystem()
       const task = await stored(system)
       let abortedAt = 0
 
@@ -165,35 +149,24 @@ describe('a handler whose run ends under it', () => {
     },
   )
 
-  it('over its timeout: the run fails as timed out and is retried', async () => {
-    const system = aMemorySystem()
+  it.each<[string, Run]>([
+    ['over its timeout', (_input, { signal }) => untilAborted(signal)],
+    ['over its timeout, although it ignores its signal', () => new Promise(() => {})],
+  ])('%s: the run fails as timed out and is retried', async (_name, run) => {
     const task = await stored(system, { options: { timeoutMs: 2_000 } })
 
-    const { after, runs } = await runWith(system, task, (_input, { signal }) => untilAborted(signal))
+    const { after, runs } = await runWith(system, task, run)
 
     expect(after?.state).toBe('open')
     expect(runs[0]).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
   })
 
-  it('over its timeout, although it ignores its signal: the run fails, too', async () => {
-    const system = aMemorySystem()
-    const task = await stored(system, { options: { timeoutMs: 2_000 } })
-
-    const { runs } = await runWith(system, task, () => new Promise(() => {}))
-
-    expect(runs[0]).toMatchObject({ state: 'failed', error: { name: 'TimedOut' } })
-  })
-
   it('over its timeout: what its handler returns later is not written', async () => {
-    const system = aMemorySystem()
     const task = await stored(system, { options: { timeoutMs: 2_000 } })
     const ends: string[] = []
-    const { apply } = system.tasks
-    const counting = { ...system, tasks: { ...system.tasks } }
-    counting.tasks.apply = change => {
-      if (['succeed', 'fail', 'release'].includes(change.after.operation)) ends.push(change.after.operation)
-      return apply(change)
-    }
+    const counting = beforeWrites(system, ({ operation }) => {
+      if (['succeed', 'fail', 'release'].includes(operation)) ends.push(operation)
+    })
     const late = Promise.withResolvers<string>()
 
     const { after } = await runWith(counting, task, () => late.promise)
@@ -205,7 +178,6 @@ describe('a handler whose run ends under it', () => {
   })
 
   it('past its deadline: the task fails for good', async () => {
-    const system = aMemorySystem()
     const task = await stored(system, { options: { deadlineMs: 2_000 } })
 
     const { after, runs } = await runWith(system, task, (_input, { signal }) => untilAborted(signal))
@@ -217,7 +189,6 @@ describe('a handler whose run ends under it', () => {
   })
 
   it('that has used up all the time of its function fails as timed out, since a release would repeat that for ever', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     const outOfTime = new AbortController()
 
@@ -236,7 +207,6 @@ describe('a handler whose run ends under it', () => {
   })
 
   it('before it began: it is not called any more', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     let started = false
 
@@ -254,7 +224,6 @@ describe('a handler whose run ends under it', () => {
   })
 
   it('in a process that must stop: the run is released and no retry is counted', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     const aborting = new AbortController()
 
@@ -275,7 +244,6 @@ describe('a handler whose run ends under it', () => {
 
 describe('heartbeats', () => {
   it('renew the lease while the handler works, from 1.5 s on, and report progress', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     const leases: Array<number | undefined> = []
 
@@ -292,7 +260,6 @@ describe('heartbeats', () => {
   })
 
   it('use a changed interval from the next heartbeat on', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     let beats = 0
     const counting = { ...system, tasks: { ...system.tasks } }
@@ -315,13 +282,8 @@ describe('heartbeats', () => {
   })
 
   it('tolerate a store that does not answer until the lease ends, then abort the handler', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
-    const broken = { ...system, tasks: { ...system.tasks } }
-    broken.tasks.apply = change =>
-      change.after.operation === 'beat'
-        ? Promise.reject(new BatonError('unavailable', 'no answer'))
-        : system.tasks.apply(change)
+    const broken = beforeWrites(system, ({ operation }) => operation === 'beat' && noAnswer())
     let abortedAfter = 0
 
     await runWith(broken, task, async (_input, { signal }) => {
@@ -335,11 +297,8 @@ describe('heartbeats', () => {
   })
 
   it('that hang do not keep the handler beyond its lease, nor its process', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
-    const hanging = { ...system, tasks: { ...system.tasks } }
-    hanging.tasks.apply = change =>
-      change.after.operation === 'beat' ? new Promise(() => {}) : system.tasks.apply(change)
+    const hanging = beforeWrites(system, ({ operation }) => operation === 'beat' && new Promise(() => {}))
     let abortedAfter = 0
 
     const { report } = await runWith(hanging, task, async (_input, { signal }) => {
@@ -353,7 +312,6 @@ describe('heartbeats', () => {
   })
 
   it('carry at most 1 KB of progress', async () => {
-    const system = aMemorySystem()
     const task = await stored(system, { options: { retry: { maxRetries: 0 } } })
 
     const { after } = await runWith(system, task, (_input, { progress }) => progress('x'.repeat(1_100)))
@@ -361,17 +319,7 @@ describe('heartbeats', () => {
     expect(after?.error?.message).toContain('progress has 1102 bytes')
   })
 
-  it('end with the run: nothing sleeps or writes afterwards', async () => {
-    const system = aMemorySystem()
-    const task = await stored(system)
-
-    await runWith(system, task, () => 1)
-
-    expect(system.clock.sleepers()).toBe(0)
-  })
-
   it('end with the run, and so does the watch of its timeout and of its deadline', async () => {
-    const system = aMemorySystem()
     const options = { timeoutMs: 3_600_000, deadlineMs: 7_200_000 }
     const task = await stored(system, { options })
 
@@ -385,7 +333,6 @@ describe('heartbeats', () => {
 
 describe('a claim that is refused, or whose run cannot begin or end', () => {
   it('of another birth: the dispatch is dropped and changes nothing', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     await system.tasks.apply(remove(task, system.clock.now()))
     await registered(system)
@@ -398,7 +345,6 @@ describe('a claim that is refused, or whose run cannot begin or end', () => {
   })
 
   it('of a task that another worker took: the handler is not called', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     await runWith(system, task, () => 'first')
 
@@ -409,7 +355,6 @@ describe('a claim that is refused, or whose run cannot begin or end', () => {
   })
 
   it('of a task whose input cannot be read now: the task is released and no retry is counted', async () => {
-    const system = aMemorySystem()
     const task = await stored(system, { input: 'x'.repeat(1_000), options: { retry: { maxRetries: 0 } } })
     const broken = { ...system, tasks: { ...system.tasks } }
     broken.tasks.body = () => Promise.reject(new BatonError('unavailable', 'no answer'))
@@ -421,14 +366,12 @@ describe('a claim that is refused, or whose run cannot begin or end', () => {
   })
 
   it('because the store fails once at the end: the end is written again within the lease', async () => {
-    const system = aMemorySystem()
     const task = await stored(system)
     let failures = 3
-    const flaky = { ...system, tasks: { ...system.tasks } }
-    flaky.tasks.apply = change =>
-      change.after.operation === 'succeed' && failures-- > 0
-        ? Promise.reject(new BatonError('unavailable', 'no answer'))
-        : system.tasks.apply(change)
+    const flaky = beforeWrites(
+      system,
+      ({ operation }) => operation === 'succeed' && failures-- > 0 && noAnswer(),
+    )
 
     const { after } = await runWith(flaky, task, () => 1)
 
@@ -457,7 +400,6 @@ describe('a result that JSON cannot hold fails the task for good, and the error 
     ['that nests beyond any stack', nested, 'result of resize 0.0.0.0.0.0.0.0'],
     ['that has one object in two places', () => [shared, shared], undefined],
   ])('%s', async (_what, result, message) => {
-    const system = aMemorySystem()
     const { after } = await runWith(system, await stored(system), () => result())
 
     expect(after?.state).toBe(message === undefined ? 'succeeded' : 'failed')

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { MINUTE_LEAD_MS } from '../../../shared/core/bounds.ts'
 import { BatonError } from '../../../shared/core/values/values.ts'
 import { putSchedule } from '../../../shared/runtime/schedule/schedule.ts'
@@ -45,7 +45,7 @@ async function sweepOn(world: ScheduleWorld, from: number, count: number): Promi
 const phases = Array.from({ length: 12 }, (_, index) => index * 5_000)
 
 describe('the tick of a daily schedule', () => {
-  test.each(phases)('happens though its look is lost, with the sweeper %d ms after its time', async phase => {
+  it.each(phases)('happens though its look is lost, with the sweeper %d ms after its time', async phase => {
     const { world, tick } = await aDailySchedule()
     await plan(world)
     world.messages.looks.splice(0)
@@ -55,7 +55,7 @@ describe('the tick of a daily schedule', () => {
     expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
   })
 
-  test.each(phases)(
+  it.each(phases)(
     'happens though no planner saw the schedule, with the sweeper %d ms after its time',
     async phase => {
       const { world, tick } = await aDailySchedule(true)
@@ -66,7 +66,7 @@ describe('the tick of a daily schedule', () => {
     },
   )
 
-  test('happens though its look and a round of the sweeper are lost', async () => {
+  it('happens though its look and a round of the sweeper are lost', async () => {
     const { world, tick } = await aDailySchedule()
     await plan(world)
     world.messages.looks.splice(0)
@@ -76,7 +76,7 @@ describe('the tick of a daily schedule', () => {
     expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
   })
 
-  test('happens though its minute is never woken', async () => {
+  it('happens though its minute is never woken', async () => {
     const { world, tick } = await aDailySchedule(true)
     await plan(world)
     expect(world.timers.minutes.size).toBe(1)
@@ -86,7 +86,7 @@ describe('the tick of a daily schedule', () => {
     expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
   })
 
-  test('happens while no queue takes messages', async () => {
+  it('happens while no queue takes messages', async () => {
     const { world, tick } = await aDailySchedule()
     const look = async () => {
       throw new BatonError('unavailable', 'no queue')
@@ -98,7 +98,7 @@ describe('the tick of a daily schedule', () => {
     expect(await publishedTicks(world)).toEqual([new Date(tick).toISOString()])
   })
 
-  test('is left out once it is later than its grace', async () => {
+  it('is left out once it is later than its grace', async () => {
     const { world, tick } = await aDailySchedule()
 
     await sweepOn(world, tick + GRACE + 1, 1)
@@ -111,7 +111,7 @@ describe('the tick of a daily schedule', () => {
 describe('a crowd of schedules whose messages are all lost', () => {
   const CROWD = 2_000
 
-  test('ticks in one round, though some of it cannot tick', async () => {
+  it('ticks in one round, though some of it cannot tick', async () => {
     const world = await aScheduleWorld(START)
     const request = { timing: DAILY, missed: 'skip', graceMs: GRACE } as const
     for (let nth = 0; nth < CROWD; nth++) {
@@ -128,7 +128,7 @@ describe('a crowd of schedules whose messages are all lost', () => {
     expect(world.errors).toEqual(['late schedules did not tick'])
   })
 
-  test('is not ticked before the sweeper may judge a message as lost', async () => {
+  it('is not ticked before the sweeper may judge a message as lost', async () => {
     const { world, tick } = await aDailySchedule()
     await world.clock.advance(tick + 1_999 - world.clock.now())
 

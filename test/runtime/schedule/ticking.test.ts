@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { minuteOf, minutePlaceName } from '../../../shared/core/place/place.ts'
 import { BatonError } from '../../../shared/core/values/values.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
@@ -13,6 +13,7 @@ import {
 import { tickSchedule } from '../../../shared/runtime/schedule/tick-schedule.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { wakeMinuteShard } from '../../../shared/runtime/wake.ts'
+import type { ScheduleWorld } from '../../support/worlds/a-schedule-world.ts'
 import {
   aScheduleWorld,
   head,
@@ -22,6 +23,12 @@ import {
   put,
   SCHEDULE_ID,
 } from '../../support/worlds/a-schedule-world.ts'
+import { beforeWrites, noAnswer } from '../../support/worlds/memory-system.ts'
+
+let world: ScheduleWorld
+beforeEach(async () => {
+  world = await aScheduleWorld(START)
+})
 
 const START = '2026-01-01T12:00:00.250Z'
 const EVERY_SECOND = { kind: 'cron', cron: '* * * * * *', timezone: 'UTC' } as const
@@ -33,8 +40,7 @@ function at(seconds: string): string {
 }
 
 describe('a schedule', () => {
-  test.each([1, 2, 3])('publishes one task per tick, though %d wakers receive its look', async wakers => {
-    const world = await aScheduleWorld(START)
+  it.each([1, 2, 3])('publishes one task per tick, though %d wakers receive its look', async wakers => {
     await put(world, EVERY_SECOND)
 
     await pass(world, at('10.500'), wakers)
@@ -48,21 +54,12 @@ describe('a schedule', () => {
     })
   })
 
-  test('publishes nothing before its tick', async () => {
-    const world = await aScheduleWorld(START)
+  it('publishes nothing before its tick', async () => {
     await put(world, EVERY_SECOND)
     const early: number[] = []
-    const apply = world.tasks.apply
-    const watched = {
-      ...world,
-      tasks: {
-        ...world.tasks,
-        apply: (change: Parameters<typeof apply>[0]) => {
-          if (change.after.type === 'resize') early.push(world.clock.now() - change.after.dueAt)
-          return apply(change)
-        },
-      },
-    }
+    const watched = beforeWrites(world, ({ type, dueAt }) => {
+      if (type === 'resize') early.push(world.clock.now() - dueAt)
+    })
 
     await pass(watched, at('04.000'))
 
@@ -70,8 +67,7 @@ describe('a schedule', () => {
     expect(early.every(ms => ms >= 0)).toBe(true)
   })
 
-  test('gives each task the time of its tick, the body that was set, and itself as its parent', async () => {
-    const world = await aScheduleWorld(START)
+  it('gives each task the time of its tick, the body that was set, and itself as its parent', async () => {
     await put(world, EVERY_5_S, { task: { type: 'resize', input: { n: 1 }, priority: 7, userId: 'u1' } })
 
     await pass(world, at('06.000'))
@@ -85,7 +81,7 @@ describe('a schedule', () => {
     })
   })
 
-  test('ticks through both clock changes of a year, without the wall times that are skipped', async () => {
+  it('ticks through both clock changes of a year, without the wall times that are skipped', async () => {
     const world = await aScheduleWorld('2026-03-27T12:00:00Z')
     await put(world, DAILY_AT_2_30)
 
@@ -103,20 +99,10 @@ describe('a schedule', () => {
     ])
   })
 
-  test('publishes a task once although a waker dies between the writes of task and head', async () => {
-    const world = await aScheduleWorld(START)
+  it('publishes a task once although a waker dies between the writes of task and head', async () => {
     await put(world, EVERY_5_S)
     const { born } = await head(world)
-    const dying = {
-      ...world,
-      tasks: {
-        ...world.tasks,
-        apply: (change: Parameters<typeof world.tasks.apply>[0]) => {
-          if (change.after.operation === 'tick') throw new BatonError('unavailable', 'no answer')
-          return world.tasks.apply(change)
-        },
-      },
-    }
+    const dying = beforeWrites(world, ({ operation }) => operation === 'tick' && noAnswer())
     await world.clock.advance(5_000)
 
     await expect(tickSchedule(dying, { id: SCHEDULE_ID, born })).rejects.toThrow('no answer')
@@ -125,8 +111,7 @@ describe('a schedule', () => {
     expect(await publishedTicks(world)).toEqual([at('05.250')])
   })
 
-  test('that ticks once ends with its tick, and is kept for a week', async () => {
-    const world = await aScheduleWorld(START)
+  it('that ticks once ends with its tick, and is kept for a week', async () => {
     await put(world, { kind: 'at', at: Date.parse(at('03.000')) })
 
     await pass(world, at('30.000'))
@@ -141,7 +126,7 @@ describe('a schedule', () => {
 })
 
 describe('of several ticks that are due at once', () => {
-  test.each([
+  it.each([
     ['the latest alone runs', 'skip', ['2026-01-01T12:10:00.000Z']],
     [
       'the latest two run when it catches up on two',
@@ -149,7 +134,6 @@ describe('of several ticks that are due at once', () => {
       ['2026-01-01T12:09:00.000Z', '2026-01-01T12:10:00.000Z'],
     ],
   ] as const)('%s', async (_name, missed, run) => {
-    const world = await aScheduleWorld(START)
     await put(world, { kind: 'cron', cron: '* * * * *', timezone: 'UTC' }, { missed })
     await world.clock.advance(10 * 60_000)
 
@@ -160,8 +144,7 @@ describe('of several ticks that are due at once', () => {
 })
 
 describe('a pause', () => {
-  test('publishes nothing, and the schedule continues without the ticks that fell into it', async () => {
-    const world = await aScheduleWorld(START)
+  it('publishes nothing, and the schedule continues without the ticks that fell into it', async () => {
     await put(world, EVERY_SECOND)
     await pass(world, at('02.500'))
 
@@ -175,8 +158,7 @@ describe('a pause', () => {
     expect(await publishedTicks(world)).toEqual([...during, at('21.000'), at('22.000')])
   })
 
-  test('is caught up on when the schedule asks for that', async () => {
-    const world = await aScheduleWorld(START)
+  it('is caught up on when the schedule asks for that', async () => {
     await put(world, EVERY_SECOND, { missed: { catchUp: 2 } })
     await pauseSchedule(world, SCHEDULE_ID)
     await pass(world, at('10.500'))
@@ -187,12 +169,11 @@ describe('a pause', () => {
     expect(await publishedTicks(world)).toEqual([at('09.000'), at('10.000'), at('11.000')])
   })
 
-  test.each([
+  it.each([
     ['before it', '05.100', '06.000', [at('05.000')]],
     ['after it, between two pauses', '03.000', '04.000', [at('05.000')]],
     ['in it', '04.000', '06.000', []],
   ])('whose end a waker has not seen loses no tick that was due %s', async (_name, from, to, run) => {
-    const world = await aScheduleWorld(START)
     await put(world, { kind: 'cron', cron: '5 * * * * *', timezone: 'UTC' })
     const until = (seconds: string) => world.clock.advance(Date.parse(at(seconds)) - world.clock.now())
 
@@ -212,8 +193,7 @@ describe('a pause', () => {
     expect(schedule?.pauses).toHaveLength(from === '03.000' ? 1 : 2)
   })
 
-  test('that comes while a tick is on its way is respected', async () => {
-    const world = await aScheduleWorld(START)
+  it('that comes while a tick is on its way is respected', async () => {
     await put(world, EVERY_5_S)
     const { born } = await head(world)
     await world.clock.advance(5_000)
@@ -225,8 +205,7 @@ describe('a pause', () => {
     expect(await publishedTicks(world)).toEqual([])
   })
 
-  test('shows no next tick, stands last in the list, and survives a new definition', async () => {
-    const world = await aScheduleWorld(START)
+  it('shows no next tick, stands last in the list, and survives a new definition', async () => {
     await put(world, EVERY_5_S)
     await pauseSchedule(world, SCHEDULE_ID)
     await putSchedule(world, 'later', {
@@ -247,8 +226,7 @@ describe('a pause', () => {
     })
   })
 
-  test('of a schedule that has ended is refused, and of a missing schedule unknown', async () => {
-    const world = await aScheduleWorld(START)
+  it('of a schedule that has ended is refused, and of a missing schedule unknown', async () => {
     await put(world, { kind: 'at', at: Date.parse(at('01.000')) })
     await pass(world, at('02.000'))
 
@@ -258,8 +236,7 @@ describe('a pause', () => {
 })
 
 describe('setting a schedule again', () => {
-  test('with the same definition changes nothing, not even for one that has ended', async () => {
-    const world = await aScheduleWorld(START)
+  it('with the same definition changes nothing, not even for one that has ended', async () => {
     const once = { kind: 'at', at: Date.parse(at('01.000')) } as const
     await put(world, once)
     await pass(world, at('02.000'))
@@ -271,8 +248,7 @@ describe('setting a schedule again', () => {
     expect(await head(world)).toEqual(before)
   })
 
-  test('with another task keeps its next tick', async () => {
-    const world = await aScheduleWorld(START)
+  it('with another task keeps its next tick', async () => {
     await put(world, EVERY_5_S)
     await world.clock.advance(2_000)
 
@@ -282,8 +258,7 @@ describe('setting a schedule again', () => {
     expect(await readTask(world, `resize:s@${at('05.250')}`)).toMatchObject({ input: { inline: 'new' } })
   })
 
-  test('with another timing is due by that, counted from its creation', async () => {
-    const world = await aScheduleWorld(START)
+  it('with another timing is due by that, counted from its creation', async () => {
     await put(world, EVERY_5_S)
     await world.clock.advance(2_000)
 
@@ -293,8 +268,7 @@ describe('setting a schedule again', () => {
     expect(await publishedTicks(world)).toEqual([at('03.250'), at('06.250')])
   })
 
-  test('with a timing that is over, or never comes, is refused', async () => {
-    const world = await aScheduleWorld(START)
+  it('with a timing that is over, or never comes, is refused', async () => {
     const rest = { missed: 'skip', graceMs: 300_000, task: { type: 'resize' } } as const
 
     const past = await putSchedule(world, 's', { timing: { kind: 'at', at: 1 }, ...rest })
@@ -306,8 +280,7 @@ describe('setting a schedule again', () => {
     expect(await readTask(world, SCHEDULE_ID)).toBeUndefined()
   })
 
-  test('after its removal starts a new schedule, and the old one never ticks', async () => {
-    const world = await aScheduleWorld(START)
+  it('after its removal starts a new schedule, and the old one never ticks', async () => {
     await put(world, EVERY_5_S)
     const old = await head(world)
     await world.clock.advance(1_000)
@@ -326,8 +299,7 @@ describe('setting a schedule again', () => {
 })
 
 describe('what cannot be published', () => {
-  test('is logged and shown, and the schedule continues until it can', async () => {
-    const world = await aScheduleWorld(START)
+  it('is logged and shown, and the schedule continues until it can', async () => {
     await put(world, EVERY_5_S)
     const get = world.types.get
     const without = { ...world, types: { ...world.types, get: async () => undefined } }
@@ -343,19 +315,11 @@ describe('what cannot be published', () => {
     expect((await head(world)).error).toBeUndefined()
   })
 
-  test('because the store refuses one task for good does not stop the schedule, which shows why', async () => {
-    const world = await aScheduleWorld(START)
+  it('because the store refuses one task for good does not stop the schedule, which shows why', async () => {
     await put(world, EVERY_5_S)
-    const refusing = {
-      ...world,
-      tasks: {
-        ...world.tasks,
-        apply: async (change: Parameters<typeof world.tasks.apply>[0]) => {
-          if (change.after.type === 'resize') throw new BatonError('unstorable', 'the table refuses it')
-          return world.tasks.apply(change)
-        },
-      },
-    }
+    const refusing = beforeWrites(world, ({ type }) => {
+      if (type === 'resize') throw new BatonError('unstorable', 'the table refuses it')
+    })
 
     await pass(refusing, at('06.000'))
     const shown = await head(world)
@@ -366,26 +330,21 @@ describe('what cannot be published', () => {
     expect(await publishedTicks(world)).toEqual([at('10.250')])
   })
 
-  test('because of an outage is tried again, and no tick is passed over', async () => {
-    const world = await aScheduleWorld(START)
+  it('because of an outage is tried again, and no tick is passed over', async () => {
     await put(world, EVERY_5_S)
     const { born } = await head(world)
     await world.clock.advance(5_000)
-    const apply = async () => {
-      throw new BatonError('unavailable', 'no answer')
-    }
 
-    await expect(
-      tickSchedule({ ...world, tasks: { ...world.tasks, apply } }, { id: SCHEDULE_ID, born }),
-    ).rejects.toThrow('no answer')
+    const ticking = tickSchedule(beforeWrites(world, noAnswer), { id: SCHEDULE_ID, born })
+
+    await expect(ticking).rejects.toThrow('no answer')
 
     expect(await head(world)).toMatchObject({ dueAt: Date.parse(at('05.250')) })
   })
 })
 
 describe('triggering a schedule', () => {
-  test('publishes a task of its own at once, and leaves the ticks as they are', async () => {
-    const world = await aScheduleWorld(START)
+  it('publishes a task of its own at once, and leaves the ticks as they are', async () => {
     await put(world, EVERY_5_S)
 
     const first = await triggerSchedule(world, SCHEDULE_ID)
@@ -398,8 +357,7 @@ describe('triggering a schedule', () => {
     expect(keys).toEqual([expect.stringMatching(/^now-/), expect.stringMatching(/^now-/), at('05.250')])
   })
 
-  test('shows as its last run, even when it is paused', async () => {
-    const world = await aScheduleWorld(START)
+  it('shows as its last run, even when it is paused', async () => {
     await put(world, EVERY_5_S)
     await pauseSchedule(world, SCHEDULE_ID)
 
@@ -408,8 +366,7 @@ describe('triggering a schedule', () => {
     expect((await head(world)).schedule).toMatchObject({ paused: true, lastRunAt: Date.parse(START) })
   })
 
-  test('of a missing schedule is unknown, and of a type that is gone refused', async () => {
-    const world = await aScheduleWorld(START)
+  it('of a missing schedule is unknown, and of a type that is gone refused', async () => {
     await put(world, EVERY_5_S)
     const types = { ...world.types, get: async () => undefined }
 
@@ -422,8 +379,7 @@ describe('triggering a schedule', () => {
 })
 
 describe('a schedule that is due far ahead', () => {
-  test('a tick waits for its minute, whose EventBridge schedule then wakes it', async () => {
-    const world = await aScheduleWorld(START)
+  it('a tick waits for its minute, whose EventBridge schedule then wakes it', async () => {
     const dueAt = Date.parse('2027-01-01T00:00:00Z')
     await put(world, { kind: 'cron', cron: '0 0 1 1 *', timezone: 'UTC' })
     const { place, shard } = await head(world)
@@ -445,8 +401,7 @@ describe('a schedule that is due far ahead', () => {
     expect(world.messages.dispatches).toEqual([])
   })
 
-  test('a paused schedule leaves its minute', async () => {
-    const world = await aScheduleWorld(START)
+  it('a paused schedule leaves its minute', async () => {
     await put(world, DAILY_AT_2_30)
 
     await pauseSchedule(world, SCHEDULE_ID)
@@ -458,8 +413,7 @@ describe('a schedule that is due far ahead', () => {
 })
 
 describe('the sweeper', () => {
-  test('leaves paused schedules alone, but renews what they publish', async () => {
-    const world = await aScheduleWorld(START)
+  it('leaves paused schedules alone, but renews what they publish', async () => {
     const input = 'x'.repeat(300)
     await put(world, EVERY_5_S, { task: { type: 'resize', input } })
     await pauseSchedule(world, SCHEDULE_ID)

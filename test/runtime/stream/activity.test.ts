@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { latenessAt, latenessClass } from '../../../shared/core/events/activity.ts'
 import {
   createActivityMeter,
@@ -42,7 +42,7 @@ async function ended(api: TestApi): Promise<string> {
 }
 
 describe('activity', () => {
-  test('shows what the tasks of a type did in each minute, and how late they started', async () => {
+  it('shows what the tasks of a type did in each minute, and how late they started', async () => {
     const { api, count, shown } = await aMeteredApi()
     const id = await published(api, { key: 'k' })
     await count(id)
@@ -62,7 +62,7 @@ describe('activity', () => {
     })
   })
 
-  test('counts a retry as late only since its own due time', async () => {
+  it('counts a retry as late only since its own due time', async () => {
     const { api, count, shown } = await aMeteredApi()
     const id = await published(api, { key: 'k', retry: { maxRetries: 3 } })
     await api.system.clock.advance(MINUTE)
@@ -80,7 +80,7 @@ describe('activity', () => {
     expect((await shown()).lateness).toEqual({ p50Ms: 1, p95Ms: 1 })
   })
 
-  test('is counted when the stream delivers a change for the last time', async () => {
+  it('is counted when the stream delivers a change for the last time', async () => {
     const { api, count, shown } = await aMeteredApi()
     const id = await ended(api)
 
@@ -91,7 +91,7 @@ describe('activity', () => {
     expect((await shown()).minutes).toMatchObject([{ succeeded: 1 }])
   })
 
-  test('of a lone task is written once, at its end', async () => {
+  it('of a lone task is written once, at its end', async () => {
     const { api, writes, count } = await aMeteredApi()
     const id = await published(api, { key: 'k' })
     await count(id)
@@ -105,7 +105,7 @@ describe('activity', () => {
     expect(writes).toEqual([3])
   })
 
-  test('without an end is written with a later change', async () => {
+  it('without an end is written with a later change', async () => {
     const { api, writes, count, shown } = await aMeteredApi()
     const id = await published(api, { key: 'k' })
     await count(id)
@@ -117,7 +117,7 @@ describe('activity', () => {
     expect((await shown()).minutes).toMatchObject([{ published: 2 }])
   })
 
-  test('of a busy type is written once a second, and nothing of it is lost', async () => {
+  it('of a busy type is written once a second, and nothing of it is lost', async () => {
     const { api, writes, count, shown } = await aMeteredApi()
     const id = await ended(api)
 
@@ -130,7 +130,7 @@ describe('activity', () => {
     expect((await shown()).minutes).toMatchObject([{ succeeded: WRITES_IN_A_ROW_MAX + 6 }])
   })
 
-  test('that cannot be written is logged, and holds nothing up', async () => {
+  it('that cannot be written is logged, and holds nothing up', async () => {
     const api = await anApi({
       activity: {
         add: async () => {
@@ -152,7 +152,7 @@ describe('activity', () => {
 })
 
 describe('lateness', () => {
-  test.each([
+  it.each([
     [0, 0],
     [1, 0],
     [2, 1],
@@ -164,7 +164,7 @@ describe('lateness', () => {
     expect(latenessClass(ms)).toBe(nth)
   })
 
-  test('is the bound of the class that holds the share of the runs', () => {
+  it('is the bound of the class that holds the share of the runs', () => {
     const lateness = { 0: 90, 5: 5, 10: 5 }
 
     expect([0.5, 0.95, 0.96, 1].map(share => latenessAt(lateness, share))).toEqual([1, 32, 1_024, 1_024])

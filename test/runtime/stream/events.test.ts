@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { createCanvas } from '../../../shared/core/canvas/canvas.ts'
 import type { WorkerChange } from '../../../shared/core/events/events.ts'
 import { remove } from '../../../shared/core/operate/operate.ts'
@@ -13,6 +13,11 @@ import { createMemoryEvents, createMemoryLateEventQueue } from '../../support/po
 import { afterOf, aTask, BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import { claimedBy, DONE, ended } from '../../support/tasks/flow-life.ts'
 import { aMemorySystem, type MemorySystem, registered } from '../../support/worlds/memory-system.ts'
+
+let world: World
+beforeEach(() => {
+  world = anEventWorld()
+})
 
 type World = MemorySystem & {
   readonly told: ReturnType<typeof createMemoryEvents>['published']
@@ -87,7 +92,6 @@ const canvas = createCanvas(
 
 describe('changes are published', () => {
   it('all of a batch in their order, for types that ask for events', async () => {
-    const world = anEventWorld()
     await registered(world, loud)
     await registered(world, { type: 'crop' })
     const running = claimedBy(aTask())
@@ -126,7 +130,6 @@ describe('changes are published', () => {
     ['with a type that asks', true],
     ['without one', false],
   ])('that belong to no type %s: %s', async (_name, events) => {
-    const world = anEventWorld()
     await registered(world, { configuration: { ...loud.configuration, events } })
 
     await createEventPublisher(world.telling)([...changes(canvas), { worker: joined, position: 'p1' }])
@@ -137,7 +140,6 @@ describe('changes are published', () => {
 
 describe('a type', () => {
   it('is read once a second, and never for changes without events', async () => {
-    const world = anEventWorld()
     await registered(world, loud)
     const publishEvents = createEventPublisher(world.telling)
 
@@ -154,7 +156,6 @@ describe('a type', () => {
   })
 
   it('that cannot be read makes Lambda deliver its changes again, and no others', async () => {
-    const world = anEventWorld()
     await registered(world, loud)
     const get = async (type: string) => {
       if (type === 'crop') throw new Error('no answer')
@@ -171,8 +172,6 @@ describe('a type', () => {
   })
 
   it('that is not registered has no events published', async () => {
-    const world = anEventWorld()
-
     expect(await createEventPublisher(world.telling)(changes(aTask({ type: 'gone' })))).toEqual([])
     expect(world.told).toEqual([])
   })
@@ -268,8 +267,6 @@ describe('late events', () => {
   const late = (hops: number): LateEvents => ({ events, hops, delaySeconds: 0 })
 
   it('are published, and their message is done', async () => {
-    const world = anEventWorld()
-
     expect(await publishLateEvents(world.telling, late(3))).toBe(true)
     expect(world.told).toEqual(events)
     expect(world.late).toEqual([])
@@ -282,7 +279,6 @@ describe('late events', () => {
     [8, 900],
     [150, 900],
   ])('that fail again after %d waits are postponed for %d seconds', async (hops, delaySeconds) => {
-    const world = anEventWorld()
     world.trouble = all(true)
 
     expect(await publishLateEvents(world.telling, late(hops))).toBe(true)
@@ -290,7 +286,6 @@ describe('late events', () => {
   })
 
   it('are given up with an error in the log after two days', async () => {
-    const world = anEventWorld()
     world.trouble = all(true)
 
     expect(await publishLateEvents(world.telling, late(200))).toBe(true)
@@ -299,7 +294,6 @@ describe('late events', () => {
   })
 
   it('stay in their message when they cannot be postponed again', async () => {
-    const world = anEventWorld()
     world.trouble = all(true)
     world.lateTrouble = all(true)
 
@@ -311,7 +305,6 @@ describe('workers that died without leaving', () => {
   const worker = { workerId: 'w1', kind: 'http', types: [], startedAt: NOW, lastSeen: NOW } as const
 
   it('are taken out when they have been silent for longer than a late sign of life can take', async () => {
-    const world = anEventWorld()
     await world.workers.announce(worker)
     await world.clock.advance(WORKER_DROP_MS)
 

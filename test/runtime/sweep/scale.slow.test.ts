@@ -20,7 +20,7 @@ type Row = {
   head(nth: number, key: string): Task
 }
 
-/** A system with these rows of tasks beside those that are stored. Counts the entries and the heads that are read. */
+/** A system with these rows of tasks next to those that are stored. Counts the entries and the heads that are read. */
 function crowded(rows: readonly Row[]) {
   const system = aMemorySystem()
   const reads = { entries: 0, heads: 0 }

@@ -1,18 +1,45 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { joinLine } from '../../../shared/core/limits/limits.ts'
+import type { Task } from '../../../shared/core/task/task.ts'
+import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { createSweepMemory } from '../../../shared/runtime/sweep/sweep-round.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, claimed, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  claimed,
+  type MemorySystem,
+  registered,
+  stored,
+} from '../../support/worlds/memory-system.ts'
+
+let system: MemorySystem
+beforeEach(() => {
+  system = aMemorySystem()
+})
+
+/** Stores a task of a registered type whose queue has this backlog, and lets this time pass. */
+async function waited(
+  ms: number,
+  backlog: number | 'no queue' = 0,
+  type: Partial<TaskType> = {},
+): Promise<Task> {
+  await registered(system, type)
+  if (backlog !== 'no queue') system.messages.backlogs.set('resize', backlog)
+  const task = await stored(system)
+  await system.clock.advance(ms)
+  return task
+}
+
+const atChance = (fraction: number): MemorySystem => ({
+  ...system,
+  chance: { ...system.chance, fraction: () => fraction },
+})
 
 describe('the sweeper', () => {
   it('plans a task again that became due and was not looked at, where the queue is empty', async () => {
-    const system = aMemorySystem()
-    await registered(system)
-    system.messages.backlogs.set('resize', 0)
-    const task = await stored(system)
-    await system.clock.advance(11 * SECOND)
+    const task = await waited(11 * SECOND)
 
     const report = await sweep(system)
 
@@ -21,23 +48,18 @@ describe('the sweeper', () => {
     expect(system.counted('SweeperRepaired')).toBe(1)
   })
 
-  it.each([
+  it.each<[string, number | 'no queue', number, number]>([
     ['a healthy backlog', 1, 11 * SECOND, 0],
-    ['no queue: no handler is deployed', undefined, 11 * SECOND, 0],
+    ['no queue: no handler is deployed', 'no queue', 11 * SECOND, 0],
     ['a task that became due only just now', 0, 5 * SECOND, 0],
     ['a backlog older than messages live', 1, 4 * 24 * 60 * MINUTE + 11 * SECOND, 1],
   ])('leaves alone or repairs: %s', async (_name, backlog, after, repaired) => {
-    const system = aMemorySystem()
-    await registered(system)
-    if (backlog !== undefined) system.messages.backlogs.set('resize', backlog)
-    await stored(system)
-    await system.clock.advance(after)
+    await waited(after, backlog)
 
     expect(await sweep(system)).toMatchObject({ repaired })
   })
 
   it('finds a lost dispatch of a webhook type, whose tasks go through the queue of the shipped one', async () => {
-    const system = aMemorySystem()
     await registered(system, { type: 'notify', configuration: { kind: 'webhook', defaults: {}, shards: 1 } })
     system.messages.backlogs.set('webhook', 0)
     const task = await stored(system, { type: 'notify', kind: 'webhook' })
@@ -49,7 +71,6 @@ describe('the sweeper', () => {
   })
 
   it('finds a run whose look was lost', async () => {
-    const system = aMemorySystem()
     await registered(system)
     system.messages.backlogs.set('resize', 5)
     const task = await claimed(system, await stored(system))
@@ -61,7 +82,6 @@ describe('the sweeper', () => {
   })
 
   it('finds a delayed task of an HTTP type that was never moved to its ready place', async () => {
-    const system = aMemorySystem()
     await registered(system, { configuration: { kind: 'http', defaults: {}, shards: 1 } })
     const parts = { kind: 'http', ordering: 'priority' } as const
     const late = await stored(system, { ...parts, key: 'late', dueAt: system.clock.now() + 5 * SECOND })
@@ -74,7 +94,6 @@ describe('the sweeper', () => {
   })
 
   it('renews the input of a task that waits for weeks before it would expire', async () => {
-    const system = aMemorySystem()
     await registered(system)
     const task = await stored(system, { input: 'x'.repeat(1_000) })
     await system.clock.advance(36 * 24 * 60 * MINUTE)
@@ -90,7 +109,6 @@ describe('the sweeper', () => {
   })
 
   it('leaves the input of a task with a short retention alone once it is renewed', async () => {
-    const system = aMemorySystem()
     await registered(system)
     const options = { retentionMs: 24 * 60 * MINUTE }
     const task = await stored(system, { input: 'x'.repeat(1_000), options })
@@ -102,12 +120,8 @@ describe('the sweeper', () => {
   })
 
   it('sweeps the other types when one cannot be swept', async () => {
-    const system = aMemorySystem()
     await registered(system, { type: 'broken' })
-    await registered(system)
-    system.messages.backlogs.set('resize', 0)
-    await stored(system)
-    await system.clock.advance(11 * SECOND)
+    await waited(11 * SECOND)
     const messages = {
       ...system.messages,
       backlog: (type: string) =>
@@ -120,7 +134,6 @@ describe('the sweeper', () => {
   })
 
   it('repairs a type although one of its limits cannot be read, and sweeps the others', async () => {
-    const system = aMemorySystem()
     await registered(system)
     for (const limit of ['resize#broken', 'resize#whole']) {
       const task = await stored(system, { key: limit })
@@ -139,7 +152,6 @@ describe('the sweeper', () => {
   })
 
   it('dispatches a task that waited for days as soon as its handler is deployed', async () => {
-    const system = aMemorySystem()
     await stored(system)
     await system.clock.advance(2 * 24 * 60 * MINUTE)
     await registered(system, { handlerSince: system.clock.now() })
@@ -162,28 +174,20 @@ describe('the sweeper', () => {
     ['less and less often behind a backlog', 0, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.0007 }],
     ['without end', 1, { age: 24 * 60 * MINUTE, backlog: 1, chance: 0.0006 }],
   ])('sends a task that waits again: %s', async (_name, sent, { age, backlog, chance }) => {
-    const system = aMemorySystem()
-    await registered(system, { handlerSince: 0 })
-    system.messages.backlogs.set('resize', backlog)
-    await stored(system)
-    await system.clock.advance(age)
+    await waited(age, backlog, { handlerSince: 0 })
 
-    await sweep({ ...system, chance: { ...system.chance, fraction: () => chance } })
+    await sweep(atChance(chance))
 
     expect(system.messages.dispatches).toHaveLength(sent)
   })
 
   it('counts the wait of a task from the last unbroken rounds: after missed ones it sends again for certain', async () => {
-    const system = aMemorySystem()
-    await registered(system, { handlerSince: 0 })
-    system.messages.backlogs.set('resize', 0)
-    await stored(system)
-    const unlucky = { ...system, chance: { ...system.chance, fraction: () => 0.999 } }
+    await waited(0, 0, { handlerSince: 0 })
     const memory = createSweepMemory()
     const sentAfter = async (ms: number) => {
       await system.clock.advance(ms)
       const before = system.messages.dispatches.length
-      await sweep(unlucky, memory)
+      await sweep(atChance(0.999), memory)
       return system.messages.dispatches.length - before
     }
 
@@ -200,11 +204,7 @@ describe('the sweeper', () => {
     ['counts a round though a message is refused for good', false, 1],
     ['does not count a round in which a message was not sent', true, 0],
   ])('%s', async (_name, transient, counted) => {
-    const system = aMemorySystem()
-    await registered(system)
-    system.messages.backlogs.set('resize', 0)
-    await stored(system)
-    await system.clock.advance(11 * SECOND)
+    await waited(11 * SECOND)
     const dispatch = async () => [{ index: 0, reason: 'refused', transient }]
     const memory = createSweepMemory()
 
@@ -215,10 +215,7 @@ describe('the sweeper', () => {
   })
 
   it('sends a task that no worker may claim about six times an hour, so that a new fitting worker waits some minutes', async () => {
-    const system = aMemorySystem()
-    await registered(system)
-    system.messages.backlogs.set('resize', 0)
-    await stored(system)
+    await waited(0)
 
     for (let minute = 0; minute < 24 * 60; minute++) {
       await system.clock.advance(MINUTE)
@@ -238,15 +235,13 @@ describe('the sweeper', () => {
   ])(
     'sends for certain what many tasks at once have lost: %s',
     async (_name, { count, backlog, minutes }) => {
-      const system = aMemorySystem()
       await registered(system, { handlerSince: 0 })
       system.messages.backlogs.set('resize', backlog)
       for (let nth = 0; nth < count; nth++) await stored(system, { key: `k${nth}` })
-      const unlucky = { ...system, chance: { ...system.chance, fraction: () => 0.999 } }
       const sweptFor = async (rounds: number) => {
         for (let round = 0; round < rounds; round++) {
           await system.clock.advance(MINUTE)
-          await sweep(unlucky)
+          await sweep(atChance(0.999))
         }
         return system.messages.dispatches
       }
@@ -260,27 +255,12 @@ describe('the sweeper', () => {
     },
   )
 
-  it('repairs behind a backlog that never ends', async () => {
-    const system = aMemorySystem()
-    await registered(system)
-    system.messages.backlogs.set('resize', 1)
-    await stored(system)
-
-    for (let minute = 0; minute < 12; minute++) {
-      await system.clock.advance(MINUTE)
-      await sweep(system)
-    }
-
-    expect(system.messages.dispatches.length).toBeGreaterThan(0)
-  })
-
   it.each([
     ['whose queue is empty', 0],
     ['without a queue', undefined],
   ])(
     'reads two cursors and three empty pages of each shard of an idle type %s: 3.5 units',
     async (_name, backlog) => {
-      const system = aMemorySystem()
       await registered(system, { configuration: { kind: 'handler', defaults: {}, shards: 4 } })
       if (backlog !== undefined) system.messages.backlogs.set('resize', backlog)
       const reads = { pages: 0, cursors: 0 }

@@ -1,11 +1,16 @@
 import { expect, it } from 'vitest'
 import type { TypeLimits } from '../../../shared/core/types/task-type.ts'
-import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { putType, registerFlowType } from '../../../shared/runtime/types/types.ts'
 import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem, registered, stored } from '../../support/worlds/memory-system.ts'
+import {
+  aMemorySystem,
+  type MemorySystem,
+  registered,
+  servedJobs,
+  stored,
+} from '../../support/worlds/memory-system.ts'
 
 const ARRIVAL = { kind: 'handler', defaults: {}, shards: 1 } as const
 const PRIORITY = { ...ARRIVAL, ordering: 'priority' } as const
@@ -27,12 +32,6 @@ function cutOff(system: MemorySystem): MemorySystem {
 const unapplied = async ({ types }: MemorySystem) => (await types.get('resize'))?.unapplied
 const jobsOf = ({ messages }: MemorySystem) => messages.jobLooks.map(({ job }) => job.kind)
 
-async function serve(system: MemorySystem): Promise<void> {
-  for (const look of system.messages.jobLooks.splice(0)) {
-    await workOnJob(system, look, Number.POSITIVE_INFINITY)
-  }
-}
-
 /** Waits until every process knows the limit. */
 async function waited<T>(system: MemorySystem, work: Promise<T>): Promise<T> {
   void work.catch(() => undefined)
@@ -46,7 +45,7 @@ it('an order that could not be applied is applied when it is put again', async (
   const left = await unapplied(system)
 
   await putType(system, 'resize', PRIORITY)
-  await serve(system)
+  await servedJobs(system)
 
   expect([left, await unapplied(system)]).toEqual([['reorder'], undefined])
   expect(await orderingNow()).toBe('priority')
@@ -64,7 +63,7 @@ it('the sweeper applies limits and an order that no later call applies, a minute
 
   expect([early, repaired]).toEqual([[], 2])
   expect(new Set(jobsOf(system))).toEqual(new Set(['relimit', 'reorder']))
-  await serve(system)
+  await servedJobs(system)
   expect([await unapplied(system), await orderingNow()]).toEqual([undefined, 'priority'])
 })
 
@@ -75,7 +74,7 @@ it('the later of two orders holds, whichever job is served last', async () => {
   await putType(system, 'resize', { ...ARRIVAL, ordering: 'aged' })
 
   system.messages.jobLooks.push(...older)
-  await serve(system)
+  await servedJobs(system)
 
   expect(await orderingNow()).toBe('aged')
 })

@@ -2,7 +2,6 @@ import { expect, it } from 'vitest'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { defineFlow } from '../../../shared/define/flow/define-flow.ts'
-import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
@@ -13,7 +12,7 @@ import {
   removeHandler,
 } from '../../../shared/runtime/types/types.ts'
 import { HOUR, MINUTE } from '../../support/tasks/a-task.ts'
-import { aMemorySystem, type MemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, type MemorySystem, servedJobs } from '../../support/worlds/memory-system.ts'
 
 const HTTP = { kind: 'http', defaults: {}, shards: 1 } as const
 const HANDLER = { kind: 'handler', defaults: {}, shards: 1 } as const
@@ -24,11 +23,6 @@ async function published(system: MemorySystem, type: string, delayMs = 0): Promi
   const outcome = await publish(system, { type, key: 'k1', delayMs })
   if (!outcome.ok) throw new Error(JSON.stringify(outcome))
   return outcome.task
-}
-
-async function serveJobs(system: MemorySystem): Promise<void> {
-  for (const look of system.messages.jobLooks.splice(0))
-    await workOnJob(system, look, Number.POSITIVE_INFINITY)
 }
 
 async function aSystemWithWaitingWork() {
@@ -49,11 +43,11 @@ it('tasks and steps of open flows that wait for HTTP workers go to the handler t
   const overHttp = await placesNow()
 
   await registerHandlerType(system, 'pack', HANDLER)
-  await serveJobs(system)
+  await servedJobs(system)
   const deployed = await placesNow()
   await removeHandler(system, 'pack')
   await putType(system, 'pack', HTTP)
-  await serveJobs(system)
+  await servedJobs(system)
 
   expect([overHttp, deployed, await placesNow()]).toEqual([READY, QUEUED, READY])
 })
@@ -63,7 +57,7 @@ it('a kind that changes alone, in the same order, reaches the waiting tasks', as
   const kindNow = async () => (await readTask(system, 'pack:k1'))?.kind
 
   await registerHandlerType(system, 'pack', { ...HANDLER, ordering: 'priority' })
-  await serveJobs(system)
+  await servedJobs(system)
 
   expect([await kindNow(), await placesNow()]).toEqual(['handler', READY])
 })
@@ -74,7 +68,7 @@ it('a task that is due in an hour follows the kind, too', async () => {
   const { id } = await published(system, 'pack', HOUR)
 
   await registerHandlerType(system, 'pack', HANDLER)
-  await serveJobs(system)
+  await servedJobs(system)
 
   expect(await readTask(system, id)).toMatchObject({ kind: 'handler', ordering: 'arrival' })
 })

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import {
   putType,
@@ -8,14 +8,17 @@ import {
 } from '../../../shared/runtime/types/types.ts'
 import { MINUTE } from '../../support/tasks/a-task.ts'
 import { aFlowTask, failedFor } from '../../support/tasks/flow-life.ts'
-import { aMemorySystem } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, type MemorySystem } from '../../support/worlds/memory-system.ts'
+
+let system: MemorySystem
+beforeEach(() => {
+  system = aMemorySystem()
+})
 
 const HANDLER = { kind: 'handler', defaults: {} } as const
 
 describe('a deployed handler', () => {
   it('makes its type known, with the deployed configuration', async () => {
-    const system = aMemorySystem()
-
     await registerHandlerType(system, 'resize', { ...HANDLER, defaults: { priority: 3 } })
 
     expect(await system.types.get('resize')).toMatchObject({
@@ -30,7 +33,6 @@ describe('a deployed handler', () => {
     ['the four that are the default', undefined, 4],
     ['those that were set', 8, 8],
   ])('never removes shards: %s', async (_name, stored, kept) => {
-    const system = aMemorySystem()
     await putType(system, 'resize', { ...HANDLER, ...(stored && { shards: stored }) })
 
     await registerHandlerType(system, 'resize', { ...HANDLER, shards: 2 })
@@ -39,8 +41,6 @@ describe('a deployed handler', () => {
   })
 
   it('records that workers serve its type, until a Lambda function serves it', async () => {
-    const system = aMemorySystem()
-
     await registerHandlerType(system, 'resize', HANDLER, { servedBy: 'workers' })
     await putType(system, 'resize', { ...HANDLER, defaults: { priority: 1 } })
     const byWorkers = await system.types.get('resize')
@@ -51,7 +51,6 @@ describe('a deployed handler', () => {
   })
 
   it('leaves its type known but unserved when it is removed', async () => {
-    const system = aMemorySystem()
     await registerHandlerType(system, 'resize', HANDLER)
 
     await removeHandler(system, 'resize')
@@ -62,8 +61,6 @@ describe('a deployed handler', () => {
   })
 
   it('that was never registered creates no type when it is removed', async () => {
-    const system = aMemorySystem()
-
     await removeHandler(system, 'resize')
 
     expect(await system.types.list()).toEqual([])
@@ -74,7 +71,6 @@ describe('a deployed flow', () => {
   const FLOW = { kind: 'flow', defaults: {}, steps: [{ name: 'a', do: { type: 'resize' } }] } as const
 
   it('makes its type known, without a handler', async () => {
-    const system = aMemorySystem()
     await registerHandlerType(system, 'order', HANDLER, { servedBy: 'workers' })
 
     await registerFlowType(system, 'order', FLOW)
@@ -86,7 +82,6 @@ describe('a deployed flow', () => {
   })
 
   it('keeps its kind against a put, until it is removed from the deployment', async () => {
-    const system = aMemorySystem()
     await registerHandlerType(system, 'resize', HANDLER)
     await registerFlowType(system, 'order', FLOW)
     const http = { kind: 'http', defaults: {} } as const
@@ -102,7 +97,6 @@ describe('a deployed flow', () => {
   })
 
   it('does not take the handler with it that replaces it', async () => {
-    const system = aMemorySystem()
     await registerFlowType(system, 'order', FLOW)
     await registerHandlerType(system, 'order', HANDLER)
 
@@ -112,7 +106,6 @@ describe('a deployed flow', () => {
   })
 
   it('is still swept where it undoes its steps, once its type has become another', async () => {
-    const system = aMemorySystem()
     await registerFlowType(system, 'order', { ...FLOW, shards: 1 })
     const flow = failedFor(aFlowTask(), 'no')
     await system.tasks.apply({ before: undefined, after: flow, guard: { kind: 'absent' }, bodies: [] })
@@ -126,7 +119,6 @@ describe('a deployed flow', () => {
   })
 
   it('stays when the handler that the type had before is removed', async () => {
-    const system = aMemorySystem()
     await registerHandlerType(system, 'order', HANDLER)
     await registerFlowType(system, 'order', FLOW)
 
@@ -138,7 +130,6 @@ describe('a deployed flow', () => {
 
 describe('a configuration that is put', () => {
   it('leaves the handler and the shards as they are', async () => {
-    const system = aMemorySystem()
     await registerHandlerType(system, 'resize', { ...HANDLER, shards: 8 })
 
     const outcome = await putType(system, 'resize', HANDLER)
@@ -151,7 +142,6 @@ describe('a configuration that is put', () => {
   })
 
   it('is refused when it asks for fewer shards', async () => {
-    const system = aMemorySystem()
     await putType(system, 'resize', HANDLER)
 
     expect(await putType(system, 'resize', { ...HANDLER, shards: 3 })).toEqual({

@@ -8,7 +8,7 @@ import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { serveWakes } from '../../../shared/runtime/wake.ts'
 import { changeOf, MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import type { MemorySystem } from '../../support/worlds/memory-system.ts'
-import { aMemorySystem, claimed, registered, stored } from '../../support/worlds/memory-system.ts'
+import { aMemorySystem, claimed, registered, stored, timed } from '../../support/worlds/memory-system.ts'
 
 /** Two looks that send the next one, and those around them. */
 const LOOKS_PER_MINUTE_MAX = 5
@@ -35,12 +35,7 @@ async function aRunningTask() {
       messageId: id.slice(-8),
       wake: { kind: 'look', look } as const,
     }))
-    let isOver = false
-    const serving = serveWakes(system, received, system.clock.now() + 25 * SECOND).then(() => {
-      isOver = true
-    })
-    while (!isOver) await system.clock.advance(20)
-    await serving
+    await timed(system, serveWakes(system, received, system.clock.now() + 25 * SECOND))
     collect()
   }
   const beatInTime = async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { remove } from '../../../shared/core/operate/operate.ts'
 import { create } from '../../../shared/core/publish.ts'
 import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
@@ -8,6 +8,11 @@ import { planTasks } from '../../../shared/runtime/plan/plan.ts'
 import { wakeMinute, wakeMinuteShard, wakeTasks } from '../../../shared/runtime/wake.ts'
 import { aPublication, LATER_BORN, MINUTE, SECOND, taskIn } from '../../support/tasks/a-task.ts'
 import { aMemorySystem, claimed, type MemorySystem, stored } from '../../support/worlds/memory-system.ts'
+
+let system: MemorySystem
+beforeEach(() => {
+  system = aMemorySystem()
+})
 
 function lookAt({ id, born, revision }: Task, hops = 0) {
   return { id, born, revision, hops, delaySeconds: 0 }
@@ -28,7 +33,6 @@ describe('planning', () => {
       { delays: [], minutes: 1 },
     ],
   ])('%s', async (_name, delayMs, { delays, minutes }) => {
-    const system = aMemorySystem()
     const task = await stored(system, { dueAt: system.clock.now() + delayMs })
 
     await planTasks(system, [task])
@@ -38,7 +42,6 @@ describe('planning', () => {
   })
 
   it('asks for one EventBridge schedule for all tasks of a minute', async () => {
-    const system = aMemorySystem()
     const dueAt = Math.ceil((system.clock.now() + 30 * MINUTE) / MINUTE) * MINUTE
     const tasks = await Promise.all([1, 2, 3].map(i => stored(system, { key: `far-${i}`, dueAt: dueAt + i })))
 
@@ -48,7 +51,6 @@ describe('planning', () => {
   })
 
   it('names the tasks whose message could not be sent, and sends the others', async () => {
-    const system = aMemorySystem()
     const [good, bad] = [await stored(system, { key: 'good' }), await stored(system, { key: 'bad' })]
     const messages = {
       ...system.messages,
@@ -61,7 +63,6 @@ describe('planning', () => {
   })
 
   it('sends a look for the end of a lease, rounded up', async () => {
-    const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
 
     await planTasks(system, [task])
@@ -72,20 +73,7 @@ describe('planning', () => {
 })
 
 describe('a look', () => {
-  it('at a run whose lease has ended records it as lost', async () => {
-    const system = aMemorySystem()
-    const task = await claimed(system, await stored(system))
-    await system.clock.advance(15_500)
-
-    await wakeTasks(system, [lookAt(task)])
-
-    const after = await readTask(system, task.id)
-    expect(after).toMatchObject({ state: 'open', live: {}, failures: 1, operation: 'lose' })
-    expect(system.counted('LeaseLost')).toBe(1)
-  })
-
   it('at a run whose lease has moved is sent again for the new end, one hop later', async () => {
-    const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
     await system.clock.advance(10 * SECOND)
     const beat = heartbeat(task, { born: task.born, fence: 1 }, system.clock.now())
@@ -98,8 +86,7 @@ describe('a look', () => {
     expect((await readTask(system, task.id))?.live[1]).toBeDefined()
   })
 
-  it('beside an older one in the same batch sends one next look, whichever is delivered last', async () => {
-    const system = aMemorySystem()
+  it('next to an older one in the same batch sends one next look, whichever is delivered last', async () => {
     const task = await claimed(system, await stored(system))
     const older = { ...lookAt(task), revision: task.revision - 1 }
 
@@ -110,7 +97,6 @@ describe('a look', () => {
   })
 
   it('whose revision an eventually consistent read does not show yet reads the head again', async () => {
-    const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
     const lagging = { ...system, tasks: { ...system.tasks, heads: async () => [] } }
 
@@ -120,7 +106,6 @@ describe('a look', () => {
   })
 
   it('planned on an older revision does not multiply: the newer plan has its own', async () => {
-    const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
 
     await wakeTasks(system, [{ ...lookAt(task), revision: task.revision - 1 }])
@@ -129,7 +114,6 @@ describe('a look', () => {
   })
 
   it('at another birth does nothing', async () => {
-    const system = aMemorySystem()
     const first = await claimed(system, await stored(system))
     const removed = taskIn(await system.tasks.apply(remove(first, system.clock.now())))
     const again = create(aPublication({ born: LATER_BORN }), removed, system.clock.now())
@@ -143,7 +127,6 @@ describe('a look', () => {
   })
 
   it('that was sent again too often ends its chain, and is logged', async () => {
-    const system = aMemorySystem()
     const task = await claimed(system, await stored(system))
 
     await wakeTasks(system, [lookAt(task, 100_000)])
@@ -157,7 +140,6 @@ describe('a far minute', () => {
   const due = (system: MemorySystem) => Math.ceil((system.clock.now() + 30 * MINUTE) / MINUTE) * MINUTE
 
   it('is dispatched as a whole, with delays to the second, when its EventBridge schedule fires', async () => {
-    const system = aMemorySystem()
     const dueAt = due(system)
     const keys = Array.from({ length: 250 }, (_, i) => `far-${i}`)
     for (const [i, key] of keys.entries()) await stored(system, { key, dueAt: dueAt + i * 100 })
@@ -172,15 +154,5 @@ describe('a far minute', () => {
     for (const { task, delaySeconds } of sent) {
       expect(delaySeconds).toBe(Math.floor((task.dueAt - system.clock.now()) / SECOND))
     }
-  })
-
-  it('continues in a new message when the time of the function ends', async () => {
-    const system = aMemorySystem()
-    const dueAt = due(system)
-    await stored(system, { dueAt })
-
-    await wakeMinuteShard(system, { minute: dueAt / MINUTE, shard: 3 }, system.clock.now())
-
-    expect(system.messages.minuteLooks).toEqual([{ minute: dueAt / MINUTE, shard: 3 }])
   })
 })

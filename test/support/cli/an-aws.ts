@@ -9,7 +9,7 @@ import { answerInXml, type FakeAccount } from './aws-xml.ts'
 export type FakeAws = FakeAccount &
   FakeServices & {
     readonly url: string
-    /** Codes with which the next calls are refused, each with its status: those of the action, or without one any call. */
+    /** Codes with which the next calls are refused, each with its status: the ones of the action, or without one any call. */
     readonly refusals: Array<readonly [status: number, code: string, action?: string]>
     /** Answers in place of the next calls of an action: this text with 200, or the first bytes of an answer that breaks off. */
     readonly strange: Array<

@@ -14,6 +14,7 @@ import type {
 } from '../../../shared/core/task/head-fields.ts'
 import { CANVAS_TYPE, SCHEDULE_TYPE } from '../../../shared/core/task/head-fields.ts'
 import { type EndedRun, type LiveRun, type Task, taskId } from '../../../shared/core/task/task.ts'
+import type { TaskType } from '../../../shared/core/types/task-type.ts'
 import type { Applied } from '../../../shared/ports/stores.ts'
 
 /** This file builds core values. A test names only what matters to it. */
@@ -108,6 +109,15 @@ export function aSchedule(parts: Partial<PresentSchedule> = {}): Schedule {
     { ...aHead(SCHEDULE_TYPE, 's1'), kind: 'schedule', schedule, input, ...parts },
     NOW,
   )
+}
+
+/** A type over HTTP in version 1. */
+export function aType(parts: Partial<TaskType> = {}): TaskType {
+  const configuration = { kind: 'http', defaults: {} } as const
+  return {
+    ...{ type: 'resize', configuration, paused: false, version: 1, createdAt: NOW, updatedAt: NOW },
+    ...parts,
+  }
 }
 
 /** A live run of worker `w1`, claimed now with the default lease. */

@@ -1,11 +1,14 @@
 import { limitChangeIn } from '../../../shared/aws/dynamo/limits/limit-store.ts'
 import { create } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { TaskType } from '../../../shared/core/types/task-type.ts'
+import { BatonError } from '../../../shared/core/values/values.ts'
 import type { Log, MetricName } from '../../../shared/ports/machine.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
 import { CHANGE_HOOKS } from '../../../shared/runtime/change-hooks.ts'
+import { workOnJob } from '../../../shared/runtime/jobs/jobs.ts'
 import type { DiagnosticSystem, PlanningSystem } from '../../../shared/runtime/kernel/system.ts'
 import { planLimits } from '../../../shared/runtime/limits/begin-looks.ts'
 import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
@@ -13,7 +16,7 @@ import { createMemoryStores } from '../../../shared/testing/stores/memory-stores
 import { imageOf } from '../../../shared/testing/table/values.ts'
 import { createManualClock, type ManualClock } from '../ports/clock.ts'
 import { createMemoryFarTimers, createMemoryMessages, type MemoryMessages } from '../ports/messages.ts'
-import { aPublication, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
+import { aPublication, aType, changeOf, NOW, taskIn } from '../tasks/a-task.ts'
 
 /** A whole system in memory, whose clock shows `NOW`. The planner gets changes of limits at once, and changes of tasks never. */
 export type MemorySystem = PlanningSystem &
@@ -88,21 +91,36 @@ export async function timed<T>(system: MemorySystem, work: Promise<T>): Promise<
 
 /** Registers a type, which has a handler unless `parts` say otherwise. */
 export async function registered(system: MemorySystem, parts: Partial<TaskType> = {}): Promise<TaskType> {
-  const type: TaskType = {
-    type: 'resize',
-    configuration: { kind: 'handler', defaults: {}, shards: 1 },
-    paused: false,
-    handlerSince: NOW,
-    version: 1,
-    createdAt: NOW,
-    updatedAt: NOW,
-    ...parts,
-  }
+  const configuration = { kind: 'handler', defaults: {}, shards: 1 } as const
+  const type = aType({ configuration, handlerSince: NOW, ...parts })
   await system.types.put(type, 0)
   return type
+}
+
+/** Serves the messages of jobs that were sent so far, until a time. */
+export async function servedJobs(system: MemorySystem, stopAt = Number.POSITIVE_INFINITY): Promise<void> {
+  for (const look of system.messages.jobLooks.splice(0)) await workOnJob(system, look, stopAt)
 }
 
 /** Claims a stored task for the worker `w1`. Returns the claimed task. */
 export async function claimed(system: MemorySystem, task: Task): Promise<Task> {
   return taskIn(await system.tasks.apply(changeOf(claim(task, { workerId: 'w1' }, system.clock.now()))))
+}
+
+/** The system with a store that calls `before` with the new head ahead of each write. When `before` throws, nothing is written. */
+export function beforeWrites<S extends Pick<MemorySystem, 'tasks'>>(
+  system: S,
+  before: (after: Head) => unknown,
+): S {
+  const { tasks } = system
+  const apply: TaskStore['apply'] = async change => {
+    await before(change.after)
+    return tasks.apply(change)
+  }
+  return { ...system, tasks: { ...tasks, apply } }
+}
+
+/** What a store throws that does not answer. */
+export function noAnswer(): never {
+  throw new BatonError('unavailable', 'no answer')
 }

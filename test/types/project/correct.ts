@@ -65,6 +65,6 @@ verify<IsAny<Awaited<ReturnType<typeof baton.get>>['options']['retry']>>(false)
 verify<IsAny<Parameters<typeof baton.putType>[1]>>(false)
 verify<IsAny<Parameters<typeof baton.claim>[0]['workerId']>>(false)
 
-/** Definitions can be given where any definition does. */
+/** Definitions can stand where any definition does. */
 export const definitions: ReadonlyArray<TaskDefinition | Flow> = [resize, notify, montage, page, order]
 export const options: PartialOptions = { retry: { maxRetries: 5, backoff: 'ladder', delaysMs: [1_000] } }

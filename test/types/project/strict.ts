@@ -3,7 +3,7 @@ import { z } from 'zod'
 import { montage, resize } from './definitions.js'
 import { type Same, verify } from './same.js'
 
-// What only a strict compiler can distinguish: undefined from everything else.
+// What only a strict compiler can tell apart: undefined from everything else.
 
 const baton = createClient({ url: 'http://127.0.0.1:7070' })
 

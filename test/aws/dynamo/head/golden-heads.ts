@@ -7,11 +7,12 @@ import { claim } from '../../../../shared/core/run/claim.ts'
 import { finish } from '../../../../shared/core/run/finish.ts'
 import { heartbeat } from '../../../../shared/core/run/heartbeat.ts'
 import type { Ordering, TypeKind } from '../../../../shared/core/states.ts'
-import type { FlowState, StepRecord } from '../../../../shared/core/task/flow-state.ts'
+import type { ActionRecord, FlowState, StepRecord } from '../../../../shared/core/task/flow-state.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
 import type { Body, CanvasState, HeadState, ScheduleState } from '../../../../shared/core/task/head-fields.ts'
 import type { EndedRun, LiveRun, Task } from '../../../../shared/core/task/task.ts'
 import type { TaskError } from '../../../../shared/core/task-error/task-error.ts'
+import type { TaskParts } from '../../../support/tasks/a-task.ts'
 import {
   aCanvas,
   aFlow,
@@ -27,13 +28,12 @@ import {
   MINUTE,
   NOW,
   SECOND,
-  type TaskParts,
 } from '../../../support/tasks/a-task.ts'
 import { aFlowTask, claimedBy, done, failedFor } from '../../../support/tasks/flow-life.ts'
 
 /** Tasks of every kind with every member, and changes between two of them, whose stored form the golden test keeps. */
 
-const APART: Body = { ref: `out#${BORN}#1#x`, bytes: 70_000, expiresAt: NOW + DAY }
+export const APART: Body = { ref: `out#${BORN}#1#x`, bytes: 70_000, expiresAt: NOW + DAY }
 const INLINE: Body = { inline: { text: 'ünïcode \ud83d\ude00', list: [1.5, null, true], ['__proto__']: 1 } }
 const BARE_ERROR: TaskError = { name: 'Error', message: 'no' }
 const ERROR: TaskError = { ...BARE_ERROR, stack: 'at f', causes: [{ name: 'TypeError', message: 'deep' }] }
@@ -52,7 +52,7 @@ const FULL_RUN: Required<LiveRun> = {
   ],
 }
 
-const FULL_ENDED: Required<EndedRun> = {
+export const FULL_ENDED: Required<EndedRun> = {
   fence: 3,
   workerId: 'w3',
   state: 'failed',
@@ -88,7 +88,7 @@ const ORIGIN: Partial<Task> = {
   ],
 }
 
-const FULL_OPTIONS = {
+export const FULL_OPTIONS = {
   concurrency: 3,
   workerIds: ['w1', 'w2'],
   minWorkerVersion: '1.2',
@@ -109,7 +109,7 @@ const FULL_OPTIONS = {
   retentionMs: 5,
 }
 
-const EVERY_MEMBER = aTask({
+export const EVERY_MEMBER = aTask({
   ...ORIGIN,
   revision: 3,
   operation: 'claim',
@@ -137,6 +137,7 @@ const EVERY_MEMBER = aTask({
 })
 
 const ACTION = { startedAt: NOW, endedAt: NOW + 1, attempts: 2, fence: 4, workerId: 'w1', ranAt: NOW + 1 }
+export const FULL_ACTION: Required<ActionRecord> = { ...ACTION, error: ERROR, reportDigest: 'd' }
 const STEPS: Readonly<Record<string, StepRecord>> = {
   0: {
     state: 'undoing',
@@ -148,7 +149,7 @@ const STEPS: Readonly<Record<string, StepRecord>> = {
   2: { state: 'running', do: { attempts: 0 } },
 }
 
-function aFlowHead(flow: Partial<FlowState>, parts: Partial<Omit<TaskParts, 'options'>> = {}): Task {
+export function aFlowHead(flow: Partial<FlowState>, parts: Partial<Omit<TaskParts, 'options'>> = {}): Task {
   const state: FlowState = {
     definition: aFlow(),
     reachedStep: 0,
@@ -246,23 +247,29 @@ const OTHERS: Readonly<Record<string, Head>> = {
   'a task of a tick': aTask({ parentId: 'schedule:nightly', state: 'succeeded', expiresAt: NOW }),
   'a tombstone': remove(EVERY_MEMBER, NOW).after,
   'a tombstone of a member': remove(aTask({ member: { canvasId: 'c1', born: BORN, leaf: 1 } }), NOW).after,
+  'a tombstone of a canvas': remove(aCanvas(), NOW).after,
+  'a tombstone of a schedule': remove(aSchedule(), NOW).after,
   'a null input': aTask({ input: { inline: null } }),
 }
 
-const KINDS: readonly TypeKind[] = ['handler', 'http', 'webhook', 'flow']
-const ORDERINGS: readonly Ordering[] = ['arrival', 'priority', 'aged']
-const STATES: readonly HeadState[] = ['open', 'succeeded', 'failed', 'cancelled', 'removed']
+// The compiler refuses a set that lacks a word.
+const KINDS: Record<TypeKind, true> = { handler: true, http: true, webhook: true, flow: true }
+const ORDERINGS: Record<Ordering, true> = { arrival: true, priority: true, aged: true }
+const STATES: Record<HeadState, true> = {
+  ...{ open: true, succeeded: true, failed: true, cancelled: true, removed: true },
+}
+const keysOf = <Word extends string>(words: Record<Word, true>) => Object.keys(words) as Word[]
 
 export function goldenHeads(): Record<string, Head> {
   return {
     ...OTHERS,
     ...named(FLOWS, name => `a flow ${name}`),
     ...Object.fromEntries(
-      KINDS.flatMap(kind =>
-        ORDERINGS.map(ordering => [`kind ${kind} in order ${ordering}`, aTask({ kind, ordering })]),
+      keysOf(KINDS).flatMap(kind =>
+        keysOf(ORDERINGS).map(ordering => [`kind ${kind} in order ${ordering}`, aTask({ kind, ordering })]),
       ),
     ),
-    ...Object.fromEntries(STATES.map(state => [`state ${state}`, aTask({ state, finishedAt: NOW })])),
+    ...Object.fromEntries(keysOf(STATES).map(state => [`state ${state}`, aTask({ state, finishedAt: NOW })])),
   }
 }
 
@@ -284,17 +291,12 @@ export function goldenChanges(): Record<string, Pair> {
   })
   const flow = aFlowTask()
   const second = done(flow, 'r')
-  const manyRuns = (count: number) =>
-    aTask({ ended: Array.from({ length: count }, (_, nth) => anEndedRun({ fence: nth + 1 })) })
-  const manyFailures = (count: number) =>
-    aTask({ failuresBy: Object.fromEntries(Array.from({ length: count }, (_, nth) => [`w${nth}`, 1])) })
   return {
     'a claim': pairOf(running),
     'a heartbeat': pairOf(changeOf(heartbeat(live, { ...word, progress: [1] }, NOW + 5 * SECOND))),
     'a success': pairOf(changeOf(finish(live, { ...word, outcome: 'succeed', result: 1 }, NOW + 1, 0))),
     'a failure': pairOf(changeOf(finish(live, { ...word, outcome: 'fail', error: ERROR }, NOW + 1, 0))),
     'a cancel': pairOf(changeOf(cancel(live, NOW))),
-    'a removal': pairOf(remove(EVERY_MEMBER, NOW)),
     'a patch': pairOf(
       changeOf(patch(crowd, { priority: 4, tags: { a: 'b' }, options: { leaseMs: 1_000 } }, NOW)),
     ),
@@ -308,12 +310,6 @@ export function goldenChanges(): Record<string, Pair> {
     'a step that is claimed': [flow, claimedBy(flow)],
     'a step that is done': [flow, second],
     'a step that fails': [second, failedFor(second, 'no')],
-    'forty ended runs': [manyRuns(1), manyRuns(41)],
-    'forty-one ended runs': [manyRuns(1), manyRuns(42)],
-    'failures of forty workers': [manyFailures(1), manyFailures(41)],
-    'failures of forty-one workers': [manyFailures(1), manyFailures(42)],
-    'everything appears': [aTask(), EVERY_MEMBER],
-    'everything disappears': [EVERY_MEMBER, aTask()],
   }
 }
 

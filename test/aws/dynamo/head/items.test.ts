@@ -2,61 +2,12 @@ import { describe, expect, it } from 'vitest'
 import { assertKnownSchema, plainItem } from '../../../../shared/aws/dynamo/documents.ts'
 import { bodyItem, runFromItem } from '../../../../shared/aws/dynamo/head/body-requests.ts'
 import { headItem, isHeadImage, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
-import { create } from '../../../../shared/core/publish.ts'
-import { claim } from '../../../../shared/core/run/claim.ts'
-import { finish } from '../../../../shared/core/run/finish.ts'
 import { BatonError } from '../../../../shared/core/values/values.ts'
-import {
-  aFlow,
-  afterOf,
-  anEndedRun,
-  aPublication,
-  aRun,
-  aTask,
-  BORN,
-  changeOf,
-  DAY,
-  NOW,
-} from '../../../support/tasks/a-task.ts'
-
-/**
- * The size of an item by the rules of the DynamoDB developer guide ("item sizes and formats"), numbers at their
- * largest.
- */
-function sizeOf(value: unknown): number {
-  if (typeof value === 'string') return Buffer.byteLength(value)
-  if (typeof value === 'number') return Math.ceil(String(Math.abs(value)).length / 2) + 1
-  if (typeof value === 'boolean') return 1
-  const entries = Object.entries(value as object)
-  return 3 + entries.reduce((total, [name, member]) => total + name.length + sizeOf(member) + 1, 0)
-}
+import { wireItem } from '../../../support/dynamo/wire-item.ts'
+import { aCanvas, anEndedRun, aRun, aSchedule, aTask, BORN, DAY, NOW } from '../../../support/tasks/a-task.ts'
+import { aFlowTask } from '../../../support/tasks/flow-life.ts'
 
 describe('a head', () => {
-  it('of a plain task with 200 bytes of input and of result stays well under 1,000 bytes', () => {
-    const publication = aPublication({
-      key: 'k'.repeat(33),
-      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
-      input: 'x'.repeat(198),
-    })
-    const published = create(publication, undefined, NOW).after
-    const running = changeOf(claim(published, { workerId: 'resize-4f0c2a7e91d3' }, NOW + 1)).after
-    const word = { born: BORN, fence: 1, outcome: 'succeed' as const }
-    const done = changeOf(finish(running, word, NOW + 2, 0)).after
-    const withResult = changeOf(finish(running, { ...word, result: 'x'.repeat(198) }, NOW + 2, 0)).after
-    const size = (item: object) => sizeOf({ ...item, tok: '12345678' })
-
-    expect(published.id).toHaveLength(40)
-    expect(size(headItem(published))).toBeLessThan(600)
-    expect(size(headItem(done))).toBeLessThan(700)
-    expect(size(headItem(withResult))).toBeLessThan(900)
-  })
-
-  it('leaves out values that equal their defaults', () => {
-    expect(Object.keys(headItem(aTask())).sort()).toEqual(
-      ['pk', 'sk', 'v', 'born', 'rev', 'op', 'due', 'created', 'updated', 'vpk', 'vsk'].sort(),
-    )
-  })
-
   it('expires after its end, in whole seconds and never early; an open one never does', () => {
     expect(headItem(aTask())).not.toHaveProperty('ttl')
     expect(headItem(aTask({ state: 'succeeded', expiresAt: NOW + DAY + 1 }))).toMatchObject({
@@ -78,45 +29,23 @@ describe('a head', () => {
       ended: [anEndedRun({ fence: 2 })],
       retrying: true,
     })
-    const image = wireOf(headItem(task))
+    const image = wireItem(headItem(task))
 
-    expect(isHeadImage(image.M ?? {})).toBe(true)
-    expect(taskFromItem(plainItem(image.M ?? {}))).toEqual(task)
+    expect(isHeadImage(image)).toBe(true)
+    expect(taskFromItem(plainItem(image))).toEqual(task)
     expect(isHeadImage({ pk: { S: 'resize:k1' }, sk: { S: 'in#1' } })).toBe(false)
     expect(isHeadImage({})).toBe(false)
   })
 
-  it('of a flow is read with its definition, in every phase', () => {
-    const definition = aFlow()
-    const published = create(
-      aPublication({ flow: definition, options: { deadlineMs: DAY } }),
-      undefined,
-      NOW,
-    ).after
-    const running = afterOf(claim(published, { workerId: 'w1' }, NOW))
-    const fatal = { outcome: 'fail' as const, fatal: true, error: { name: 'Error', message: 'no' } }
-    const undoing = afterOf(finish(running, { born: BORN, fence: 1, ...fatal }, NOW, 0))
-
-    for (const task of [published, running, undoing]) {
-      expect(taskFromItem(headItem(task), definition)).toEqual(task)
-      expect(() => taskFromItem(headItem(task))).toThrow(/steps .* are not stored/)
-    }
+  it('of a flow is not read without its definition', () => {
+    expect(() => taskFromItem(headItem(aFlowTask()))).toThrow(/steps .* are not stored/)
   })
 
-  it('keeps where it comes from and what follows it', () => {
-    const task = aTask({
-      state: 'succeeded',
-      stage: 'store',
-      owes: true,
-      immutable: true,
-      parentId: 'resize:k0',
-      callbacks: { body: { inline: [] }, onSuccess: 1, onError: 0 },
-      previous: { kind: 'result', handOn: 'append', taskId: 'resize:k0', ref: 'out#1', bytes: 300 },
-      member: { canvasId: 'c1', born: BORN, leaf: 0, first: 'failed' },
-      ended: [anEndedRun({ piece: 'fetch', past: true })],
-    })
-
-    expect(taskFromItem(headItem(task))).toEqual(task)
+  it.each([
+    ['canvas', { ...headItem(aCanvas()), canvas: undefined }],
+    ['schedule', { ...headItem(aSchedule()), sched: undefined }],
+  ])('is refused if it lacks what a %s consists of', (_name, item) => {
+    expect(() => taskFromItem(item)).toThrow(expect.objectContaining({ code: 'invalid' }))
   })
 
   it('of newer code is refused, naming the task and both versions', () => {
@@ -166,13 +95,3 @@ it('attribute values become plain values, whatever the name of a key', () => {
   expect(values.list).toEqual(['', -1.5, false, null])
   expect(Object.entries(values.map as object)).toEqual([['__proto__', 1]])
 })
-
-type Wire = { S?: string; N?: string; BOOL?: boolean; M?: Record<string, Wire> }
-
-function wireOf(value: unknown): Wire {
-  if (typeof value === 'string') return { S: value }
-  if (typeof value === 'number') return { N: String(value) }
-  if (typeof value === 'boolean') return { BOOL: value }
-  const members = Object.entries(value as object).map(([name, member]) => [name, wireOf(member)] as const)
-  return { M: Object.fromEntries(members) }
-}

@@ -10,7 +10,7 @@ import { aMemorySystem } from '../../../support/worlds/memory-system.ts'
 const dynamo = aMeteredDynamo()
 
 it('a change that names the expected revision costs as much as one that does not', async () => {
-  const { tasks } = dynamo.storesOf(await dynamo.createTable())
+  const { tasks } = await dynamo.newStores()
   const operator = { by: 'someone', what: 'patch' }
   const system = { ...aMemorySystem(), clock: systemClock, tasks, operator }
   const now = systemClock.now()

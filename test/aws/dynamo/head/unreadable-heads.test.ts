@@ -1,5 +1,5 @@
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { createTaskStore } from '../../../../shared/aws/dynamo/head/task-store.ts'
 import { sdkDocuments } from '../../../../shared/aws/dynamo/sdk-documents.ts'
@@ -56,7 +56,7 @@ describe.each(SPOILT)('a head with %s', (_name, parts) => {
     await spoil(id, parts)
   })
 
-  test('is left out of lists, counts and claims, which work without it', async () => {
+  it('is left out of lists, counts and claims, which work without it', async () => {
     const list = await api.call('GET', '/v1/tasks?type=jobs&limit=100')
     const claims = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w', limit: 100 })
     const counts = await api.call('GET', '/v1/types/jobs/counts')
@@ -70,7 +70,7 @@ describe.each(SPOILT)('a head with %s', (_name, parts) => {
     expect(claimed).not.toContain(id)
   })
 
-  test('is named by GET, refuses every change, and is removed by DELETE', async () => {
+  it('is named by GET, refuses every change, and is removed by DELETE', async () => {
     const got = await api.call('GET', pathOf('get', id))
     const cancelled = await api.call('POST', `${pathOf('get', id)}/cancel`)
     const removed = await api.call('DELETE', pathOf('get', id))
@@ -85,7 +85,7 @@ describe.each(SPOILT)('a head with %s', (_name, parts) => {
   })
 })
 
-test('each head that is left out is logged with its id, once a minute', async () => {
+it('each head that is left out is logged with its id, once a minute', async () => {
   const id = await published(api)
   await spoil(id, { due: 'x' })
   const told: unknown[] = []
@@ -107,7 +107,7 @@ test('each head that is left out is logged with its id, once a minute', async ()
   expect(told).toMatchObject([{ taskId: id }, { taskId: id }])
 })
 
-test('a head of newer code is not removed by older code', async () => {
+it('a head of newer code is not removed by older code', async () => {
   const id = await published(api)
   await spoil(id, { v: 99 })
 
@@ -115,7 +115,7 @@ test('a head of newer code is not removed by older code', async () => {
   expect(await itemOf(id)).toMatchObject({ v: 99 })
 })
 
-test('properties that a handler adds to Object.prototype are not written into heads', async () => {
+it('properties that a handler adds to Object.prototype are not written into heads', async () => {
   const client = withConnectionQueue(() => world.dynamo.client())
   const { tasks } = dynamoStores(client, stores.table)
   const prototype = Object.prototype as Record<string, unknown>

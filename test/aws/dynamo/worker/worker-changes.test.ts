@@ -7,16 +7,21 @@ const Keys = { pk: { S: String(item.pk) }, sk: { S: String(item.sk) } }
 const NewImage = { ...Keys, seen: { N: String(item.seen) }, started: { N: String(item.started) } }
 const position = { SequenceNumber: '0042', ApproximateCreationDateTime: NOW / SECOND }
 
-it('a new worker has joined at the time at which it was seen', () => {
-  const change = workerChangeIn({ eventName: 'INSERT', dynamodb: { Keys, NewImage, ...position } })
+it.each([
+  [
+    'joined at the time at which it was seen',
+    'worker.joined',
+    { eventName: 'INSERT', dynamodb: { NewImage } },
+  ],
+  [
+    'left at about the time at which its item was deleted',
+    'worker.left',
+    { eventName: 'REMOVE', dynamodb: {} },
+  ],
+])('a worker has %s', (_how, type, { eventName, dynamodb }) => {
+  const change = workerChangeIn({ eventName, dynamodb: { Keys, ...dynamodb, ...position } })
 
-  expect(change).toEqual({ type: 'worker.joined', workerId: 'w1', at: NOW, position: '0042' })
-})
-
-it('a worker whose item was deleted has left at about that time', () => {
-  const change = workerChangeIn({ eventName: 'REMOVE', dynamodb: { Keys, ...position } })
-
-  expect(change).toEqual({ type: 'worker.left', workerId: 'w1', at: NOW, position: '0042' })
+  expect(change).toEqual({ type, workerId: 'w1', at: NOW, position: '0042' })
 })
 
 it.each([
