@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { findLocalSystem } from '../../cli/dev/command/dev-command.ts'
 
 function aProject(): string {
@@ -30,7 +30,7 @@ function builtModule(folder: string): string {
   return pathToFileURL(join(place, 'cli', 'dev', 'command', 'dev-command.js')).href
 }
 
-test('the local system is the package of the project, run by the Node that it brings', async () => {
+it('the local system is the package of the project, run by the Node that it brings', async () => {
   const folder = aProject()
   const place = install(folder)
 
@@ -39,7 +39,7 @@ test('the local system is the package of the project, run by the Node that it br
   expect(found).toEqual({ node: '/node-24', main: join(place, 'cli', 'dev', 'main.js') })
 })
 
-test('it may also be installed beside the command', async () => {
+it('it may also be installed beside the command', async () => {
   const elsewhere = aProject()
   const place = install(elsewhere)
 
@@ -48,7 +48,7 @@ test('it may also be installed beside the command', async () => {
   expect(found.main).toBe(join(place, 'cli', 'dev', 'main.js'))
 })
 
-test('without it one line says how to install it', async () => {
+it('without it one line says how to install it', async () => {
   const finding = findLocalSystem(builtModule(aProject()), aProject())
 
   await expect(finding).rejects.toMatchObject({
@@ -57,7 +57,7 @@ test('without it one line says how to install it', async () => {
   })
 })
 
-test.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused beside another one', async version => {
+it.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused beside another one', async version => {
   const folder = aProject()
   install(folder, version)
 
@@ -69,7 +69,7 @@ test.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused beside anot
   })
 })
 
-test('in this repository it stands beside the module', async () => {
+it('in this repository it stands beside the module', async () => {
   const found = await findLocalSystem(import.meta.resolve('../../cli/dev/command/dev-command.ts'), aProject())
 
   expect(found).toEqual({ node: process.execPath, main: join(process.cwd(), 'cli/dev/main.ts') })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { dirname, relative, resolve } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 
 /** Questions that a maintainer asks first, each with the place that answers it: a file, and words of the answer in it. */
 const QUESTIONS = [
@@ -20,7 +20,7 @@ const root = resolve(import.meta.dirname, '../..')
 const LINK =
   /`((?:shared|functions|infra|docs)(?:\/[\w.-]+)+\.(?:ts|md))`|\]\((?!https?:)([^)#]+\.md)(?:#[^)]*)?\)/g
 
-test.each(QUESTIONS)(
+it.each(QUESTIONS)(
   'the answer to "%s" is at most two links from the architecture',
   (_question, file, words) => {
     expect(reachedIn(LINKS_MAX)).toContain(file)
@@ -28,7 +28,7 @@ test.each(QUESTIONS)(
   },
 )
 
-test('a file that no page names is not reached', () => {
+it('a file that no page names is not reached', () => {
   expect(reachedIn(LINKS_MAX)).not.toContain('shared/runtime/limits/begin-looks.ts')
   expect(reachedIn(0)).toEqual([START])
 })

@@ -11,7 +11,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { openDataFolder } from '../../local/data-folder.ts'
 
 let folder: string
@@ -23,7 +23,7 @@ const modeOf = (...path: string[]) => (statSync(join(folder, ...path)).mode & 0o
 const database = (name: string) => join(folder, 'dynamodb', name)
 
 describe('a data folder', () => {
-  test('keeps the access key of its first start, and only its owner can read it', () => {
+  it('keeps the access key of its first start, and only its owner can read it', () => {
     const first = openDataFolder(folder)
     chmodSync(join(folder, 'access-key'), 0o644)
     chmodSync(first.dynamodb, 0o755)
@@ -41,7 +41,7 @@ describe('a data folder', () => {
     expect(openDataFolder(`${folder}-other`).accessKey).not.toBe(first.accessKey)
   })
 
-  test('of an earlier version gets a key, and its tables become those of the key', () => {
+  it('of an earlier version gets a key, and its tables become those of the key', () => {
     mkdirSync(join(folder, 'dynamodb'), { recursive: true })
     writeFileSync(database('shared-local-instance.db'), 'tables')
     writeFileSync(database('shared-local-instance.db-wal'), 'latest')
@@ -55,7 +55,7 @@ describe('a data folder', () => {
     expect(modeOf('schedules.json')).toBe('600')
   })
 
-  test('with tables of two versions is refused, and the error says what to do', () => {
+  it('with tables of two versions is refused, and the error says what to do', () => {
     const { accessKey } = openDataFolder(folder)
     writeFileSync(database(`${accessKey}_us-east-1.db`), 'new')
     writeFileSync(database('shared-local-instance.db'), 'old')
@@ -65,7 +65,7 @@ describe('a data folder', () => {
     )
   })
 
-  test('without a valid key is refused: its tables would seem to be gone', () => {
+  it('without a valid key is refused: its tables would seem to be gone', () => {
     const { accessKey } = openDataFolder(folder)
     writeFileSync(database(`${accessKey}_us-east-1.db`), '')
     rmSync(join(folder, 'access-key'))
@@ -76,7 +76,7 @@ describe('a data folder', () => {
   })
 })
 
-test('a file of the folder that cannot be written is reported in one line', () => {
+it('a file of the folder that cannot be written is reported in one line', () => {
   mkdirSync(join(openDataFolder(folder).sqs, 'messages.db'))
 
   expect(() => openDataFolder(folder)).toThrow(/cannot be used .*messages\.db.* this user may write$/)
@@ -97,13 +97,13 @@ function aFile(): string {
 }
 
 describe.runIf(process.platform === 'linux')('an unusable data folder', () => {
-  test.each(UNUSABLE)('such as %s is reported in one line', (_what, pathOf) => {
+  it.each(UNUSABLE)('such as %s is reported in one line', (_what, pathOf) => {
     expect(() => openDataFolder(pathOf())).toThrow(
       /^the data folder [^\n]* cannot be used [^\n]* this user may write$/,
     )
   })
 
-  test('ends `npm start` with an exit code before anything else begins', () => {
+  it('ends `npm start` with an exit code before anything else begins', () => {
     const { status, stderr, stdout } = spawnSync(process.execPath, ['scripts/start.ts', '--data', aFile()], {
       encoding: 'utf8',
     })

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
-import { beforeAll, describe, expect, it, test } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { BatonError, isItemFault, isOutage } from '../../shared/core/errors.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import * as own from '../../shared/index.ts'
@@ -18,7 +18,7 @@ beforeAll(async () => {
   users = await import(pathToFileURL(outfile).href)
 })
 
-test('the copies are two', () => {
+it('the copies are two', () => {
   expect(users.Fatal).not.toBe(own.Fatal)
   expect(users.defineTask).not.toBe(defineTask)
 })

@@ -1,5 +1,5 @@
 import { setTimeout as realSleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { RetryLater } from '../../shared/signals.ts'
 import { createTestSystem, type TestSystem } from '../../shared/testing/index.ts'
@@ -15,7 +15,7 @@ function noted(options: { readonly timeoutMs?: number; readonly deadlineMs?: num
   return { work, attempts }
 }
 
-test('fail: the next runs fail with the given error, in place of the handler', async () => {
+it('fail: the next runs fail with the given error, in place of the handler', async () => {
   const { work, attempts } = noted()
   const t = await createTestSystem({ tasks: [work] })
   await t.publish(work, {}, { key: 'a' })
@@ -34,7 +34,7 @@ test('fail: the next runs fail with the given error, in place of the handler', a
   expect(attempts).toEqual([3])
 })
 
-test('kill: the work is done, its end is never reported, and the lease ends', async () => {
+it('kill: the work is done, its end is never reported, and the lease ends', async () => {
   const { work, attempts } = noted()
   const t = await createTestSystem({ tasks: [work] })
   await t.publish(work, {}, { key: 'a' })
@@ -46,7 +46,7 @@ test('kill: the work is done, its end is never reported, and the lease ends', as
   expect(attempts).toEqual([1, 2])
 })
 
-test('kill at the start: the handler is not called in that run', async () => {
+it('kill at the start: the handler is not called in that run', async () => {
   const { work, attempts } = noted()
   const t = await createTestSystem({ tasks: [work] })
   await t.publish(work, {}, { key: 'a' })
@@ -57,7 +57,7 @@ test('kill at the start: the handler is not called in that run', async () => {
   expect(attempts).toEqual([2])
 })
 
-test('kill strikes the run that is under way', async () => {
+it('kill strikes the run that is under way', async () => {
   const { work } = noted()
   const t = await createTestSystem({ tasks: [work] })
   t.takes(work, '1m')
@@ -72,7 +72,7 @@ test('kill strikes the run that is under way', async () => {
   expect(t.task('work:a').runs.map(({ state }) => state)).toEqual(['lost', 'succeeded'])
 })
 
-test('freeze: a worker that comes back after its lease has no say any more', async () => {
+it('freeze: a worker that comes back after its lease has no say any more', async () => {
   const { work } = noted()
   const t = await createTestSystem({ tasks: [work] })
   await t.publish(work, {}, { key: 'a' })
@@ -87,7 +87,7 @@ test('freeze: a worker that comes back after its lease has no say any more', asy
   expect(whileFrozen.runs.map(({ state }) => state)).toEqual(['lost', 'succeeded'])
 })
 
-test('freeze: a worker that comes back within its lease reports as if nothing was', async () => {
+it('freeze: a worker that comes back within its lease reports as if nothing was', async () => {
   const { work, attempts } = noted()
   const t = await createTestSystem({ tasks: [work] })
   await t.publish(work, {}, { key: 'a' })
@@ -99,7 +99,7 @@ test('freeze: a worker that comes back within its lease reports as if nothing wa
   expect(attempts).toEqual([1])
 })
 
-test('a run that takes too long times out, and its handler sees the signal', async () => {
+it('a run that takes too long times out, and its handler sees the signal', async () => {
   const { work } = noted({ timeoutMs: 30_000 })
   const t = await createTestSystem({ tasks: [work] })
   t.takes('work', '1m')
@@ -111,7 +111,7 @@ test('a run that takes too long times out, and its handler sees the signal', asy
   expect(t.task('work:a').runs).toHaveLength(3)
 })
 
-test('a handler waits in virtual time, until its signal aborts', async () => {
+it('a handler waits in virtual time, until its signal aborts', async () => {
   const reasons: string[] = []
   const wait = defineTask('wait', {
     timeoutMs: 60_000,
@@ -130,7 +130,7 @@ test('a handler waits in virtual time, until its signal aborts', async () => {
   expect(t.now().toISOString()).toBe('2027-01-01T00:01:00.000Z')
 })
 
-test('a passed deadline is final', async () => {
+it('a passed deadline is final', async () => {
   const { work } = noted({ deadlineMs: 15_000 })
   const t = await createTestSystem({ tasks: [work] })
   await t.publish(work, {}, { key: 'a' })
@@ -142,7 +142,7 @@ test('a passed deadline is final', async () => {
   expect(t.now().toISOString()).toBe('2027-01-01T00:00:15.000Z')
 })
 
-test('real work takes no virtual time, and one handler ends before the next begins', async () => {
+it('real work takes no virtual time, and one handler ends before the next begins', async () => {
   const steps: string[] = []
   const slow = defineTask('slow', {
     run: async (_input, { key }) => {
@@ -160,7 +160,7 @@ test('real work takes no virtual time, and one handler ends before the next begi
   expect(t.now().toISOString()).toBe('2027-01-01T00:00:00.000Z')
 })
 
-test('a handler that does not end is named, and the message says how to wait in virtual time', async () => {
+it('a handler that does not end is named, and the message says how to wait in virtual time', async () => {
   const stuck = defineTask('stuck', { run: () => new Promise(() => {}) })
   const t = await createTestSystem({ tasks: [stuck], handlerPatienceMs: 20 })
   await t.publish(stuck, {}, { key: 'a' })
@@ -170,7 +170,7 @@ test('a handler that does not end is named, and the message says how to wait in 
   )
 })
 
-test('a handler cannot call the test system, and a test cannot sleep', async () => {
+it('a handler cannot call the test system, and a test cannot sleep', async () => {
   let system: TestSystem | undefined
   const odd = defineTask('odd', { retry: { maxRetries: 0 }, run: () => system?.advance('1s') })
   const t = await createTestSystem({ tasks: [odd] })

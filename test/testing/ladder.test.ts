@@ -1,11 +1,11 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { createTestSystem } from '../../shared/testing/index.ts'
 
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
 
-test('a three-day ladder retries at its times, and fails at its end', async () => {
+it('a three-day ladder retries at its times, and fails at its end', async () => {
   const startedAt: string[] = []
   const call = defineTask('call', {
     retry: { maxRetries: 3, backoff: 'ladder', delaysMs: [MINUTE_MS, HOUR_MS, 3 * 24 * HOUR_MS] },

@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { createTestSystem } from '../../shared/testing/index.ts'
 
-test('a rate limit of 50 a second lets 150 tasks start within three seconds, and no second has more', async () => {
+it('a rate limit of 50 a second lets 150 tasks start within three seconds, and no second has more', async () => {
   const starts: number[] = []
   const call = defineTask('call', {
     limits: { rate: { limit: 50, perMs: 1_000 } },
@@ -20,7 +20,7 @@ test('a rate limit of 50 a second lets 150 tasks start within three seconds, and
   expect(perSecond).toEqual([50, 50, 50])
 })
 
-test('a concurrency limit lets only so many run at a time', async () => {
+it('a concurrency limit lets only so many run at a time', async () => {
   const work = defineTask('work', { limits: { concurrency: { max: 2 } }, run: () => {} })
   const t = await createTestSystem({ tasks: [work] })
   t.takes(work, '10s')
@@ -38,7 +38,7 @@ test('a concurrency limit lets only so many run at a time', async () => {
   expect(t.now().getTime()).toBe(Date.parse('2027-01-01T00:00:30.000Z'))
 })
 
-test('debounced publishes run once, with the last input, after the last of them', async () => {
+it('debounced publishes run once, with the last input, after the last of them', async () => {
   const inputs: unknown[] = []
   const index = defineTask('index', { run: input => void inputs.push(input) })
   const t = await createTestSystem({ tasks: [index] })
@@ -53,7 +53,7 @@ test('debounced publishes run once, with the last input, after the last of them'
   expect(t.task('index:page').startedAt).toBe('2027-01-01T00:00:18.000Z')
 })
 
-test('throttled publishes run once per window, with the first input', async () => {
+it('throttled publishes run once per window, with the first input', async () => {
   const inputs: unknown[] = []
   const mail = defineTask('mail', { run: input => void inputs.push(input) })
   const t = await createTestSystem({ tasks: [mail] })
@@ -68,7 +68,7 @@ test('throttled publishes run once per window, with the first input', async () =
   expect(inputs).toEqual([{ nth: 1 }, { nth: 4 }])
 })
 
-test('a paused type starts nothing until its pause ends', async () => {
+it('a paused type starts nothing until its pause ends', async () => {
   const work = defineTask('work', { run: () => {} })
   const t = await createTestSystem({ tasks: [work] })
   await t.pause(work)

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { createTestSystem, type TestSystem } from '../../shared/testing/index.ts'
 
 const error = { name: 'TooManyRequests', message: 'in an hour' }
@@ -14,7 +14,7 @@ async function aSystem(): Promise<TestSystem> {
 
 const claimOf = async (t: TestSystem, workerId: string) => (await t.claim('jobs', { workerId }))[0]
 
-test('a listed worker begins at once although another one waits an hour for its retry, which comes in time', async () => {
+it('a listed worker begins at once although another one waits an hour for its retry, which comes in time', async () => {
   const t = await aSystem()
   const ofA = await claimOf(t, 'a')
   await ofA?.fail(error, { retryInMs: 3_600_000 })

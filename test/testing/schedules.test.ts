@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { createTestSystem } from '../../shared/testing/index.ts'
 
@@ -12,7 +12,7 @@ async function startsDuring(now: string, days: number): Promise<string[]> {
   return t.tasks({ type: report }).map(({ startedAt = '' }) => startedAt)
 }
 
-test('a nightly cron leaves out the night whose time the clock skips', async () => {
+it('a nightly cron leaves out the night whose time the clock skips', async () => {
   expect(await startsDuring('2027-03-26T12:00:00Z', 4)).toEqual([
     '2027-03-27T01:30:00.000Z',
     // On the 28th the clock goes from 2:00 to 3:00.
@@ -21,7 +21,7 @@ test('a nightly cron leaves out the night whose time the clock skips', async () 
   ])
 })
 
-test('a nightly cron runs once in the night whose time the clock repeats', async () => {
+it('a nightly cron runs once in the night whose time the clock repeats', async () => {
   expect(await startsDuring('2027-10-29T12:00:00Z', 3)).toEqual([
     '2027-10-30T00:30:00.000Z',
     '2027-10-31T00:30:00.000Z',
@@ -29,7 +29,7 @@ test('a nightly cron runs once in the night whose time the clock repeats', async
   ])
 })
 
-test('a schedule is set, read, triggered, paused and removed', async () => {
+it('a schedule is set, read, triggered, paused and removed', async () => {
   const t = await createTestSystem({ tasks: [report], now: '2027-05-01T00:00:00Z' })
 
   const set = await t.schedule('hourly', { cron: '0 * * * *', task: { type: 'report' } })
@@ -52,7 +52,7 @@ test('a schedule is set, read, triggered, paused and removed', async () => {
   await expect(t.schedule('hourly')).rejects.toThrow('there is no schedule hourly')
 })
 
-test.each([
+it.each([
   [{ cron: '99 * * * *', task: { type: 'report' } }, /cron /],
   [{ cron: '0 * * * *', everyMs: 60_000, task: { type: 'report' } }, /everyMs is one too many/],
   [
@@ -70,7 +70,7 @@ test.each([
   await expect(t.schedule('s', schedule as never)).rejects.toThrow(message)
 })
 
-test('idle systems do not wait for the next ticks of schedules', async () => {
+it('idle systems do not wait for the next ticks of schedules', async () => {
   const t = await createTestSystem({ tasks: [report], schedules: { nightly }, now: '2027-05-01T00:00:00Z' })
   await t.publish(report, {}, { delayMs: 60_000 })
 

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { dataFolderOf, isDataFolder, refuseForeignData } from '../../../cli/dev/requirements.ts'
 import { openDataFolder } from '../../../local/data-folder.ts'
 
@@ -12,11 +12,11 @@ function aFolder(): string {
   return realpathSync(mkdtempSync(join(tmpdir(), 'with-data-')))
 }
 
-test('a stack has the folder of its name', () => {
+it('a stack has the folder of its name', () => {
   expect(dataFolderOf('state', MAIL)).toBe('state/Mail')
 })
 
-test.each([
+it.each([
   ['that is missing', () => undefined],
   ['that is empty', (data: string) => mkdirSync(data)],
   ['with data of these stacks', (data: string) => openDataFolder(join(data, 'Shop'))],
@@ -33,7 +33,7 @@ test.each([
   expect(() => refuseForeignData(data, [SHOP, MAIL])).not.toThrow()
 })
 
-test('a folder of an earlier version is refused with the command that moves its files', () => {
+it('a folder of an earlier version is refused with the command that moves its files', () => {
   const data = aFolder()
   openDataFolder(data)
   writeFileSync(join(data, 'schedules.json'), '{}')
@@ -44,7 +44,7 @@ test('a folder of an earlier version is refused with the command that moves its 
   )
 })
 
-test('a folder of the first versions, which had no key, is refused as well', () => {
+it('a folder of the first versions, which had no key, is refused as well', () => {
   const data = aFolder()
   mkdirSync(join(data, 'dynamodb'))
   writeFileSync(join(data, 'dynamodb', 'shared-local-instance.db'), '')
@@ -52,7 +52,7 @@ test('a folder of the first versions, which had no key, is refused as well', () 
   expect(() => refuseForeignData(data, [SHOP])).toThrow(`mv ${data}/dynamodb ${data}/Shop/`)
 })
 
-test('a folder in which the folder of a stack holds other files is refused', () => {
+it('a folder in which the folder of a stack holds other files is refused', () => {
   const data = aFolder()
   mkdirSync(join(data, 'Mail'))
   writeFileSync(join(data, 'Mail', 'send.ts'), '')
@@ -62,12 +62,12 @@ test('a folder in which the folder of a stack holds other files is refused', () 
   )
 })
 
-test('without --data nothing is refused, and every folder is watched', () => {
+it('without --data nothing is refused, and every folder is watched', () => {
   expect(() => refuseForeignData(undefined, [SHOP])).not.toThrow()
   expect(isDataFolder(undefined, '/p', ['/p'])('/p/state')).toBe(false)
 })
 
-test('the folder of --data is not watched, by its true path', () => {
+it('the folder of --data is not watched, by its true path', () => {
   const folder = aFolder()
   mkdirSync(join(folder, 'state'))
   symlinkSync(join(folder, 'state'), join(folder, 'link'))
@@ -79,7 +79,7 @@ test('the folder of --data is not watched, by its true path', () => {
   expect(isDataFolder('new', folder, [folder])(join(folder, 'new'))).toBe(true)
 })
 
-test.each(['.', '..'])('with --data %s only the folders of stacks are not watched', data => {
+it.each(['.', '..'])('with --data %s only the folders of stacks are not watched', data => {
   const project = join(aFolder(), 'shop')
   mkdirSync(join(project, 'tasks'), { recursive: true })
   const root = join(project, data)

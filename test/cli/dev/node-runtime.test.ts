@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { nodeBinary } from '../../../cli/dev/node-runtime.ts'
 
 type Machine = NonNullable<Parameters<typeof nodeBinary>[0]>
@@ -46,6 +46,6 @@ describe('the Node of the local system', () => {
   })
 })
 
-test('on this machine there is one, or the running one is new enough', () => {
+it('on this machine there is one, or the running one is new enough', () => {
   expect(nodeBinary()).toMatch(/node/)
 })

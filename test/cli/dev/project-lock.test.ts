@@ -2,7 +2,7 @@ import { spawn, spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { lockProject } from '../../../cli/dev/requirements.ts'
 
 /** A project whose lock names this process. */
@@ -15,7 +15,7 @@ function lockedBy(pid: number | string) {
   return { folder, generated, file }
 }
 
-test('a project with a running baton dev is refused, by its process and folder', () => {
+it('a project with a running baton dev is refused, by its process and folder', () => {
   const other = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'])
   const project = lockedBy(other.pid ?? 0)
 
@@ -29,7 +29,7 @@ test('a project with a running baton dev is refused, by its process and folder',
   }
 })
 
-test.each([
+it.each([
   ['of a process that was killed', spawnSync(process.execPath, ['-e', '']).pid],
   ['that is empty', ''],
 ])('a lock %s is taken over, and removed at the end', (_which, pid) => {

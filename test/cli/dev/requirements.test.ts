@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { refuseWithoutRequirements } from '../../../cli/dev/requirements.ts'
 
 const { PATH } = process.env
@@ -19,7 +19,7 @@ function aJava(version: string): void {
   process.env.PATH = folder + (PATH ? `:${PATH}` : '')
 }
 
-test('a taken port is refused in one line that names another way', async () => {
+it('a taken port is refused in one line that names another way', async () => {
   aJava('17.0.1')
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -32,7 +32,7 @@ test('a taken port is refused in one line that names another way', async () => {
   server.close()
 })
 
-test('an old Java and a missing one are refused with what to install', async () => {
+it('an old Java and a missing one are refused with what to install', async () => {
   aJava('11.0.2')
   await expect(refuseWithoutRequirements({ port: 0 })).rejects.toThrow(
     /^DynamoDB Local needs Java 17 or later, and 'java' on the PATH is version 11: .*install/,
@@ -44,7 +44,7 @@ test('an old Java and a missing one are refused with what to install', async () 
   )
 })
 
-test('a data folder that cannot be used is refused', async () => {
+it('a data folder that cannot be used is refused', async () => {
   aJava('21')
   const file = join(mkdtempSync(join(tmpdir(), 'data-')), 'file')
   writeFileSync(file, '')
@@ -54,7 +54,7 @@ test('a data folder that cannot be used is refused', async () => {
   )
 })
 
-test('a machine with all of it is accepted', async () => {
+it('a machine with all of it is accepted', async () => {
   aJava('21.0.4')
 
   await expect(refuseWithoutRequirements({ port: 0 })).resolves.toBeUndefined()

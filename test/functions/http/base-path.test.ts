@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { createApi } from '../../../functions/http/create-api.ts'
 import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { aMemorySystem, type MemorySystem } from '../../support/worlds/memory-system.ts'
@@ -12,7 +12,7 @@ async function statusOf(rawPath: string, basePath?: string): Promise<number> {
   return (await app.request('/', { method: 'POST' }, { event })).status
 }
 
-test.each([
+it.each([
   ['/healthz', undefined, 200],
   ['/tasks/healthz', undefined, 404],
   ['/tasks/healthz', '/tasks', 200],

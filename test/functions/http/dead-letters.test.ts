@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { DeadLetter } from '../../../shared/core/dead-letters/dead-letters.ts'
 import { lostMessageOf } from '../../../shared/core/dead-letters/lost-message.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -24,7 +24,7 @@ const list = (query = '') => api.call('GET', `/v1/dead-letters${query}`)
 const replay = (body: object) => api.call('POST', '/v1/dead-letters/replay', body)
 
 describe('dead letters', () => {
-  test('are shown with what they were about, one sentence and what to do', async () => {
+  it('are shown with what they were about, one sentence and what to do', async () => {
     const letter = aLetter({ error: 'AccessDenied: no' })
     await put(letter)
 
@@ -46,7 +46,7 @@ describe('dead letters', () => {
     })
   })
 
-  test('are read and sent again in pages, of one queue or of all', async () => {
+  it('are read and sent again in pages, of one queue or of all', async () => {
     const letters = Array.from({ length: 130 }, (_, nth) =>
       aLetter({ messageId: `m${nth}`, sentAt: NOW - nth }),
     )
@@ -65,7 +65,7 @@ describe('dead letters', () => {
     expect((await list()).body.items.map(({ queue }: { queue: string }) => queue)).toEqual(['wake'])
   })
 
-  test('have a result of their own each', async () => {
+  it('have a result of their own each', async () => {
     const [one, stream] = [
       aLetter(),
       aLetter({ queue: 'stream', messageId: 's', subject: { kind: 'changes', count: 1, shardId: 's' } }),
@@ -81,7 +81,7 @@ describe('dead letters', () => {
     expect(api.system).toMatchObject({ sentAgain: [{ queue: 'type:resize', body: '{"m":"m1"}' }] })
   })
 
-  test('stay listed when their queue does not answer', async () => {
+  it('stay listed when their queue does not answer', async () => {
     await put(aLetter())
     const sendAgain = async () => [{ index: 0, reason: 'no answer', transient: true }]
     Object.assign(api.system.resender, { sendAgain })
@@ -94,7 +94,7 @@ describe('dead letters', () => {
     expect((await list()).body.items).toHaveLength(1)
   })
 
-  test.each([
+  it.each([
     ['', {}],
     ['', { ids: ['a'], queue: 'wake' }],
     ['ids', { ids: [] }],
@@ -110,7 +110,7 @@ describe('dead letters', () => {
     expect(answer.body.errors[0].path).toBe(path)
   })
 
-  test.each(['?queue=resize', '?cursor=x', '?limit=0', '?type=resize'])(
+  it.each(['?queue=resize', '?cursor=x', '?limit=0', '?type=resize'])(
     'are not listed for %s',
     async query => {
       expect((await list(query)).status).toBe(400)
@@ -128,7 +128,7 @@ describe('why a task waits whose message was given up', () => {
     return letter
   }
 
-  test('names the dead letter, until the task changes', async () => {
+  it('names the dead letter, until the task changes', async () => {
     await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w' })
     const id = await published(api, { key: 'a' })
     const letter = await lostLetter(id)
@@ -144,7 +144,7 @@ describe('why a task waits whose message was given up', () => {
     expect(after.reason).toBe('dispatched')
   })
 
-  test('names it for a run whose lease has ended without a look', async () => {
+  it('names it for a run whose lease has ended without a look', async () => {
     const id = await published(api, { key: 'a' })
     await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'ann' })
     await lostLetter(id, 'look')
@@ -158,7 +158,7 @@ describe('why a task waits whose message was given up', () => {
     expect(after.next).toContain('the errors of the waker')
   })
 
-  test('keeps the reason that would hold back the task anyway', async () => {
+  it('keeps the reason that would hold back the task anyway', async () => {
     const id = await published(api, { key: 'a' })
     await lostLetter(id)
     await timed(api.system, api.call('POST', '/v1/types/jobs/pause'))

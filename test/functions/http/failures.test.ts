@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { countFailures } from '../../../shared/runtime/stream/statistics.ts'
 import { anApi, claimed, published, type TestApi } from '../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
@@ -24,7 +24,7 @@ const failures = async (query = '') => (await api.call('GET', `/v1/failures${que
 const at = (ms: number) => new Date(NOW + ms).toISOString()
 
 describe('failures', () => {
-  test('are grouped by type and masked error, with the runs of tasks that succeeded later', async () => {
+  it('are grouped by type and masked error, with the runs of tasks that succeeded later', async () => {
     const id = await published(api, { key: 'flaky' })
     await fail(id, 'no answer of shop-1 in 30 s')
     await api.system.clock.advance(MINUTE)
@@ -61,7 +61,7 @@ describe('failures', () => {
     expect((await failures('?type=jobs&type=resize')).items).toHaveLength(2)
   })
 
-  test('of the last 24 hours are shown, or those since the beginning of an hour, over several pages', async () => {
+  it('of the last 24 hours are shown, or those since the beginning of an hour, over several pages', async () => {
     const id = await published(api, { key: 'k', retry: { maxRetries: 9 } })
     await fail(id, 'first')
     await api.system.clock.advance(25 * HOUR)
@@ -75,7 +75,7 @@ describe('failures', () => {
     expect([first.items.length, rest.items.length, rest.nextCursor]).toEqual([2, 1, undefined])
   })
 
-  test('are not counted from a change that the stream delivers again', async () => {
+  it('are not counted from a change that the stream delivers again', async () => {
     const id = await published(api, { key: 'k' })
     const { path, fence } = await claimed(api)
     await api.call('POST', `${path}/fail`, { fence, error: { name: 'E', message: 'x' } })
@@ -86,7 +86,7 @@ describe('failures', () => {
     expect((await failures()).items).toMatchObject([{ count: 1 }])
   })
 
-  test('that cannot be counted are logged, and do not stop the planner', async () => {
+  it('that cannot be counted are logged, and do not stop the planner', async () => {
     const broken = { ...api.system.failures, add: async () => Promise.reject(new Error('throttled')) }
     api = await anApi({ failures: broken })
 
@@ -95,7 +95,7 @@ describe('failures', () => {
     expect(api.complaints.map(({ message }) => message)).toContain('failures were not counted')
   })
 
-  test.each([
+  it.each([
     ['?type=jbos', 404, 'type'],
     [`?since=${at(-8 * 24 * HOUR)}`, 400, 'since'],
     ['?since=yesterday', 400, 'since'],
@@ -108,7 +108,7 @@ describe('failures', () => {
     expect([answer.status, answer.body.errors[0].path]).toEqual([status, path])
   })
 
-  test('with too many different errors are refused, and the refusal says what is legal', async () => {
+  it('with too many different errors are refused, and the refusal says what is legal', async () => {
     const hour = NOW - (NOW % HOUR)
     for (let n = 0; n <= 5_000; n++) {
       const failed = { type: 'jobs', error: `E: ${n}`, hour, count: 1, firstAt: NOW, lastAt: NOW }

@@ -1,5 +1,5 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { strict } from '../../../shared/core/rules/compound.ts'
 import { anApi, claimed, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
@@ -17,14 +17,14 @@ const operations = () =>
   )
 
 describe('the OpenAPI description', () => {
-  test('is valid OpenAPI 3.1', async () => {
+  it('is valid OpenAPI 3.1', async () => {
     const { valid, errors } = await new Validator().validate(structuredClone(description))
 
     expect(errors).toBeUndefined()
     expect(valid).toBe(true)
   })
 
-  test('covers every route of the contract', () => {
+  it('covers every route of the contract', () => {
     expect(
       operations()
         .map(({ path, method }) => `${method.toUpperCase()} ${path}`)
@@ -77,7 +77,7 @@ describe('the OpenAPI description', () => {
     ])
   })
 
-  test('names each operation once, and its parameters as its path does', () => {
+  it('names each operation once, and its parameters as its path does', () => {
     const ids = operations().map(({ operation }) => operation.operationId)
 
     expect(new Set(ids).size).toBe(ids.length)
@@ -89,7 +89,7 @@ describe('the OpenAPI description', () => {
     }
   })
 
-  test('refers only to definitions that exist', () => {
+  it('refers only to definitions that exist', () => {
     const text = JSON.stringify(description)
     const targets = [...text.matchAll(/"#\/components\/schemas\/(\w+)"/g)].map(([, name]) => name ?? '')
 
@@ -108,7 +108,7 @@ describe('answers', () => {
     ...(await import('../../../shared/api/types.ts')),
   })
 
-  test('match their descriptions', async () => {
+  it('match their descriptions', async () => {
     const {
       claimsAnswer,
       countsAnswer,

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { named, synthesise, targetOf } from '../synthesised.ts'
 
 type Statement = {
@@ -81,11 +81,11 @@ const anyTask = [
 const queries = (...indexes: string[]) => indexes.map(index => `dynamodb:Query {TasksTable}/index/${index}`)
 
 describe('Every statement', () => {
-  test.each(statements)('%s names its actions', (_id, { Action }) => {
+  it.each(statements)('%s names its actions', (_id, { Action }) => {
     for (const action of listOf(Action)) expect(action).not.toContain('*')
   })
 
-  test.each(statements)(
+  it.each(statements)(
     '%s names its resources, unless the service takes none',
     (_id, { Action, Resource }) => {
       const takesNone = listOf(Action).every(action => action.startsWith('xray:Put'))
@@ -94,28 +94,25 @@ describe('Every statement', () => {
     },
   )
 
-  test.each(statements)(
-    '%s ends in a wildcard only within what belongs to the system',
-    (_id, { Resource }) => {
-      const open = listOf(Resource)
-        .map(textOf)
-        .filter(text => text.length > 1 && text.includes('*'))
-      const own = [
-        /:Baton-q-\*$/,
-        /:schedule\/\{TasksFarTimersGroup\w+\}\/\*$/,
-        /:secret:Baton\/webhook\/\*$/,
-        /^\{TasksTable\w+\}\/stream\/\*$/,
-      ]
+  it.each(statements)('%s ends in a wildcard only within what belongs to the system', (_id, { Resource }) => {
+    const open = listOf(Resource)
+      .map(textOf)
+      .filter(text => text.length > 1 && text.includes('*'))
+    const own = [
+      /:Baton-q-\*$/,
+      /:schedule\/\{TasksFarTimersGroup\w+\}\/\*$/,
+      /:secret:Baton\/webhook\/\*$/,
+      /^\{TasksTable\w+\}\/stream\/\*$/,
+    ]
 
-      for (const text of open)
-        expect(
-          own.some(pattern => pattern.test(text)),
-          text,
-        ).toBe(true)
-    },
-  )
+    for (const text of open)
+      expect(
+        own.some(pattern => pattern.test(text)),
+        text,
+      ).toBe(true)
+  })
 
-  test.each(statements)('%s may pass a role to EventBridge Scheduler only', (_id, { Action, Condition }) => {
+  it.each(statements)('%s may pass a role to EventBridge Scheduler only', (_id, { Action, Condition }) => {
     if (!listOf(Action).includes('iam:PassRole')) return
 
     expect(Condition).toEqual({ StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } })
@@ -123,7 +120,7 @@ describe('Every statement', () => {
 })
 
 describe('A role allows exactly what is needed by', () => {
-  test.each<[string, string[]]>([
+  it.each<[string, string[]]>([
     [
       'Api',
       [
@@ -220,14 +217,14 @@ describe('A role allows exactly what is needed by', () => {
 })
 
 describe('Every role', () => {
-  test.each(named(ofType('AWS::IAM::Role')))(
+  it.each(named(ofType('AWS::IAM::Role')))(
     '%s may write its logs at most by a policy of its own',
     (_id, { Properties }) => {
       expect(Properties.ManagedPolicyArns).toBeUndefined()
     },
   )
 
-  test.each(named(ofType('AWS::IAM::Role')))(
+  it.each(named(ofType('AWS::IAM::Role')))(
     "%s is lent to schedules only of this system's group",
     (_id, { Properties }) => {
       const [trust] = Properties.AssumeRolePolicyDocument.Statement
@@ -239,7 +236,7 @@ describe('Every role', () => {
     },
   )
 
-  test.each(named(ofType('AWS::IAM::Role')))(
+  it.each(named(ofType('AWS::IAM::Role')))(
     '%s stays below the 10,240 characters of inline policies',
     (id, _role) => {
       const own = policies.filter(({ Properties }) =>
@@ -255,7 +252,7 @@ describe('Every role', () => {
   )
 })
 
-test('The HTTP API asks for signed requests', () => {
+it('The HTTP API asks for signed requests', () => {
   for (const { Properties } of ofType('AWS::ApiGatewayV2::Route'))
     expect(Properties.AuthorizationType).toBe('AWS_IAM')
   for (const { Properties } of synthesise({ apiAuth: 'none' }).ofType('AWS::ApiGatewayV2::Route')) {

@@ -4,7 +4,7 @@ import { AttributeType, type ITable, StreamViewType, TableV2 } from 'aws-cdk-lib
 import { type FunctionProps, RecursiveLoop, StartingPosition } from 'aws-cdk-lib/aws-lambda'
 import { DynamoEventSource, SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { joinedTrace } from '../../../local/functions/lineage.ts'
 import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
@@ -93,7 +93,7 @@ const deadOf = (name: string) => {
 
 const dropped = (name: string) => cloud.functions.find(`${name}Relay`).recursionsDropped()
 
-test('a function that sends to its own queue is not invoked a 17th time, and the message reaches the dead-letter queue', async () => {
+it('a function that sends to its own queue is not invoked a 17th time, and the message reaches the dead-letter queue', async () => {
   await begin('Loop')
 
   await eventually('the dead letter', () => deadOf('Loop').length > 0, PATIENCE_MS)
@@ -106,7 +106,7 @@ test('a function that sends to its own queue is not invoked a 17th time, and the
   )
 })
 
-test('a function whose `RecursiveLoop` is `Allow` goes on', async () => {
+it('a function whose `RecursiveLoop` is `Allow` goes on', async () => {
   await begin('Allowed')
 
   await eventually('20 hops', () => hopsOf('Allowed').includes(20), PATIENCE_MS)
@@ -115,7 +115,7 @@ test('a function whose `RecursiveLoop` is `Allow` goes on', async () => {
   expect(dropped('Allowed')).toBe(0)
 })
 
-test('a chain of requests ends at the stream of a table', async () => {
+it('a chain of requests ends at the stream of a table', async () => {
   await begin('Written')
 
   await eventually('20 hops', () => hopsOf('Written').includes(20), PATIENCE_MS)
@@ -123,7 +123,7 @@ test('a chain of requests ends at the stream of a table', async () => {
   expect(dropped('Written')).toBe(0)
 })
 
-test('each function of a chain has a count of its own', async () => {
+it('each function of a chain has a count of its own', async () => {
   await begin('Ping')
 
   await eventually('the dead letter', () => deadOf('Pong').length > 0, PATIENCE_MS)
@@ -132,7 +132,7 @@ test('each function of a chain has a count of its own', async () => {
   expect(hopsOf('Pong', 'Ping')).toEqual(range(1, 17))
 })
 
-test('messages of a batch continue its longest chain', () => {
+it('messages of a batch continue its longest chain', () => {
   const joined = joinedTrace(['Root=1-a;Lineage=aa:2|bb:7', undefined, 'Root=1-b;Lineage=aa:9', 'Root=1-c'])
 
   expect(joined).toBe('Root=1-a;Lineage=aa:9|bb:7')

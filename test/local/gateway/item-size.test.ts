@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { failedWriteUnits, itemSize } from '../../../local/gateway/metering.ts'
 
-test.each([
+it.each([
   ['text', { a: { S: 'héllo' } }, 1 + 6],
   ['a number', { a: { N: '12345' } }, 1 + 4],
   ['bytes', { a: { B: Buffer.from('abc').toString('base64') } }, 1 + 3],
@@ -13,7 +13,7 @@ test.each([
   expect(itemSize(item)).toBe(expected)
 })
 
-test('a failed condition costs the started KB of the item, at least one unit', () => {
+it('a failed condition costs the started KB of the item, at least one unit', () => {
   expect(failedWriteUnits(undefined)).toBe(1)
   expect(failedWriteUnits({ a: { S: 'x'.repeat(1023) } })).toBe(1)
   expect(failedWriteUnits({ a: { S: 'x'.repeat(1024) } })).toBe(2)

@@ -5,7 +5,7 @@ import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk
 import { Duration } from 'aws-cdk-lib'
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
@@ -65,7 +65,7 @@ const inQueue = (id: string) => {
 const delivered = (id: string, times = 1) =>
   eventually(`${times} deliveries of ${id}`, () => deliveriesOf(id).length >= times && deliveriesOf(id))
 
-test('a message reaches the function in the shape that Lambda gives it', async () => {
+it('a message reaches the function in the shape that Lambda gives it', async () => {
   await sqs.send(
     new SendMessageCommand({
       QueueUrl: queueUrl('Work'),
@@ -90,14 +90,14 @@ test('a message reaches the function in the shape that Lambda gives it', async (
   })
 })
 
-test('a handled message is gone', async () => {
+it('a handled message is gone', async () => {
   await send({ id: 'plain' })
 
   await delivered('plain')
   await eventually('its removal', () => !inQueue('Work').includes('plain'))
 })
 
-test('only the reported messages of a batch are delivered again after the visibility timeout, and then moved to the dead-letter queue', async () => {
+it('only the reported messages of a batch are delivered again after the visibility timeout, and then moved to the dead-letter queue', async () => {
   await send({ id: 'good' }, { id: 'bad', action: 'report' })
 
   const [first, second] = await delivered('bad', 2)
@@ -109,7 +109,7 @@ test('only the reported messages of a batch are delivered again after the visibi
   expect(deliveriesOf('bad')).toHaveLength(2)
 })
 
-test.each(['throw', 'exit', 'unknown-id'])(
+it.each(['throw', 'exit', 'unknown-id'])(
   'a whole batch is delivered again when its function does "%s"',
   async action => {
     await send({ id: `whole-${action}`, action })
@@ -119,7 +119,7 @@ test.each(['throw', 'exit', 'unknown-id'])(
   },
 )
 
-test('a function that hangs is killed at its timeout, and the message is delivered again', async () => {
+it('a function that hangs is killed at its timeout, and the message is delivered again', async () => {
   await sqs.send(
     new SendMessageCommand({
       QueueUrl: queueUrl('Slow'),
@@ -137,14 +137,14 @@ test('a function that hangs is killed at its timeout, and the message is deliver
   expect(sleeper.pids()).not.toContain(pid)
 })
 
-test('an answer without a list of failures counts as success', async () => {
+it('an answer without a list of failures counts as success', async () => {
   await send({ id: 'nonsense', action: 'nonsense' })
 
   await delivered('nonsense')
   await eventually('its removal', () => !inQueue('Work').includes('nonsense'))
 })
 
-test('the kill of a process fails the invocation, and a new process gets the message after the visibility timeout', async () => {
+it('the kill of a process fails the invocation, and a new process gets the message after the visibility timeout', async () => {
   const consumer = cloud.functions.find('Consumer')
   await send({ id: 'killed', action: 'nap' })
   await delivered('killed')
@@ -158,7 +158,7 @@ test('the kill of a process fails the invocation, and a new process gets the mes
   expect(consumer.logs.join()).toContain('signal: SIGKILL')
 })
 
-test('a paused mapping receives no message until it is resumed', async () => {
+it('a paused mapping receives no message until it is resumed', async () => {
   const mapping = cloud.mapping('Consumer')
 
   mapping.pause()
@@ -170,7 +170,7 @@ test('a paused mapping receives no message until it is resumed', async () => {
   await delivered('paused')
 })
 
-test('`repeat(2)` makes a mapping deliver twice, and `drop` makes it lose a batch', async () => {
+it('`repeat(2)` makes a mapping deliver twice, and `drop` makes it lose a batch', async () => {
   const mapping = cloud.mapping('Consumer')
 
   mapping.repeat(2)
@@ -185,7 +185,7 @@ test('`repeat(2)` makes a mapping deliver twice, and `drop` makes it lose a batc
   expect(deliveriesOf('dropped')).toHaveLength(0)
 })
 
-test('as many batches run at once as the maximum concurrency allows', async () => {
+it('as many batches run at once as the maximum concurrency allows', async () => {
   await cloud.functions.find('Consumer').warm(3)
   const folder = join(mkdtempSync(join(tmpdir(), 'meeting-')), 'here')
   for (const id of ['n1', 'n2', 'n3']) await send({ id, action: 'meet', folder, of: 3 })

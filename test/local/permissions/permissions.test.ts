@@ -8,7 +8,7 @@ import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { AnyPrincipal, ManagedPolicy, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { compilePolicy, type RequestedAction, type Statement } from '../../../local/permissions/policy.ts'
 import { bootTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
@@ -26,7 +26,7 @@ const get = (Condition: Statement['Condition']): Statement => ({
 })
 
 describe('a policy', () => {
-  test.each<[string, Statement[], RequestedAction, boolean]>([
+  it.each<[string, Statement[], RequestedAction, boolean]>([
     ['allows nothing without statements', [], { action: 'sqs:SendMessage', resource: 'q' }, false],
     ['takes any text for *', [ALLOW], { action: 'sqs:SendMessage', resource: 'q' }, true],
     ['allows nothing of another service', [ALLOW], { action: 'dynamodb:GetItem', resource: 'q' }, false],
@@ -169,7 +169,7 @@ describe('a call', () => {
   const item = (pk: string) => new GetItemCommand({ TableName: TableName(), Key: { pk: { S: pk } } })
   const DENIED = { name: 'AccessDeniedException' }
 
-  test('of a function is refused as IAM would refuse it, and the refusal is logged', async () => {
+  it('of a function is refused as IAM would refuse it, and the refusal is logged', async () => {
     const result = await cloud.functions.find('Writer').invoke({ put: { pk: { S: 'x' } } })
 
     expect(result).toMatchObject({ ok: false, error: { errorType: 'AccessDeniedException' } })
@@ -180,7 +180,7 @@ describe('a call', () => {
     expect(logged.join('\n')).toContain('a call was denied')
   })
 
-  test("under a role is limited to the role's keys: of items, of an index, of each part of a transaction", async () => {
+  it("under a role is limited to the role's keys: of items, of an index, of each part of a transaction", async () => {
     const dynamo = new DynamoDBClient(as('Reader'))
     const query = (kind: string) =>
       new QueryCommand({
@@ -204,7 +204,7 @@ describe('a call', () => {
     await expect(dynamo.send(puts('mine#1', 'yours#2'))).rejects.toMatchObject(DENIED)
   })
 
-  test('that sends many messages needs the permission to send one', async () => {
+  it('that sends many messages needs the permission to send one', async () => {
     const sqs = new SQSClient(as('Reader'))
     const QueueUrl = cloud.resource('AWS::SQS::Queue').physicalId
     const batch = new SendMessageBatchCommand({ QueueUrl, Entries: [{ Id: '1', MessageBody: 'hello' }] })
@@ -212,13 +212,13 @@ describe('a call', () => {
     expect((await sqs.send(batch)).Successful).toHaveLength(1)
   })
 
-  test('under a role whose managed policy is not in the template is allowed, and that is logged', async () => {
+  it('under a role whose managed policy is not in the template is allowed, and that is logged', async () => {
     await new DynamoDBClient(as('Foreign')).send(item('anything'))
 
     expect(logged.join('\n')).toMatch(/NOT SUPPORTED locally: Foreign\w+ is not held to its policies/)
   })
 
-  test('of any other caller counts as a call of the account owner', async () => {
+  it('of any other caller counts as a call of the account owner', async () => {
     await new DynamoDBClient(cloud.clientOptions).send(item('anything'))
   })
 })

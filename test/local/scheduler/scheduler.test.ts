@@ -16,7 +16,7 @@ import { Duration } from 'aws-cdk-lib'
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { CfnSchedule, CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
@@ -67,7 +67,7 @@ const create = (...asked: Parameters<typeof aSchedule>) =>
   scheduler.send(new CreateScheduleCommand(aSchedule(...asked)))
 const get = (Name: string) => scheduler.send(new GetScheduleCommand({ Name, GroupName: 'timers' }))
 
-test('a one-time schedule fires to the second and is gone afterwards', async () => {
+it('a one-time schedule fires to the second and is gone afterwards', async () => {
   const due = Math.ceil(Date.now() / 1000) * 1000 + 1000
   await create('soon', { ScheduleExpression: `at(${new Date(due).toISOString().slice(0, 19)})` })
 
@@ -76,7 +76,7 @@ test('a one-time schedule fires to the second and is gone afterwards', async () 
   await expect(get('soon')).rejects.toBeInstanceOf(ResourceNotFoundException)
 })
 
-test('tests can move the time of Scheduler', async () => {
+it('tests can move the time of Scheduler', async () => {
   await create('tomorrow', { ScheduleExpression: expressionIn(86_400_000) })
 
   await cloud.scheduler.advance(86_400_000 - 3_600_000)
@@ -86,7 +86,7 @@ test('tests can move the time of Scheduler', async () => {
   await eventually('the message', () => bodiesOf('Wake').includes('{"from":"tomorrow"}'))
 })
 
-test('errors have the names of the service', async () => {
+it('errors have the names of the service', async () => {
   await create('twin')
 
   await expect(create('twin')).rejects.toBeInstanceOf(ConflictException)
@@ -99,7 +99,7 @@ test('errors have the names of the service', async () => {
   await expect(create('bad name')).rejects.toBeInstanceOf(ValidationException)
 })
 
-test('an update replaces all of a schedule, a delete removes it, and a list shows the remaining schedules', async () => {
+it('an update replaces all of a schedule, a delete removes it, and a list shows the remaining schedules', async () => {
   await create('changing', { Description: 'first' })
 
   await scheduler.send(
@@ -117,7 +117,7 @@ test('an update replaces all of a schedule, a delete removes it, and a list show
   expect(Schedules).toEqual([])
 })
 
-test("the template's schedule invokes its function at its rate, and at once by `fire`", async () => {
+it("the template's schedule invokes its function at its rate, and at once by `fire`", async () => {
   const before = linesOf(cloud, 'Sweeper').length
 
   await cloud.scheduler.advance(60_000)
@@ -128,7 +128,7 @@ test("the template's schedule invokes its function at its rate, and at once by `
   expect(linesOf(cloud, 'Sweeper').at(-1)).toEqual({ sweep: true })
 })
 
-test('an event for a target that cannot be reached is retried, and then sent to the dead-letter queue', async () => {
+it('an event for a target that cannot be reached is retried, and then sent to the dead-letter queue', async () => {
   const Target = {
     Arn: 'arn:aws:sqs:us-east-1:000000000000:nowhere',
     RoleArn: 'arn:aws:iam::000000000000:role/x',
@@ -159,7 +159,7 @@ test('an event for a target that cannot be reached is retried, and then sent to 
   })
 })
 
-test("a group can be created once, and its deletion deletes the group's schedules", async () => {
+it("a group can be created once, and its deletion deletes the group's schedules", async () => {
   const group = { Name: 'short' }
   await scheduler.send(new CreateScheduleGroupCommand(group))
 

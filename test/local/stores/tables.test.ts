@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { Gateway } from '../../../local/gateway/gateway.ts'
 import { deployTables } from '../../../local/stores/tables.ts'
 import type { Stack } from '../../../local/template/stack.ts'
@@ -33,13 +33,13 @@ function aStore(failures: string[]) {
   return deployTables(stack, gateway, [])
 }
 
-test('a deployment goes on when DynamoDB Local cannot describe a table whose index it makes', async () => {
+it('a deployment goes on when DynamoDB Local cannot describe a table whose index it makes', async () => {
   const failures = Array.from({ length: 3 }, () => 'com.amazonaws.dynamodb.v20120810#InternalFailure')
   await aStore(failures)
   expect(failures).toEqual([])
 })
 
-test('a deployment ends with any other refusal, and names the table', async () => {
+it('a deployment ends with any other refusal, and names the table', async () => {
   await expect(aStore(['AccessDenied'])).rejects.toThrow(
     'The table things cannot be deployed: dynamodb DescribeTable answered 500: {"__type":"AccessDenied"}',
   )

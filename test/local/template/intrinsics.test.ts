@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { noValue, resolveIntrinsics, type Scope } from '../../../local/template/intrinsics.ts'
 
 const references: Record<string, unknown> = {
@@ -18,7 +18,7 @@ const scope: Scope = {
 }
 
 describe('intrinsic functions', () => {
-  test.each([
+  it.each([
     ['text', 'as it is', 'as it is'],
     ['Ref', { Ref: 'Queue' }, 'http://q'],
     ['Fn::GetAtt as a list', { 'Fn::GetAtt': ['Table', 'Arn'] }, 'Table/Arn'],
@@ -45,7 +45,7 @@ describe('intrinsic functions', () => {
     expect(resolveIntrinsics(value, scope)).toEqual(expected)
   })
 
-  test('an unknown one is refused', () => {
+  it('an unknown one is refused', () => {
     expect(() => resolveIntrinsics({ 'Fn::ImportValue': 'x' }, scope)).toThrow('Fn::ImportValue')
   })
 })

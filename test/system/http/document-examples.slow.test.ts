@@ -1,6 +1,6 @@
 import { request } from 'node:http'
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { CONVERSATION, recordExamples } from '../../../openapi/examples/examples.ts'
 import { type Exchanged, play, type Stage } from '../../../openapi/examples/play.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
@@ -174,7 +174,7 @@ describe('a method that the document does not list', () => {
   const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']
   const paths = Object.entries<Part>(contract.document.paths)
 
-  test.each(paths)('is refused on %s', async (path, methods) => {
+  it.each(paths)('is refused on %s', async (path, methods) => {
     const target = path.replaceAll(/\{\w+\}/g, 'jobs')
     const listed = Object.keys(methods).map(method => method.toUpperCase())
     const served = listed.includes('GET') ? [...listed, 'HEAD'] : listed

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient } from '../../../shared/client/client.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 
@@ -40,7 +40,7 @@ async function expectUntouched(key: string) {
 describe.each(KEYS)('the key %j', (key: string, neighbour: string | undefined) => {
   const id = `paths:${key}`
 
-  test('is published, read, cancelled and removed by the client, and the neighbour stays', async () => {
+  it('is published, read, cancelled and removed by the client, and the neighbour stays', async () => {
     if (neighbour !== undefined) await publish(neighbour)
     const { id: publishedId } = await client.publish({ type: 'paths', key, input: { key } })
 
@@ -54,7 +54,7 @@ describe.each(KEYS)('the key %j', (key: string, neighbour: string | undefined) =
     if (neighbour !== undefined) await expectUntouched(neighbour)
   })
 
-  test('is read, cancelled and removed by the path in Location, and the neighbour stays', async () => {
+  it('is read, cancelled and removed by the path in Location, and the neighbour stays', async () => {
     if (neighbour !== undefined) await publish(neighbour)
     const { headers } = await publish(key)
     const path = headers.get('location') ?? ''
@@ -67,7 +67,7 @@ describe.each(KEYS)('the key %j', (key: string, neighbour: string | undefined) =
   })
 })
 
-test.each(UNSAFE_KEYS)(
+it.each(UNSAFE_KEYS)(
   'the key %j percent-encoded is a 400 for every method, and changes nothing',
   async key => {
     await publish(key)
@@ -86,7 +86,7 @@ test.each(UNSAFE_KEYS)(
   },
 )
 
-test('a run of a task with a strange key is kept and finished by the client', async () => {
+it('a run of a task with a strange key is kept and finished by the client', async () => {
   await client.putType('runs', { kind: 'http' })
   await client.publish({ type: 'runs', key: 'a/runs/../#?' })
   const { claims } = await client.claim({ type: 'runs', workerId: 'w' })
@@ -97,7 +97,7 @@ test('a run of a task with a strange key is kept and finished by the client', as
   expect((await client.succeed(task.id, run.id, { fence: run.fence, result: 1 })).status).toBe('succeeded')
 })
 
-test('the client reaches schedules, canvases and types whose names a URL would change, and no others', async () => {
+it('the client reaches schedules, canvases and types whose names a URL would change, and no others', async () => {
   const schedule = { everyMs: 3_600_000, task: { type: 'paths' } }
   for (const name of ['..', 'a/pause', 'ü?x#y']) {
     const put = await client.putSchedule(name, schedule)

@@ -1,7 +1,7 @@
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { synthesise, testAssembly } from '../synthesise.ts'
 
@@ -84,7 +84,7 @@ async function failuresOf(ids: readonly string[]): Promise<unknown[]> {
   return ended.filter(({ status }) => status !== 'succeeded')
 }
 
-test(`${TASKS} tasks end while their stack gets a new type and the new type another option`, async () => {
+it(`${TASKS} tasks end while their stack gets a new type and the new type another option`, async () => {
   const ids = await publishMany('words', 'word-count', nth => ({ text: `text ${nth}` }))
 
   await system.cloud.redeploy(assembly)
@@ -99,7 +99,7 @@ test(`${TASKS} tasks end while their stack gets a new type and the new type anot
   expect(await failuresOf(ids)).toEqual([])
 })
 
-test(`none of ${TASKS} tasks is lost while the code of their handler is replaced ${SWAPS} times`, async () => {
+it(`none of ${TASKS} tasks is lost while the code of their handler is replaced ${SWAPS} times`, async () => {
   const ids = await publishMany('swapped', 'probe', () => ({ sleepMs: 50 }))
 
   for (let swap = 1; swap <= SWAPS; swap += 1) {
@@ -112,7 +112,7 @@ test(`none of ${TASKS} tasks is lost while the code of their handler is replaced
   expect(await failuresOf(ids)).toEqual([])
 })
 
-test('a run of more than 30 s is released when its code was replaced, and costs no retry', async () => {
+it('a run of more than 30 s is released when its code was replaced, and costs no retry', async () => {
   const id = await system.publish({
     type: 'probe',
     key: 'long',

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { type Bundles, createBundles, type Rebuilt } from '../../../../cli/dev/bundles/bundles.ts'
 import type { BundleSpec } from '../../../../infra/bundling/esbuild.ts'
 
@@ -66,7 +66,7 @@ async function answerOf(folder: string): Promise<unknown> {
   return handler()
 }
 
-test('a changed file reaches the bundles that contain it, each in a new folder', async () => {
+it('a changed file reaches the bundles that contain it, each in a new folder', async () => {
   const { bundles, write, spec } = aProject()
   const first = await bundles.folderOf('Stack/A', spec('a'))
   await bundles.folderOf('Stack/B', spec('b'))
@@ -80,7 +80,7 @@ test('a changed file reaches the bundles that contain it, each in a new folder',
   expect(await bundles.folderOf('Stack/A', spec('a'))).toBe(folder)
 })
 
-test('stack traces name the files of the project', async () => {
+it('stack traces name the files of the project', async () => {
   const { bundles, spec, folder } = aProject({
     'a.ts': 'export const handler = () => {\n  throw new Error("here")\n}',
   })
@@ -94,7 +94,7 @@ test('stack traces name the files of the project', async () => {
   expect(stderr).toContain(`${join(folder, 'a.ts')}:2:`)
 })
 
-test('a shared file reaches all of them; a file of none reaches none', async () => {
+it('a shared file reaches all of them; a file of none reaches none', async () => {
   const { bundles, write, spec } = aProject()
   await bundles.folderOf('A', spec('a'))
   await bundles.folderOf('B', spec('b'))
@@ -106,7 +106,7 @@ test('a shared file reaches all of them; a file of none reaches none', async () 
   expect(byOther).toEqual([])
 })
 
-test('the files of a bundle are told when it is first made, so that they are watched from then on', async () => {
+it('the files of a bundle are told when it is first made, so that they are watched from then on', async () => {
   const { bundles, inputs, spec, folder } = aProject()
   expect([...inputs]).toEqual([])
 
@@ -115,7 +115,7 @@ test('the files of a bundle are told when it is first made, so that they are wat
   expect([...inputs].sort()).toEqual([join(folder, 'a.ts'), join(folder, 'shared.ts')])
 })
 
-test('a change that changes no code replaces nothing', async () => {
+it('a change that changes no code replaces nothing', async () => {
   const { bundles, write, spec } = aProject()
   await bundles.folderOf('A', spec('a'))
 
@@ -126,7 +126,7 @@ test('a change that changes no code replaces nothing', async () => {
   expect(rebuilt).toEqual([{ key: 'A', types: ['a'], outcome: undefined }])
 })
 
-test('broken code is told by file, line and column, and the next good save recovers', async () => {
+it('broken code is told by file, line and column, and the next good save recovers', async () => {
   const { bundles, write, spec } = aProject()
   await bundles.folderOf('A', spec('a'))
 
@@ -137,7 +137,7 @@ test('broken code is told by file, line and column, and the next good save recov
   expect(await answerOf(newFolder(mended))).toBe('a g')
 })
 
-test('code that could not be written is written by the next save', async () => {
+it('code that could not be written is written by the next save', async () => {
   const { folder, bundles, write, spec } = aProject()
   await bundles.folderOf('A', spec('a'))
   const place = join(folder, '.baton/dev/A')
@@ -152,7 +152,7 @@ test('code that could not be written is written by the next save', async () => {
   expect(await answerOf(newFolder(written))).toBe('new')
 })
 
-test('code that is broken at its first message is bundled after any change', async () => {
+it('code that is broken at its first message is bundled after any change', async () => {
   const { bundles, write, spec } = aProject({ 'a.ts': 'export const handler = (' })
   await expect(bundles.folderOf('A', spec('a'))).rejects.toThrow(
     'a cannot be bundled: a.ts:1:25: Unexpected end of file',
@@ -163,7 +163,7 @@ test('code that is broken at its first message is bundled after any change', asy
   expect(await answerOf(newFolder(mended))).toBe(1)
 })
 
-test('a package outside of the bundle is found where the handler that imports it finds it', async () => {
+it('a package outside of the bundle is found where the handler that imports it finds it', async () => {
   const { bundles, spec, folder } = aProject({
     'packages/jobs/node_modules/native/package.json': '{"name": "native", "main": "./index.js"}',
     'packages/jobs/node_modules/native/index.js': 'exports.name = "the host\'s build"',
@@ -179,7 +179,7 @@ test('a package outside of the bundle is found where the handler that imports it
   expect(await answerOf(made)).toBe("the host's build")
 })
 
-test('another description of a bundle makes it anew', async () => {
+it('another description of a bundle makes it anew', async () => {
   const { bundles, spec } = aProject({
     'd.ts': 'declare const WHO: string\nexport const handler = () => WHO',
   })
@@ -192,7 +192,7 @@ test('another description of a bundle makes it anew', async () => {
   expect([await answerOf(one), await answerOf(two)]).toEqual(['one', 'two'])
 })
 
-test('old code is kept for the processes that run it, but not for ever', async () => {
+it('old code is kept for the processes that run it, but not for ever', async () => {
   const { bundles, write, spec } = aProject()
   const folders = [await bundles.folderOf('A', spec('a'))]
   for (const nth of [1, 2, 3]) {
@@ -203,7 +203,7 @@ test('old code is kept for the processes that run it, but not for ever', async (
   expect(folders.map(folder => existsSync(folder))).toEqual([false, true, true, true])
 })
 
-test('handlers import the executor from a bundle that they share, and follow its changes', async () => {
+it('handlers import the executor from a bundle that they share, and follow its changes', async () => {
   const { bundles, inputs, write, spec, folder } = aProject({
     'executor.ts': 'export const executorOf = (answer: string) => () => answer + ", executed"',
     'a.ts': 'import { executorOf } from "./executor.ts"; export const handler = executorOf("a")',
@@ -226,7 +226,7 @@ test('handlers import the executor from a bundle that they share, and follow its
   expect(await answerOf(newFolder(rebuilt[1]))).toBe('b anew')
 })
 
-test('a broken executor is told by its place, and the next good save recovers', async () => {
+it('a broken executor is told by its place, and the next good save recovers', async () => {
   const { bundles, write, spec, folder } = aProject({
     'executor.ts': 'export const answer = 1',
     'a.ts': 'import { answer } from "./executor.ts"; export const handler = () => answer',

@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { appProblem } from '../../../../cli/dev/synthesis/synthesis.ts'
 
 const project = { app: 'node app.ts', folder: '/projects/shop' }
 const problem = (text: string) => appProblem(text, project, 1)
 
-test('an error of the app is one line with its place in the project', () => {
+it('an error of the app is one line with its place in the project', () => {
   const text = `
 /projects/shop/infra/app.ts:7
     new Queue(undefined, 'Q')
@@ -23,7 +23,7 @@ Node.js v24.1.0
   )
 })
 
-test('an error of a package is placed where the project called it', () => {
+it('an error of a package is placed where the project called it', () => {
   const text = `
 Error: boom
     at new Queue (/projects/shop/node_modules/aws-cdk-lib/aws-sqs/lib/queue.js:1:6543)
@@ -33,7 +33,7 @@ Error: boom
   expect(problem(text)).toBe('infra/shop.ts:12:18: Error: boom')
 })
 
-test("an error of Baton's says itself where it is", () => {
+it("an error of Baton's says itself where it is", () => {
   const text = `
 BatonError: tasks/resize.ts:12:4: Expected ";" but found "}"
     at build (/projects/shop/node_modules/baton-tasks/infra/bundling/esbuild.js:1:1)
@@ -45,7 +45,7 @@ BatonError: tasks/resize.ts:12:4: Expected ";" but found "}"
   expect(problem(text)).not.toContain('BatonError')
 })
 
-test('a message of several lines stays whole', () => {
+it('a message of several lines stays whole', () => {
   const text =
     'ValidationError: Validation failed with the following errors:\n  [Shop/Tasks] 500 resources\n    at a (/x/y.js:1:1)\n'
 
@@ -54,13 +54,13 @@ test('a message of several lines stays whole', () => {
   )
 })
 
-test('without an error that can be recognised, the end of the output is shown', () => {
+it('without an error that can be recognised, the end of the output is shown', () => {
   expect(problem('first\nsh: 1: nod: not found\n')).toBe(
     'the app (node app.ts) ended with status 1\nfirst\nsh: 1: nod: not found',
   )
 })
 
-test('without Docker one line names the construct that needs it', () => {
+it('without Docker one line names the construct that needs it', () => {
   const text = `
 Error: Failed to bundle asset Shop/Thumbnails/Code/Stage, bundle output is located at /x: Error: spawnSync docker ENOENT
     at new AssetStaging (/projects/shop/node_modules/aws-cdk-lib/core/lib/asset-staging.js:1:1)

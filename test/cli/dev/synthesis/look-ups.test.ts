@@ -1,7 +1,7 @@
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { lookUpLines } from '../../../../cli/dev/synthesis/systems.ts'
 
 const RESOURCE = { fqn: 'aws-cdk-lib.Resource' }
@@ -25,7 +25,7 @@ function anAssembly(missing: readonly object[]): string {
 
 const where = { account: '123456789012', region: 'eu-west-1', lookupRoleArn: 'arn:x' }
 
-test('a look-up is one line that names its construct and what to do', () => {
+it('a look-up is one line that names its construct and what to do', () => {
   const folder = anAssembly([
     { provider: 'vpc-provider', props: { ...where, filter: { isDefault: 'true' } } },
     { provider: 'hosted-zone', props: { ...where, domainName: 'example.com', dummyValue: { Id: 'DUMMY' } } },
@@ -41,6 +41,6 @@ test('a look-up is one line that names its construct and what to do', () => {
   ])
 })
 
-test('availability zones are not told: nothing depends on them here', () => {
+it('availability zones are not told: nothing depends on them here', () => {
   expect(lookUpLines(anAssembly([{ provider: 'availability-zones', props: where }]))).toEqual([])
 })

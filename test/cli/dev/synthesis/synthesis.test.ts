@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } fr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { readProject, removeUnfinished, synthesise } from '../../../../cli/dev/synthesis/synthesis.ts'
 import { isAlive } from '../../../support/local-system/local-process.ts'
 
@@ -24,7 +24,7 @@ const { CDK_OUTDIR, CDK_CONTEXT_JSON } = process.env
 writeFileSync(CDK_OUTDIR + '/manifest.json', CDK_CONTEXT_JSON)
 `
 
-test('the app runs in its folder, with its context and where to write', async () => {
+it('the app runs in its folder, with its context and where to write', async () => {
   const folder = anApp(WRITE, { context: { stage: 'dev', kept: 1 } })
   writeFileSync(join(folder, 'cdk.context.json'), '{"vpc-provider:x": {"vpcId": "vpc-1"}}')
 
@@ -52,7 +52,7 @@ async function environmentIn(folder: string): Promise<Record<string, string>> {
   return JSON.parse(readFileSync(join(output, 'manifest.json'), 'utf8'))
 }
 
-test('the app gets the local account and region, unless the environment names others', async () => {
+it('the app gets the local account and region, unless the environment names others', async () => {
   vi.stubEnv('CDK_DEFAULT_ACCOUNT', undefined)
   vi.stubEnv('CDK_DEFAULT_REGION', 'eu-west-1')
 
@@ -61,7 +61,7 @@ test('the app gets the local account and region, unless the environment names ot
   expect(environment).toMatchObject({ CDK_DEFAULT_ACCOUNT: '000000000000', CDK_DEFAULT_REGION: 'eu-west-1' })
 })
 
-test('a context that is too long for the environment reaches the app by a file', async () => {
+it('a context that is too long for the environment reaches the app by a file', async () => {
   const long = 'ä'.repeat(100_000)
   const environment = await environmentIn(anApp(WRITE_ENVIRONMENT, { context: { long } }))
   for (const name of ['CDK_CONTEXT_JSON', 'CONTEXT_OVERFLOW_LOCATION_ENV'])
@@ -73,13 +73,13 @@ test('a context that is too long for the environment reaches the app by a file',
   expect(node.tryGetContext('baton:dev')).toBe(true)
 })
 
-test('an app that fails is told by its error', async () => {
+it('an app that fails is told by its error', async () => {
   const folder = anApp('const a = 1\nthrow new TypeError("no queue")')
 
   await expect(synthesise(readProject(folder))).rejects.toThrow('app.mjs:2: TypeError: no queue')
 })
 
-test('an assembly whose synthesis was killed is removed before the next one', async () => {
+it('an assembly whose synthesis was killed is removed before the next one', async () => {
   const folder = anApp(`${WRITE}\nsetInterval(() => {}, 1000)`)
   const project = readProject(folder)
   const stopping = new AbortController()
@@ -107,7 +107,7 @@ setInterval(() => {
 
 const HOUR_MS = 3_600_000
 
-test.runIf(existsSync('/proc/self/autogroup')).each([
+it.runIf(existsSync('/proc/self/autogroup')).each([
   ['gives way to handlers', HOUR_MS, '5'],
   ['gets its full share of a busy machine after a time', 1, '0'],
 ])('a synthesis in the background %s', async (_what, giveWayMs, priority) => {
@@ -121,7 +121,7 @@ test.runIf(existsSync('/proc/self/autogroup')).each([
   await synthesis
 })
 
-test('an app whose synthesis is under way ends with the process that asked for it', async () => {
+it('an app whose synthesis is under way ends with the process that asked for it', async () => {
   const folder = anApp(`
     import { writeFileSync } from 'node:fs'
     writeFileSync('pid', String(process.pid))
@@ -145,7 +145,7 @@ function readIfThere(file: string): string {
   return existsSync(file) ? readFileSync(file, 'utf8') : ''
 }
 
-test('a whole assembly stays: what has not changed is not staged again', async () => {
+it('a whole assembly stays: what has not changed is not staged again', async () => {
   const project = readProject(anApp(WRITE))
   const output = await synthesise(project)
 
@@ -154,7 +154,7 @@ test('a whole assembly stays: what has not changed is not staged again', async (
   expect(existsSync(join(output, 'manifest.json'))).toBe(true)
 })
 
-test.each([
+it.each([
   ['no cdk.json', undefined, 'there is no cdk.json in'],
   ['one that is not JSON', '{', 'is not JSON'],
   ['one without an app', '{"context": {}}', 'must be the command that runs the CDK app'],

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { findSystems, keyOf, stackLabels } from '../../../../cli/dev/synthesis/systems.ts'
 
 const OUTPUTS = { ApiUrl: {}, TableName: {}, SystemName: {}, WakeQueueUrl: {} }
@@ -34,7 +34,7 @@ const type = (name: string, configuration: object, more: object = {}) => ({
   Properties: { type: name, configuration: JSON.stringify(configuration), ...more },
 })
 
-test('a stack with a task system is found with its types, its handlers and the functions of Baton', () => {
+it('a stack with a task system is found with its types, its handlers and the functions of Baton', () => {
   const folder = anAssembly({
     'manifest.json': {
       artifacts: { Net: stack('Net.template.json', 'Net'), Shop: stack('Shop.template.json', 'Shop') },
@@ -65,7 +65,7 @@ test('a stack with a task system is found with its types, its handlers and the f
   expect([...(system?.ownFunctions ?? [])]).toEqual(['Planner'])
 })
 
-test('a stack of a stage is found in the assembly of its stage', () => {
+it('a stack of a stage is found in the assembly of its stage', () => {
   const folder = anAssembly({
     'manifest.json': {
       artifacts: { P: { type: 'cdk:cloud-assembly', properties: { directoryName: 'assembly-Prod' } } },
@@ -81,7 +81,7 @@ test('a stack of a stage is found in the assembly of its stage', () => {
   ])
 })
 
-test('two stages whose stacks have templates of one name have two keys', () => {
+it('two stages whose stacks have templates of one name have two keys', () => {
   const ofStage = (directoryName: string) => ({ type: 'cdk:cloud-assembly', properties: { directoryName } })
   const folder = anAssembly({
     'manifest.json': { artifacts: { T: ofStage('assembly-Test'), P: ofStage('assembly-Prod') } },
@@ -99,7 +99,7 @@ test('two stages whose stacks have templates of one name have two keys', () => {
   expect(systems.map(keyOf)).toEqual(['Test/Shop', 'Prod/Shop'])
 })
 
-test('handlers in nested stacks belong to the system, and their changes are changes of its text', () => {
+it('handlers in nested stacks belong to the system, and their changes are changes of its text', () => {
   const nested = (timeout: number) => ({
     Resources: {
       Resize: { ...fn({ 'baton:bundle': bundle }), Properties: { Timeout: timeout } },
@@ -125,7 +125,7 @@ test('handlers in nested stacks belong to the system, and their changes are chan
   expect(one?.text).not.toBe(other?.text)
 })
 
-test('a stack with an account and a region of its own is moved to those of the local cloud', () => {
+it('a stack with an account and a region of its own is moved to those of the local cloud', () => {
   const resource = (place: string) => ({
     Q: { Type: 'AWS::IAM::Policy', Properties: { Resource: `arn:aws:sqs:${place}:q` } },
   })

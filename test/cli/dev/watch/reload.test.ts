@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { createReloader, type Reloading } from '../../../../cli/dev/watch/saves.ts'
 
 /** A reloader whose work succeeds, unless the test says otherwise. */
@@ -31,7 +31,7 @@ function heldWork() {
   }
 }
 
-test('a change reaches the bundles first, and then the synthesis', async () => {
+it('a change reaches the bundles first, and then the synthesis', async () => {
   const told: string[] = []
   const reloader = aReloader({
     rebuild: async files => void told.push(`bundle ${[...files]}`),
@@ -44,7 +44,7 @@ test('a change reaches the bundles first, and then the synthesis', async () => {
   expect(told).toEqual(['bundle /a', 'synthesise'])
 })
 
-test('changes during a synthesis reach the bundles at once, and cause one more synthesis', async () => {
+it('changes during a synthesis reach the bundles at once, and cause one more synthesis', async () => {
   const rebuilt: string[] = []
   const synthesis = heldWork()
   const reloader = aReloader({
@@ -69,7 +69,7 @@ test('changes during a synthesis reach the bundles at once, and cause one more s
   expect(synthesis.state).toEqual({ begun: 2, together: 0, most: 1 })
 })
 
-test('changes while bundles are made are taken together by the next run', async () => {
+it('changes while bundles are made are taken together by the next run', async () => {
   const bundling = heldWork()
   const seen: string[][] = []
   const reloader = aReloader({
@@ -87,7 +87,7 @@ test('changes while bundles are made are taken together by the next run', async 
   expect(seen).toEqual([['/a'], ['/b', '/c']])
 })
 
-test('what throws is told, and the next change is taken over all the same', async () => {
+it('what throws is told, and the next change is taken over all the same', async () => {
   const done: string[] = []
   const problems: string[] = []
   const reloader = aReloader({

@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { type Saves, watchSaves } from '../../../../cli/dev/watch/saves.ts'
 
 const opened: Saves[] = []
@@ -24,7 +24,7 @@ function aProject() {
   return { folder, save, saves, taken, take }
 }
 
-test('what is saved while the app starts is taken over when it runs', async () => {
+it('what is saved while the app starts is taken over when it runs', async () => {
   const { save, saves, taken, take } = aProject()
   save('app.ts')
   // Changes are seen in their order, so the first one is known when the second one is.
@@ -41,13 +41,13 @@ test('what is saved while the app starts is taken over when it runs', async () =
   await expect.poll(() => taken).toEqual(['app.ts', 'task.ts'])
 })
 
-test('nothing is given when nothing was saved', () => {
+it('nothing is given when nothing was saved', () => {
   const { saves } = aProject()
 
   saves.giveTo(() => expect.unreachable('no file has changed'))
 })
 
-test('the folders of further files are watched, except for those of installed packages', async () => {
+it('the folders of further files are watched, except for those of installed packages', async () => {
   const { saves, taken } = aProject()
   const other = aProject()
   const installed = aProject()

@@ -1,10 +1,10 @@
 import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { ignoredFolders, watchedFolders } from '../../../../cli/dev/watch/saves.ts'
 
-test('the packages of a workspace that the project uses are watched, and installed ones are not', () => {
+it('the packages of a workspace that the project uses are watched, and installed ones are not', () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), 'workspace-')))
   const aPackage = (path: string, dependencies: object) => {
     mkdirSync(join(root, path), { recursive: true })
@@ -27,7 +27,7 @@ test('the packages of a workspace that the project uses are watched, and install
   expect(folders).toEqual(['apps/shop', 'packages/jobs', 'packages/model'].map(path => join(root, path)))
 })
 
-test('a generated folder from which the app runs is watched', () => {
+it('a generated folder from which the app runs is watched', () => {
   const ignored = (app: string) => ignoredFolders({ app, folder: '/p', context: {}, generated: '/p/.baton' })
 
   expect([...ignored('npx tsx infra/app.ts')]).toEqual(['node_modules', 'dist', 'cdk.out', 'coverage'])

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { isOfTask } from '../../../../shared/core/change/change.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
@@ -41,7 +41,7 @@ const plan = async () => {
 const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
 
 describe('a claim', () => {
-  test('hands out running tasks, with their input and what a report for the run needs', async () => {
+  it('hands out running tasks, with their input and what a report for the run needs', async () => {
     const input = { text: 'x'.repeat(1_000) }
     await published(api, { key: 'a', input })
 
@@ -62,7 +62,7 @@ describe('a claim', () => {
     expect(await claim()).toEqual([])
   })
 
-  test('whose task cannot be shown is given back at once, and the other tasks are handed out', async () => {
+  it('whose task cannot be shown is given back at once, and the other tasks are handed out', async () => {
     const tasks = aTaskStore()
     const oddTimeOfBad = (task: Head) => (task.key === 'bad' ? { ...task, createdAt: Number.NaN } : task)
     let isClaiming = false
@@ -86,7 +86,7 @@ describe('a claim', () => {
     expect(await get('jobs:bad')).toMatchObject({ status: 'ready', runs: [{ state: 'released' }] })
   })
 
-  test.each([
+  it.each([
     ['priority', ['high', 'early', 'late', 'low']],
     ['arrival', ['early', 'low', 'high', 'late']],
     ['aged', ['early', 'high', 'low', 'late']],
@@ -107,14 +107,14 @@ describe('a claim', () => {
     expect(keysOf(await claim())).toEqual(keys.slice(1))
   })
 
-  test('takes up to its limit, in order, over all partitions', async () => {
+  it('takes up to its limit, in order, over all partitions', async () => {
     for (let n = 0; n < 60; n++) await published(api, { key: `${n}`, priority: -n })
 
     expect(keysOf(await claim({ limit: 25 }))).toEqual([...Array(25).keys()].map(String))
     expect(keysOf(await claim({ limit: 100 }))).toHaveLength(35)
   })
 
-  test('of several types takes turns among the types', async () => {
+  it('of several types takes turns among the types', async () => {
     await api.call('PUT', '/v1/types/other', { kind: 'http' })
     for (const type of ['jobs', 'other'])
       for (const key of ['1', '2', '3']) await published(api, { type, key })
@@ -124,7 +124,7 @@ describe('a claim', () => {
     expect(claims.map(({ task }) => task.id).sort()).toEqual(['jobs:1', 'jobs:2', 'other:1', 'other:2'])
   })
 
-  test('returns nothing for a paused type or when nothing is due, and is refused for types with a handler', async () => {
+  it('returns nothing for a paused type or when nothing is due, and is refused for types with a handler', async () => {
     await published(api, { delayMs: 1 })
     expect(await claim()).toEqual([])
 
@@ -143,7 +143,7 @@ describe('a claim', () => {
     })
   })
 
-  test('skips tasks that name other workers', async () => {
+  it('skips tasks that name other workers', async () => {
     for (let n = 0; n < 30; n++) await published(api, { key: `w2-${n}`, workerIds: ['w2'], priority: 1 })
     await published(api, { key: 'new', minWorkerVersion: '1.10' })
     await published(api, { key: 'any' })
@@ -154,7 +154,7 @@ describe('a claim', () => {
     expect(await claim({ workerId: 'w2', limit: 100 })).toHaveLength(30)
   })
 
-  test('takes tasks that name its worker at their position in the order', async () => {
+  it('takes tasks that name its worker at their position in the order', async () => {
     for (let n = 0; n < 9; n++) {
       await published(api, { key: `${n}`, priority: -n, ...(n % 3 === 1 && { workerIds: ['w1', 'w2'] }) })
     }
@@ -165,7 +165,7 @@ describe('a claim', () => {
     expect(keysOf(await claim({ workerId: 'w2' }))).toEqual(['7'])
   })
 
-  test('gives a task for several workers to each of them once', async () => {
+  it('gives a task for several workers to each of them once', async () => {
     await published(api, { key: 'a', concurrency: 2 })
 
     expect(await claim({ workerId: 'w1' })).toHaveLength(1)
@@ -175,7 +175,7 @@ describe('a claim', () => {
     expect((await get('jobs:a')).runs).toHaveLength(2)
   })
 
-  test('stops before its answer could become too large with every character escaped', async () => {
+  it('stops before its answer could become too large with every character escaped', async () => {
     for (let n = 0; n < 20; n++) await published(api, { key: `${n}`, input: 'x'.repeat(340_000) })
 
     expect(await claim({ limit: 100 })).toHaveLength(9)
@@ -183,7 +183,7 @@ describe('a claim', () => {
     expect(await claim({ limit: 100 })).toHaveLength(2)
   })
 
-  test('of another type is not answered with the claims of the first, though it has the same request id', async () => {
+  it('of another type is not answered with the claims of the first, though it has the same request id', async () => {
     await api.call('PUT', '/v1/types/others', { kind: 'http' })
     await published(api, { key: 'a' })
     await published(api, { key: 'b', type: 'others' })
@@ -195,7 +195,7 @@ describe('a claim', () => {
     expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['a'])
   })
 
-  test('whose answer was lost gets the same answer again while its runs are live', async () => {
+  it('whose answer was lost gets the same answer again while its runs are live', async () => {
     for (const key of ['a', 'b', 'c']) await published(api, { key, input: 'x'.repeat(300) })
     const first = await claim({ requestId: 'r', limit: 2 })
     const again = await claim({ requestId: 'r', limit: 2 })
@@ -209,7 +209,7 @@ describe('a claim', () => {
     expect((await get('jobs:b')).attempts.used).toBe(1)
   })
 
-  test('repeated while the first one still waits gets the same answer and claims nothing', async () => {
+  it('repeated while the first one still waits gets the same answer and claims nothing', async () => {
     const [first, again] = [
       claim({ requestId: 'r', waitMs: 20_000 }),
       claim({ requestId: 'r', waitMs: 20_000 }),
@@ -223,7 +223,7 @@ describe('a claim', () => {
     expect((await get('jobs:a')).attempts.used).toBe(1)
   })
 
-  test('that found nothing or failed may be repeated at once', async () => {
+  it('that found nothing or failed may be repeated at once', async () => {
     expect(await claim({ requestId: 'r' })).toEqual([])
     const { heads } = api.system.tasks
     Object.assign(api.system.tasks, { heads: () => Promise.reject(new Error('no')) })
@@ -235,7 +235,7 @@ describe('a claim', () => {
     expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['a'])
   })
 
-  test('whose first try died claims nothing until that try must be over', async () => {
+  it('whose first try died claims nothing until that try must be over', async () => {
     const { apply } = api.system.tasks
     let isDead = false
     const dying: typeof apply = change => (isDead ? apply(change) : new Promise(() => undefined))
@@ -254,7 +254,7 @@ describe('a claim', () => {
     expect(keysOf(await early)).toEqual(['a'])
   })
 
-  test('that waits is answered as soon as a task is due', async () => {
+  it('that waits is answered as soon as a task is due', async () => {
     const waiting = claim({ waitMs: 20_000 })
     await api.system.clock.advance(3 * SECOND)
     await published(api, { key: 'a' })
@@ -264,7 +264,7 @@ describe('a claim', () => {
     expect(api.system.clock.sleepers()).toBe(0)
   })
 
-  test('that waits in vain is answered when its time is over', async () => {
+  it('that waits in vain is answered when its time is over', async () => {
     let answered = false
     const waiting = claim({ waitMs: 1_000 }).then(claims => {
       answered = true
@@ -277,7 +277,7 @@ describe('a claim', () => {
     expect(await waiting).toEqual([])
   })
 
-  test('whose input has expired ends the task instead of handing it out', async () => {
+  it('whose input has expired ends the task instead of handing it out', async () => {
     const store = aTaskStore()
     api = await anApi({ tasks: { ...store, body: async () => undefined } })
     await published(api, { key: 'a', input: 'x'.repeat(300) })
@@ -287,7 +287,7 @@ describe('a claim', () => {
     expect(await get('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'InputExpired' } })
   })
 
-  test('whose input follows its head by a moment, as in a transaction, is given back unharmed', async () => {
+  it('whose input follows its head by a moment, as in a transaction, is given back unharmed', async () => {
     const store = aTaskStore()
     let isStored = false
     api = await anApi({
@@ -302,7 +302,7 @@ describe('a claim', () => {
     expect(keysOf(await claim())).toEqual(['a'])
   })
 
-  test('by one worker alone stays in order, even when some tasks are past their deadline', async () => {
+  it('by one worker alone stays in order, even when some tasks are past their deadline', async () => {
     for (let n = 0; n < 30; n++) await published(api, { key: `late${n}`, priority: 1, deadlineMs: 1_000 })
     for (let n = 0; n < 120; n++) await published(api, { key: `${n}`, priority: -n })
     await api.system.clock.advance(2 * SECOND)
@@ -314,7 +314,7 @@ describe('a claim', () => {
     expect((await get('jobs:late29')).status).toBe('failed')
   })
 
-  test('by many workers at once gives each task to one worker, with few lost writes', async () => {
+  it('by many workers at once gives each task to one worker, with few lost writes', async () => {
     const store = aTaskStore()
     let [writes, lost] = [0, 0]
     const apply: typeof store.apply = async change => {
@@ -336,7 +336,7 @@ describe('a claim', () => {
     expect(lost).toBeLessThan(writes)
   })
 
-  test('by many workers at once passes over at most 500 open tasks', async () => {
+  it('by many workers at once passes over at most 500 open tasks', async () => {
     const store = aTaskStore()
     const open = new Set<number>()
     const passedOver: number[] = []

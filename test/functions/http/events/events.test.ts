@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../support/http/an-api.ts'
 
 let api: TestApi
@@ -7,7 +7,7 @@ beforeAll(async () => {
 })
 
 describe('GET /v1/events of a deployed system', () => {
-  test('is a 501 that says where the events are', async () => {
+  it('is a 501 that says where the events are', async () => {
     const { status, body, headers } = await api.call('GET', '/v1/events?type=task.ready&type=task.failed')
 
     expect(status).toBe(501)
@@ -16,20 +16,20 @@ describe('GET /v1/events of a deployed system', () => {
     expect(body.detail).toContain('EventBusName')
   })
 
-  test('refuses an unknown parameter by its name', async () => {
+  it('refuses an unknown parameter by its name', async () => {
     const { status, body } = await api.call('GET', '/v1/events?types=task.ready')
 
     expect(status).toBe(400)
     expect(body.errors).toEqual([{ path: 'types', message: expect.stringContaining('lastEventId') }])
   })
 
-  test('supports no other method', async () => {
+  it('supports no other method', async () => {
     expect((await api.call('POST', '/v1/events', {})).status).toBe(405)
   })
 })
 
 describe('a type', () => {
-  test('shows whether its events are published, which is false by default', async () => {
+  it('shows whether its events are published, which is false by default', async () => {
     const quiet = await api.call('PUT', '/v1/types/quiet', { kind: 'http' })
     const loud = await api.call('PUT', '/v1/types/loud', { kind: 'http', events: true })
 
@@ -39,7 +39,7 @@ describe('a type', () => {
     expect((await api.call('PUT', '/v1/types/loud', { kind: 'http' })).body.events).toBe(false)
   })
 
-  test.each([1, 'yes', null, []])('refuses %j as the value of events', async events => {
+  it.each([1, 'yes', null, []])('refuses %j as the value of events', async events => {
     const { status, body } = await api.call('PUT', '/v1/types/odd', { kind: 'http', events })
 
     expect(status).toBe(400)

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { aFlowApi, type FlowApi, ORDER, problemPaths, statesOf } from '../../../support/http/a-flow-api.ts'
 import { MINUTE } from '../../../support/tasks/a-task.ts'
 
@@ -8,7 +8,7 @@ beforeEach(async () => {
 })
 
 describe('an operator', () => {
-  test.each<[string, string, string[]]>([
+  it.each<[string, string, string[]]>([
     ['has the failed step done again', 'retry-do', ['succeeded', 'pending']],
     ['has the failed undo tried again', 'retry-undo', ['succeeded', 'failed']],
     ['counts the failed undo as done', 'skip-undo', ['succeeded', 'skipped']],
@@ -24,7 +24,7 @@ describe('an operator', () => {
     expect(body.task.attempts).toEqual({ used: 0, left: 1 })
   })
 
-  test('counts the failed step as done, and the flow continues to its end', async () => {
+  it('counts the failed step as done, and the flow continues to its end', async () => {
     await api.halted()
 
     const { status, body } = await api.retry('continue')
@@ -34,7 +34,7 @@ describe('an operator', () => {
     expect(statesOf(body.task)).toEqual(['succeeded', 'succeeded'])
   })
 
-  test('resumes a flow whose earlier undo failed, in every way', async () => {
+  it('resumes a flow whose earlier undo failed, in every way', async () => {
     const states: Record<string, string[]> = {
       'retry-do': ['succeeded', 'pending'],
       continue: ['succeeded', 'succeeded'],
@@ -60,7 +60,7 @@ describe('an operator', () => {
     }
   })
 
-  test('learns which step is undone when a flow cannot continue', async () => {
+  it('learns which step is undone when a flow cannot continue', async () => {
     await api.begun()
     await api.fail('declined')
     await api.succeed()
@@ -74,7 +74,7 @@ describe('an operator', () => {
     )
   })
 
-  test('starts a flow over from its first step', async () => {
+  it('starts a flow over from its first step', async () => {
     await api.halted()
 
     const { status, body } = await api.retry()
@@ -88,7 +88,7 @@ describe('an operator', () => {
     expect((await api.claim()).task.params).toEqual({ sku: 'x' })
   })
 
-  test.each(['retry-do', 'continue', 'retry-undo', 'skip-undo'])(
+  it.each(['retry-do', 'continue', 'retry-undo', 'skip-undo'])(
     'is refused %s where it is impossible',
     async action => {
       await api.begun()
@@ -109,7 +109,7 @@ describe('an operator', () => {
     },
   )
 
-  test('learns why a running flow does not start over', async () => {
+  it('learns why a running flow does not start over', async () => {
     await api.begun()
 
     expect(await api.retry()).toMatchObject({
@@ -118,7 +118,7 @@ describe('an operator', () => {
     })
   })
 
-  test('cancels a flow, which undoes its steps, and may repeat that', async () => {
+  it('cancels a flow, which undoes its steps, and may repeat that', async () => {
     await api.begun()
     await api.claim()
 
@@ -136,7 +136,7 @@ describe('an operator', () => {
     })
   })
 
-  test('cannot cancel a flow that undoes its steps, but can remove it', async () => {
+  it('cannot cancel a flow that undoes its steps, but can remove it', async () => {
     await api.begun()
     await api.fail('declined')
 
@@ -145,7 +145,7 @@ describe('an operator', () => {
     expect(await api.claim()).toBeUndefined()
   })
 
-  test('changes fields of the whole flow, and none of its steps', async () => {
+  it('changes fields of the whole flow, and none of its steps', async () => {
     await api.begun()
 
     const changed = await api.call('PATCH', ORDER, { priority: 8, deadlineMs: MINUTE, input: { sku: 'y' } })

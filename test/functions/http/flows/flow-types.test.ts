@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { aFlowApi, FLOW, type FlowApi, problemPaths, STEPS } from '../../../support/http/a-flow-api.ts'
 import type { Shown } from '../../../support/http/an-api.ts'
 import { MINUTE, SECOND } from '../../../support/tasks/a-task.ts'
@@ -9,7 +9,7 @@ beforeEach(async () => {
 })
 
 describe('a flow type', () => {
-  test('is shown as it was put, with the system’s defaults filled in', async () => {
+  it('is shown as it was put, with the system’s defaults filled in', async () => {
     const created = await api.put(FLOW)
     const replaced = await api.put({
       ...FLOW,
@@ -26,7 +26,7 @@ describe('a flow type', () => {
   })
 
   const withStep = (step: object) => ({ kind: 'flow', steps: [{ ...STEPS[0], ...step }] })
-  test.each<[string, object, string]>([
+  it.each<[string, object, string]>([
     ['no steps', { kind: 'flow' }, 'steps'],
     ['an empty list', { kind: 'flow', steps: [] }, 'steps'],
     [
@@ -74,7 +74,7 @@ describe('the steps of a flow type name types', () => {
     steps: types.map((type, index) => ({ name: `s${index}`, do: { type }, undo: { type: 'jobs' } })),
   })
 
-  test('that exist: an unknown type is refused by its path, with the nearest name', async () => {
+  it('that exist: an unknown type is refused by its path, with the nearest name', async () => {
     const refused = await api.put(steps('jobs', 'job'), 'broken')
 
     const message =
@@ -86,7 +86,7 @@ describe('the steps of a flow type name types', () => {
     expect((await api.call('GET', '/v1/types/broken')).status).toBe(404)
   })
 
-  test('that are not flows, so a flow cannot name itself', async () => {
+  it('that are not flows, so a flow cannot name itself', async () => {
     await api.put(FLOW)
     const refused = [await api.put(steps('order'), 'broken'), await api.put(steps('jobs', 'order'))]
 
@@ -101,7 +101,7 @@ describe('the steps of a flow type name types', () => {
 describe('publishing a flow', () => {
   beforeEach(async () => void (await api.put(FLOW)))
 
-  test.each<[string, object, string]>([
+  it.each<[string, object, string]>([
     ['an input that is not an object', { input: [1] }, 'input'],
     ['an input of null', { input: null }, 'input'],
     ['an input with the name of a step', { input: { charge: 1 } }, 'input.charge'],
@@ -116,7 +116,7 @@ describe('publishing a flow', () => {
     expect(problemPaths(refused)).toContain(path)
   })
 
-  test('is refused when the type of a step has become a flow', async () => {
+  it('is refused when the type of a step has become a flow', async () => {
     await api.call('PUT', '/v1/types/later', { kind: 'http' })
     await api.put({ kind: 'flow', steps: [{ name: 'a', do: { type: 'later' } }] }, 'broken')
     await api.put(FLOW, 'later')
@@ -127,7 +127,7 @@ describe('publishing a flow', () => {
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'type', message }] } })
   })
 
-  test('is refused while the tasks of a step list workers', async () => {
+  it('is refused while the tasks of a step list workers', async () => {
     await api.call('PUT', '/v1/types/targeted', { kind: 'http', defaults: { workerIds: ['w1'] } })
     await api.put({ kind: 'flow', steps: [{ name: 'a', do: { type: 'targeted' } }] }, 'broken')
 
@@ -139,7 +139,7 @@ describe('publishing a flow', () => {
     ])
   })
 
-  test('needs no input, takes options of the whole flow, and keeps the present steps', async () => {
+  it('needs no input, takes options of the whole flow, and keeps the present steps', async () => {
     const { status, body } = await api.publish({
       input: undefined,
       deadlineMs: MINUTE,
@@ -159,7 +159,7 @@ describe('publishing a flow', () => {
     expect((await api.get()).steps.map(({ name }: Shown) => name)).toEqual(['reserve', 'charge'])
   })
 
-  test('again creates nothing, and does not restart a flow that is running', async () => {
+  it('again creates nothing, and does not restart a flow that is running', async () => {
     await api.publish()
     await api.succeed()
 

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
 import { aFlowApi, FLOW, type FlowApi, ORDER } from '../../../support/http/a-flow-api.ts'
 import type { Shown } from '../../../support/http/an-api.ts'
@@ -12,7 +12,7 @@ beforeEach(async () => {
 const ONCE = { retry: { maxRetries: 0 } }
 
 describe('a claim of a step', () => {
-  test('shows the flow’s id and type, the step, and the input of the step', async () => {
+  it('shows the flow’s id and type, the step, and the input of the step', async () => {
     await api.put(FLOW)
     await api.publish()
     const first = await api.claim()
@@ -38,7 +38,7 @@ describe('a claim of a step', () => {
     expect((await api.get()).input).toEqual({ sku: 'x' })
   })
 
-  test('counts as an attempt of its step; a claim of an undo counts as an attempt of the undo', async () => {
+  it('counts as an attempt of its step; a claim of an undo counts as an attempt of the undo', async () => {
     const twice = { type: 'jobs', retry: { maxRetries: 1, delayMs: 0 } }
     await api.put({ kind: 'flow', steps: [{ name: 'reserve', do: twice, undo: twice }] })
     await api.publish()
@@ -63,7 +63,7 @@ describe('a claim of a step', () => {
     ])
   })
 
-  test('may report its result again, though the parameters have no room for a second one', async () => {
+  it('may report its result again, though the parameters have no room for a second one', async () => {
     const step = (nth: number) => ({ name: `s${nth}`, do: { type: 'jobs', ...ONCE } })
     await api.put({ kind: 'flow', steps: [1, 2, 3, 4, 5, 6].map(step) })
     await api.publish()
@@ -83,7 +83,7 @@ describe('a claim of a step', () => {
     })
   })
 
-  test('of an undo has the direction undo and the options of the undo', async () => {
+  it('of an undo has the direction undo and the options of the undo', async () => {
     await api.put(FLOW)
     await api.publish()
     await api.fail('none left')
@@ -99,7 +99,7 @@ describe('a claim of a step', () => {
     expect(run.idempotencyKey).toMatch(/\/undo reserve$/)
   })
 
-  test('cannot move on to a stage: the flow declares the next step', async () => {
+  it('cannot move on to a stage: the flow declares the next step', async () => {
     await api.put(FLOW)
     await api.publish()
     const { run } = await api.claim()
@@ -112,7 +112,7 @@ describe('a claim of a step', () => {
     expect(await api.get()).toMatchObject({ status: 'running', cursor: 0 })
   })
 
-  test('whose result is too long for the flow’s parameters learns how many bytes are left', async () => {
+  it('whose result is too long for the flow’s parameters learns how many bytes are left', async () => {
     const names = ['a', 'b', 'c', 'd', 'e', 'f', 'g']
     await api.put({ kind: 'flow', steps: names.map(name => ({ name, do: { type: 'jobs' } })) })
     await api.publish()
@@ -135,7 +135,7 @@ describe('a claim of a step', () => {
     })
   })
 
-  test('hands on long results, too', async () => {
+  it('hands on long results, too', async () => {
     await api.put(FLOW)
     await api.publish({ input: { sku: 'y'.repeat(300) } })
     await api.succeed({ list: 'x'.repeat(1_000) })
@@ -146,7 +146,7 @@ describe('a claim of a step', () => {
     })
   })
 
-  test('is made under the type of the step: the flow’s own type cannot be claimed', async () => {
+  it('is made under the type of the step: the flow’s own type cannot be claimed', async () => {
     await api.put(FLOW)
     await api.publish()
 
@@ -157,7 +157,7 @@ describe('a claim of a step', () => {
 })
 
 describe('GET of a flow', () => {
-  test('shows the state of its steps', async () => {
+  it('shows the state of its steps', async () => {
     await api.begun()
     await api.system.clock.advance(SECOND)
     await api.claim()
@@ -181,7 +181,7 @@ describe('GET of a flow', () => {
     })
   })
 
-  test('shows its end, and the result of its last step as its result', async () => {
+  it('shows its end, and the result of its last step as its result', async () => {
     await api.begun()
     const receipt = 'paid '.repeat(100)
     const last = await api.succeed(receipt)
@@ -194,7 +194,7 @@ describe('GET of a flow', () => {
       expect(task).not.toHaveProperty(field)
   })
 
-  test('shows what was undone, and why', async () => {
+  it('shows what was undone, and why', async () => {
     await api.begun()
     await api.fail('declined')
     expect(await api.get()).toMatchObject({
@@ -216,7 +216,7 @@ describe('GET of a flow', () => {
     })
   })
 
-  test('shows that it needs attention once an undo has failed for good', async () => {
+  it('shows that it needs attention once an undo has failed for good', async () => {
     await api.halted()
 
     expect(await api.get()).toMatchObject({
@@ -233,7 +233,7 @@ describe('GET of a flow', () => {
     ])
   })
 
-  test('is counted once, and listed, under its own type', async () => {
+  it('is counted once, and listed, under its own type', async () => {
     await api.begun()
     const counts = async () => (await api.call('GET', '/v1/types/order/counts')).body
     const listed = async (status: string) =>
@@ -253,7 +253,7 @@ describe('GET of a flow', () => {
     expect((await api.call('GET', '/v1/types/jobs/counts')).body).toEqual(none)
   })
 
-  test('shows that an undo waits for a retry', async () => {
+  it('shows that an undo waits for a retry', async () => {
     const patient = { type: 'jobs', retry: { maxRetries: 1, delayMs: MINUTE } }
     await api.put({ kind: 'flow', steps: [{ name: 'a', do: { type: 'jobs', ...ONCE }, undo: patient }] })
     await api.publish()

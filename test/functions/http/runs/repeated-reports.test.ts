@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { lose } from '../../../../shared/core/run/lose.ts'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
@@ -31,7 +31,7 @@ const sayInBatch = async ({ id, runId, fence }: Run, outcome: string, more: obje
 describe('a worker that reports a second, different end is refused with the stored end', () => {
   const next = (stage: string) => ({ result: 1, next: { stage } })
 
-  test.each<[string, [string, object], [string, object], object]>([
+  it.each<[string, [string, object], [string, object], object]>([
     [
       'another result',
       ['succeed', { result: 1 }],
@@ -85,7 +85,7 @@ describe('a worker that reports a second, different end is refused with the stor
 })
 
 describe('a repeated report', () => {
-  test('is answered with the stored end, though the error was cut', async () => {
+  it('is answered with the stored end, though the error was cut', async () => {
     const run = await aRun({ retry: { maxRetries: 0 } })
     const error = { ...FAILURE, message: 'm'.repeat(300), stack: 'at x' }
     await say(run, 'fail', { error })
@@ -98,7 +98,7 @@ describe('a repeated report', () => {
     expect(other).toMatchObject({ status: 409, body: { reason: 'ended', run: { error: { name, message } } } })
   })
 
-  test('is recognised by the record of its run after the task has dropped the run', async () => {
+  it('is recognised by the record of its run after the task has dropped the run', async () => {
     const first = await aRun({ retry: { maxRetries: 20, delayMs: 0 } })
     await say(first, 'fail', { error: FAILURE, retryInMs: 0 })
     for (let runs = 0; runs < 8; runs++)
@@ -111,7 +111,7 @@ describe('a repeated report', () => {
     })
   })
 
-  test('about a run without a record is refused, and the answer names the reason', async () => {
+  it('about a run without a record is refused, and the answer names the reason', async () => {
     const first = await aRun({ retry: { maxRetries: 50, delayMs: 0 } })
     await say(first, 'fail', { error: FAILURE, retryInMs: 0 })
     for (let runs = 0; runs < 21; runs++)
@@ -126,7 +126,7 @@ describe('a repeated report', () => {
     })
   })
 
-  test('learns from the record that its run was lost', async () => {
+  it('learns from the record that its run was lost', async () => {
     const lost = await aRun({ retry: { maxRetries: 50, delayMs: 0 } })
     await api.system.clock.advance(16 * SECOND)
     const task = await readTask(api.system, 'jobs:a')
@@ -141,7 +141,7 @@ describe('a repeated report', () => {
     })
   })
 
-  test('of a run that was never claimed is a 404; a wrong fence is refused with the right one', async () => {
+  it('of a run that was never claimed is a 404; a wrong fence is refused with the right one', async () => {
     const run = await aRun()
     const unborn = { ...run, path: run.path.replace(/[0-9]+$/, String(run.fence + 1)), fence: run.fence + 1 }
 
@@ -156,7 +156,7 @@ describe('a repeated report', () => {
   })
 })
 
-test('a live run shows its stage', async () => {
+it('a live run shows its stage', async () => {
   await aRun()
 
   expect((await get()).runs).toMatchObject([{ state: 'running', stage: 'fetch' }])

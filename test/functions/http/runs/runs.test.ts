@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
 import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
@@ -26,7 +26,7 @@ const _keysOf = (claims: readonly Claim[]) => claims.map(({ task }) => task.key)
 const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
 
 describe('the report of a run', () => {
-  test('that it is alive renews its lease and returns the present options', async () => {
+  it('that it is alive renews its lease and returns the present options', async () => {
     await published(api, { key: 'a' })
     const { path, fence } = await claimed(api)
     await api.call('PATCH', '/v1/tasks/jobs:a', { heartbeatMs: 700, leaseMs: 2_100 })
@@ -43,7 +43,7 @@ describe('the report of a run', () => {
     })
   })
 
-  test('that it succeeded ends the task once, and may be repeated', async () => {
+  it('that it succeeded ends the task once, and may be repeated', async () => {
     await published(api, { key: 'a' })
     const { path, fence } = await claimed(api)
     const result = { big: 'x'.repeat(1_000) }
@@ -66,7 +66,7 @@ describe('the report of a run', () => {
     ).toBe(409)
   })
 
-  test('that it failed costs a retry, and the whole error is recorded', async () => {
+  it('that it failed costs a retry, and the whole error is recorded', async () => {
     await published(api, { key: 'a', retry: { maxRetries: 1 } })
     const error = { name: 'Broken', message: 'm'.repeat(300), stack: 'at x' }
     const first = await claimed(api)
@@ -86,7 +86,7 @@ describe('the report of a run', () => {
     })
   })
 
-  test('that it releases the task costs nothing', async () => {
+  it('that it releases the task costs nothing', async () => {
     await published(api, { key: 'a' })
     const { path, fence } = await claimed(api)
     const { body } = await api.call('POST', `${path}/release`, { fence, delayMs: 500 })
@@ -94,7 +94,7 @@ describe('the report of a run', () => {
     expect(body.task).toMatchObject({ status: 'delayed', attempts: { used: 0, left: 4 } })
   })
 
-  test.each([
+  it.each([
     ['cancelled', async () => api.call('POST', '/v1/tasks/jobs:a/cancel')],
     ['removed', async () => api.call('DELETE', '/v1/tasks/jobs:a')],
     ['excluded', async () => api.call('PATCH', '/v1/tasks/jobs:a', { workerIds: ['w9'] })],
@@ -134,7 +134,7 @@ describe('the report of a run', () => {
     expect(batch.body.results).toMatchObject([{ taskId: id, runId, status: 409, reason }])
   })
 
-  test('about a run that is over is refused, and the answer names the present holder', async () => {
+  it('about a run that is over is refused, and the answer names the present holder', async () => {
     await published(api, { key: 'a' })
     const zombie = await claimed(api, { workerId: 'old' })
     await api.call('POST', `${zombie.path}/release`, { fence: 1 })
@@ -147,7 +147,7 @@ describe('the report of a run', () => {
     expect((await api.call('POST', `${zombie.path}/succeed`, { fence: 2 })).status).toBe(400)
   })
 
-  test('with a result or a progress that is too long is a 413', async () => {
+  it('with a result or a progress that is too long is a 413', async () => {
     await published(api)
     const { path, fence } = await claimed(api)
     const long = 'x'.repeat(360_000)
@@ -158,7 +158,7 @@ describe('the report of a run', () => {
     expect((await api.call('POST', `${path}/heartbeat`, { fence, progress: long })).status).toBe(413)
   })
 
-  test('that it failed after the deadline ends the task, even with retries left', async () => {
+  it('that it failed after the deadline ends the task, even with retries left', async () => {
     await published(api, { key: 'a', deadlineMs: 1_000 })
     const { path, fence } = await claimed(api)
     await api.system.clock.advance(1_001)
@@ -169,7 +169,7 @@ describe('the report of a run', () => {
 })
 
 describe('reports of many runs', () => {
-  test('have one result each, in their order', async () => {
+  it('have one result each, in their order', async () => {
     for (const key of ['a', 'b', 'c', 'd']) await published(api, { key })
     const claims = await claim()
     const runs = claims.map(({ task, run }) => ({ taskId: task.id, runId: run.id, fence: run.fence }))

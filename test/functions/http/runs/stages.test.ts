@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE, SECOND } from '../../../support/tasks/a-task.ts'
 
@@ -18,14 +18,14 @@ async function say(word: string, more: object = {}): Promise<Shown> {
 const ERROR = { error: { name: 'Error', message: 'no' } }
 
 describe('a task in stages', () => {
-  test('is published in its first stage, which its claim shows', async () => {
+  it('is published in its first stage, which its claim shows', async () => {
     const { body } = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1' })
 
     expect(body.claims[0].task).toMatchObject({ stage: 'fetch', input: 'url', status: 'running' })
     expect(body.claims[0].run.idempotencyKey).toMatch(/\/fetch$/)
   })
 
-  test('moves on with the report of its run, and keeps the fields that the report does not change', async () => {
+  it('moves on with the report of its run, and keeps the fields that the report does not change', async () => {
     const { status, body } = await say('succeed', { result: 1, next: { stage: 'store' } })
 
     expect(status).toBe(200)
@@ -34,7 +34,7 @@ describe('a task in stages', () => {
     expect(await get()).not.toHaveProperty('result')
   })
 
-  test('takes input, priority and delay from that report', async () => {
+  it('takes input, priority and delay from that report', async () => {
     await say('succeed', { next: { stage: 'store', input: { at: 's3' }, priority: 5, delayMs: MINUTE } })
 
     expect(await get()).toMatchObject({
@@ -47,7 +47,7 @@ describe('a task in stages', () => {
     })
   })
 
-  test('moves on once when its report is repeated', async () => {
+  it('moves on once when its report is repeated', async () => {
     const { path, fence } = await claimed(api)
     const word = { fence, next: { stage: 'store' } }
     await api.call('POST', `${path}/succeed`, word)
@@ -57,7 +57,7 @@ describe('a task in stages', () => {
     expect(again).toMatchObject({ status: 200, body: { task: { stage: 'store', status: 'ready' } } })
   })
 
-  test('has retries and attempts of its own in each stage, and shows its history by stage', async () => {
+  it('has retries and attempts of its own in each stage, and shows its history by stage', async () => {
     await say('fail', { ...ERROR, retryInMs: 0 })
     await say('succeed', { next: { stage: 'store' } })
     await say('fail', { ...ERROR, retryInMs: 0 })
@@ -73,14 +73,14 @@ describe('a task in stages', () => {
     expect(task.runs.map(({ stage }: Shown) => stage)).toEqual(['fetch', 'fetch', 'store'])
   })
 
-  test('ends with the result of its last stage', async () => {
+  it('ends with the result of its last stage', async () => {
     await say('succeed', { result: 'fetched', next: { stage: 'store' } })
     await say('succeed', { result: 'stored' })
 
     expect(await get()).toMatchObject({ status: 'succeeded', stage: 'store', result: 'stored' })
   })
 
-  test('moves on in a batch of reports, too', async () => {
+  it('moves on in a batch of reports, too', async () => {
     const { id, runId, fence } = await claimed(api)
     const runs = [{ taskId: id, runId, fence, outcome: 'succeed', next: { stage: 'store' } }]
 
@@ -90,7 +90,7 @@ describe('a task in stages', () => {
     expect((await get()).stage).toBe('store')
   })
 
-  test.each<[string, object, string]>([
+  it.each<[string, object, string]>([
     ['no stage', {}, 'next.stage'],
     ['a stage without a name', { stage: '' }, 'next.stage'],
     ['a priority that is not whole', { stage: 'x', priority: 1.5 }, 'next.priority'],
@@ -104,7 +104,7 @@ describe('a task in stages', () => {
     expect(await get()).toMatchObject({ status: 'running', stage: 'fetch' })
   })
 
-  test('refuses the next input when it is too long, and keeps the run', async () => {
+  it('refuses the next input when it is too long, and keeps the run', async () => {
     const refused = await say('succeed', { next: { stage: 'x', input: 'x'.repeat(360_000) } })
 
     expect(refused.status).toBe(413)
@@ -113,7 +113,7 @@ describe('a task in stages', () => {
 })
 
 describe('an operator that moves a task to another stage', () => {
-  test('stops its run, and the task is ready in the new stage at once', async () => {
+  it('stops its run, and the task is ready in the new stage at once', async () => {
     const { path, fence } = await claimed(api)
 
     const { status, body } = await api.call('PATCH', '/v1/tasks/jobs:a', { stage: 'store', priority: 2 })
@@ -124,7 +124,7 @@ describe('an operator that moves a task to another stage', () => {
     expect(late).toMatchObject({ status: 409, body: { reason: 'cancelled' } })
   })
 
-  test('ends the wait for a retry of the former stage', async () => {
+  it('ends the wait for a retry of the former stage', async () => {
     await say('fail', { ...ERROR, retryInMs: 60 * SECOND })
     expect(await get()).toMatchObject({ status: 'delayed', statusReason: 'retry' })
 
@@ -134,7 +134,7 @@ describe('an operator that moves a task to another stage', () => {
     expect((await claimed(api)).id).toBe('jobs:a')
   })
 
-  test('starts a finished task over in the stage it ended in', async () => {
+  it('starts a finished task over in the stage it ended in', async () => {
     await say('succeed', { next: { stage: 'store' } })
     await say('fail', { ...ERROR, fatal: true })
 
@@ -143,7 +143,7 @@ describe('an operator that moves a task to another stage', () => {
     expect(body.task).toMatchObject({ status: 'ready', stage: 'store', input: 'url' })
   })
 
-  test('must name the stage', async () => {
+  it('must name the stage', async () => {
     const refused = await api.call('PATCH', '/v1/tasks/jobs:a', { stage: '' })
 
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'stage' }] } })

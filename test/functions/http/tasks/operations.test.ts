@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
@@ -11,7 +11,7 @@ beforeEach(async () => {
 const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
 
 describe('a task', () => {
-  test('is changed field by field', async () => {
+  it('is changed field by field', async () => {
     const id = await published(api, { input: 'old', tags: { a: '1' } })
     const { status, body } = await api.call('PATCH', pathOf('get', id), {
       priority: 3,
@@ -33,7 +33,7 @@ describe('a task', () => {
     expect(await get(id)).toMatchObject({ input: { new: true }, tags: { b: '2' } })
   })
 
-  test('is not changed by an empty patch, and a patch with too few workers is refused by its field', async () => {
+  it('is not changed by an empty patch, and a patch with too few workers is refused by its field', async () => {
     const id = await published(api, { concurrency: 2 })
     const before = await get(id)
     const refused = await api.call('PATCH', pathOf('get', id), { workerIds: ['a'] })
@@ -43,7 +43,7 @@ describe('a task', () => {
     expect(refused.body.errors[0].path).toBe('workerIds')
   })
 
-  test('that has ended cannot be changed or cancelled, but can start over', async () => {
+  it('that has ended cannot be changed or cancelled, but can start over', async () => {
     await published(api, { key: 'k', input: 'old' })
     const run = await claimed(api)
     await api.call('POST', `${run.path}/succeed`, { fence: run.fence })
@@ -59,7 +59,7 @@ describe('a task', () => {
     expect((await api.call('POST', `${path}/retry`)).status).toBe(409)
   })
 
-  test('is cancelled, and the cancel may be repeated', async () => {
+  it('is cancelled, and the cancel may be repeated', async () => {
     const id = await published(api)
 
     expect((await api.call('POST', `${pathOf('get', id)}/cancel`)).body.task.status).toBe('cancelled')
@@ -67,7 +67,7 @@ describe('a task', () => {
     expect((await api.call('POST', `${pathOf('get', id)}/retry`)).body.task.status).toBe('ready')
   })
 
-  test('is removed once, and every later request is a 404', async () => {
+  it('is removed once, and every later request is a 404', async () => {
     const id = await published(api)
 
     expect((await api.call('DELETE', pathOf('get', id))).status).toBe(204)

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
 import { anApi, published, type TestApi } from '../../../support/http/an-api.ts'
@@ -18,7 +18,7 @@ async function patched(id: string, changes: object) {
 }
 
 describe('null in a PATCH', () => {
-  test('sets an option to the present default of the type', async () => {
+  it('sets an option to the present default of the type', async () => {
     const id = await published(api, {
       timeoutMs: 1_000,
       leaseMs: 60_000,
@@ -44,7 +44,7 @@ describe('null in a PATCH', () => {
     expect(task.priority).toBe(4)
   })
 
-  test('removes an option where the type has no default, and changes nothing else', async () => {
+  it('removes an option where the type has no default, and changes nothing else', async () => {
     const id = await published(api, {
       timeoutMs: 1_000,
       minWorkerVersion: '2',
@@ -73,7 +73,7 @@ describe('null in a PATCH', () => {
     expect(task).not.toHaveProperty('tags')
   })
 
-  test('removes a deadline, so that the task outlives it', async () => {
+  it('removes a deadline, so that the task outlives it', async () => {
     const id = await published(api, { deadlineMs: MINUTE })
     await patched(id, { deadlineMs: null })
     await api.system.clock.advance(2 * MINUTE)
@@ -84,7 +84,7 @@ describe('null in a PATCH', () => {
     expect((await readTask(api.system, id))?.deadlineAt).toBeUndefined()
   })
 
-  test('sets a deadline to the default of the type, counted from the due time', async () => {
+  it('sets a deadline to the default of the type, counted from the due time', async () => {
     const id = await published(api, { deadlineMs: 1_000 })
     await api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults: { deadlineMs: MINUTE } })
     await patched(id, { deadlineMs: null })
@@ -92,7 +92,7 @@ describe('null in a PATCH', () => {
     expect((await readTask(api.system, id))?.deadlineAt).toBe(NOW + MINUTE)
   })
 
-  test('in a flow clears the options of the whole flow', async () => {
+  it('in a flow clears the options of the whole flow', async () => {
     const steps = [{ name: 'a', do: { type: 'jobs' } }]
     await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
     const id = await published(api, { type: 'order', deadlineMs: MINUTE, retentionMs: 5 })
@@ -105,7 +105,7 @@ describe('null in a PATCH', () => {
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'timeoutMs' }] } })
   })
 
-  test('is refused where options would contradict each other, and where there is no default', async () => {
+  it('is refused where options would contradict each other, and where there is no default', async () => {
     const id = await published(api, { retry: { backoff: 'ladder', delaysMs: [5] } })
 
     const odds = await api.call('PATCH', pathOf('get', id), { retry: { delaysMs: null } })

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
 import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
@@ -47,7 +47,7 @@ const STATES = {
 
 type State = keyof typeof STATES
 
-test.each([
+it.each([
   ['publish', 'POST', '/v1/tasks', { type: 'jobs', key: 'odd' }],
   ['patch', 'PATCH', '/v1/tasks/jobs:odd', {}],
 ])('a tag named __proto__ is kept as it is given: %s', async (_name, method, path, body) => {
@@ -61,7 +61,7 @@ test.each([
 
 describe('publishing a key', () => {
   /** State before, `ifExists`, the answer's status, the task's status and input afterwards. */
-  test.each<[State, string, number, string, string]>([
+  it.each<[State, string, number, string, string]>([
     ['nothing', 'keep', 201, 'ready', 'new'],
     ['nothing', 'update', 201, 'ready', 'new'],
     ['nothing', 'reject', 201, 'ready', 'new'],
@@ -104,14 +104,14 @@ describe('publishing a key', () => {
     },
   )
 
-  test('of a running task is refused with ifExists reject, and the answer names the worker', async () => {
+  it('of a running task is refused with ifExists reject, and the answer names the worker', async () => {
     await STATES.running()
     const { body } = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'reject' })
 
     expect(body.detail).toContain('w1')
   })
 
-  test('again with restart forgets its runs, unless clean says otherwise', async () => {
+  it('again with restart forgets its runs, unless clean says otherwise', async () => {
     await STATES.failed()
     await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'restart', clean: [] })
     expect((await get('jobs:k')).runs).toMatchObject([{ fence: 1, state: 'failed' }])
@@ -123,7 +123,7 @@ describe('publishing a key', () => {
 })
 
 describe('a published task', () => {
-  test('shows the request’s fields and the defaults of its type and of the system', async () => {
+  it('shows the request’s fields and the defaults of its type and of the system', async () => {
     await api.call('PUT', '/v1/types/jobs', {
       kind: 'http',
       defaults: { priority: 5, leaseMs: 3_000, retry: { maxRetries: 1 } },
@@ -161,7 +161,7 @@ describe('a published task', () => {
     expect(await get('jobs:a/b')).toEqual(body.task)
   })
 
-  test('takes its trace from the body, else from the header, else begins one', async () => {
+  it('takes its trace from the body, else from the header, else begins one', async () => {
     const [one, two] = ['1', '2'].map(digit => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`)
     const publish = async (body: object, headers = {}) => {
       const answer = await api.call('POST', '/v1/tasks', { type: 'jobs', ...body }, headers)
@@ -174,7 +174,7 @@ describe('a published task', () => {
     expect(await publish({})).toMatch(/^[0-9a-f]{32}$/)
   })
 
-  test.each([
+  it.each([
     ['null', null],
     ['an empty text', ''],
     ['a list', []],
@@ -185,13 +185,13 @@ describe('a published task', () => {
     expect((await get(await published(api, { input }))).input).toEqual(input)
   })
 
-  test('of a type without a deployed handler shows that it waits for one', async () => {
+  it('of a type without a deployed handler shows that it waits for one', async () => {
     const { body } = await api.call('POST', '/v1/tasks', { type: 'resize' })
 
     expect(body.task).toMatchObject({ status: 'ready', statusReason: 'no-handler' })
   })
 
-  test('with a lease shorter than its type’s heartbeat interval gets a shorter interval', async () => {
+  it('with a lease shorter than its type’s heartbeat interval gets a shorter interval', async () => {
     const id = await published(api, { leaseMs: 300 })
 
     expect((await get(id)).options).toMatchObject({ leaseMs: 300, heartbeatMs: 100 })
@@ -201,7 +201,7 @@ describe('a published task', () => {
 describe('a large input', () => {
   const input = { text: 'x'.repeat(5_000) }
 
-  test('is shown by GET, but not by answers that would have to read it', async () => {
+  it('is shown by GET, but not by answers that would have to read it', async () => {
     const created = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input })
     const again = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input })
 
@@ -210,7 +210,7 @@ describe('a large input', () => {
     expect((await get('jobs:k')).input).toEqual(input)
   })
 
-  test('of a duplicate is not written', async () => {
+  it('of a duplicate is not written', async () => {
     const store = aTaskStore()
     const written: string[] = []
     const apply: typeof store.apply = change => {
@@ -224,7 +224,7 @@ describe('a large input', () => {
     expect(written).toHaveLength(1)
   })
 
-  test('of a publish that lost a race is deleted, and the winner’s input stays', async () => {
+  it('of a publish that lost a race is deleted, and the winner’s input stays', async () => {
     const store = aTaskStore()
     const dropped: string[] = []
     api = await anApi({
@@ -254,7 +254,7 @@ describe('a large input', () => {
 })
 
 describe('a batch', () => {
-  test('creates the first task of each key, and leaves inputs out of its answer', async () => {
+  it('creates the first task of each key, and leaves inputs out of its answer', async () => {
     const tasks = [...Array(100).keys()].map(n => ({ type: 'jobs', key: `k${n % 50}`, input: n }))
     const { status, body } = await api.call('POST', '/v1/tasks/batch', { tasks })
 
@@ -267,7 +267,7 @@ describe('a batch', () => {
     expect((await get('jobs:k7')).input).toBe(7)
   })
 
-  test('reads each type once', async () => {
+  it('reads each type once', async () => {
     let reads = 0
     const { types } = api.system
     api = await anApi({

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { STATUS_REASONS } from '../../../../shared/core/states.ts'
 import type { StatusReason } from '../../../../shared/core/status/status.ts'
@@ -77,11 +77,11 @@ async function reasonOf(id: string): Promise<string | undefined> {
 }
 
 describe('a waiting task shows its reason, in GET and in lists', () => {
-  test.each(STATUS_REASONS)('%s', async reason => {
+  it.each(STATUS_REASONS)('%s', async reason => {
     expect(await reasonOf(await WAITS[reason]())).toBe(reason)
   })
 
-  test('and shows none while a live worker can take it', async () => {
+  it('and shows none while a live worker can take it', async () => {
     await announce('w1')
     expect(await reasonOf(await published(api))).toBeUndefined()
 
@@ -91,7 +91,7 @@ describe('a waiting task shows its reason, in GET and in lists', () => {
 })
 
 describe('no-worker', () => {
-  test('is the reason of a type over HTTP when its last worker has been silent for 30 seconds', async () => {
+  it('is the reason of a type over HTTP when its last worker has been silent for 30 seconds', async () => {
     await announce('w1')
     const id = await published(api)
     expect(await reasonOf(id)).toBeUndefined()
@@ -101,7 +101,7 @@ describe('no-worker', () => {
     expect(await reasonOf(id)).toBe('no-worker')
   })
 
-  test('is the reason when the version of each worker over HTTP is below minWorkerVersion', async () => {
+  it('is the reason when the version of each worker over HTTP is below minWorkerVersion', async () => {
     await announce('old', { workerVersion: '1.9' })
     const id = await published(api, { minWorkerVersion: '2' })
     expect(await reasonOf(id)).toBe('no-worker')
@@ -111,7 +111,7 @@ describe('no-worker', () => {
     expect((await api.call('GET', pathOf('get', id))).body.status).toBe('running')
   })
 
-  test.each<[string | undefined, string | undefined]>([
+  it.each<[string | undefined, string | undefined]>([
     [undefined, 'no-worker'],
     ['1.9', 'no-worker'],
     ['2.0', undefined],
@@ -130,15 +130,15 @@ describe('a flow shows why its step waits', () => {
     return published(api, { type: 'order', key: type })
   }
 
-  test('when nothing is deployed for its type', async () => {
+  it('when nothing is deployed for its type', async () => {
     expect(await reasonOf(await flow('resize'))).toBe('no-handler')
   })
 
-  test('when no worker claims its type', async () => {
+  it('when no worker claims its type', async () => {
     expect(await reasonOf(await flow('jobs'))).toBe('no-worker')
   })
 
-  test('when its type or the flow is paused', async () => {
+  it('when its type or the flow is paused', async () => {
     const id = await flow('jobs')
     await announce('w1')
     const other = await published(api, { type: 'order', key: 'other' })
@@ -153,7 +153,7 @@ describe('a flow shows why its step waits', () => {
   })
 })
 
-test('A page reads each type once and the workers once, however many tasks it shows', async () => {
+it('A page reads each type once and the workers once, however many tasks it shows', async () => {
   await put({})
   for (let nth = 0; nth < 30; nth++) await published(api)
   const reads: string[] = []

@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { RequestContext } from '../../../../functions/http/create-api.ts'
 import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { timed } from '../../../support/worlds/memory-system.ts'
@@ -14,7 +14,7 @@ const shown = async (path: string) => (await api.call('GET', path)).body
 const STALE = { type: 'urn:baton:problem:stale-revision', status: 409 }
 
 describe('the revision of a task', () => {
-  test('counts the changes of people, and neither its publish nor its runs', async () => {
+  it('counts the changes of people, and neither its publish nor its runs', async () => {
     const id = await published(api, { key: 'k' })
     const path = `/v1/tasks/${id}`
     expect(await shown(path)).toMatchObject({ revision: 0 })
@@ -34,7 +34,7 @@ describe('the revision of a task', () => {
     expect(listed.items.map(({ revision }: Shown) => revision)).toEqual([3])
   })
 
-  test('goes on when a removed task is published again, so an old revision does not fit the new task', async () => {
+  it('goes on when a removed task is published again, so an old revision does not fit the new task', async () => {
     const id = await published(api, { key: 'k' })
     await api.call('DELETE', `/v1/tasks/${id}?ifRevision=0`)
     await published(api, { key: 'k' })
@@ -44,7 +44,7 @@ describe('the revision of a task', () => {
     expect(body).toMatchObject({ ...STALE, revision: 1 })
   })
 
-  test('refuses an outdated change, says who changed the task, and changes nothing', async () => {
+  it('refuses an outdated change, says who changed the task, and changes nothing', async () => {
     const id = await published(api, { key: 'k' })
     const path = `/v1/tasks/${id}`
     const requestContext: RequestContext = { authorizer: { jwt: { claims: { sub: 'bob' } } } }
@@ -70,7 +70,7 @@ describe('the revision of a task', () => {
     expect(await shown(path)).toEqual(before)
   })
 
-  test.each([-1, 1.5, 'x'])(
+  it.each([-1, 1.5, 'x'])(
     'is a whole number: %j is refused, and the problem names the field',
     async ifRevision => {
       const id = await published(api, { key: 'k' })
@@ -87,7 +87,7 @@ describe('the revision of a task', () => {
     },
   )
 
-  test('lets exactly one of twenty operators through who have read the same revision', async () => {
+  it('lets exactly one of twenty operators through who have read the same revision', async () => {
     const id = await published(api, { key: 'k' })
     const changes = Array.from({ length: OPERATORS }, (_, priority) =>
       api.call('PATCH', `/v1/tasks/${id}`, { priority, ifRevision: 0 }),
@@ -103,7 +103,7 @@ describe('the revision of a task', () => {
 })
 
 describe('the revision of a type', () => {
-  test('counts configurations and pauses, and neither purges nor deployments', async () => {
+  it('counts configurations and pauses, and neither purges nor deployments', async () => {
     const put = await api.call('PUT', '/v1/types/mail', { kind: 'http', ifRevision: 0 })
     expect(put.body).toMatchObject({ revision: 1 })
     await api.call('POST', '/v1/types/mail/purge', { status: ['failed'] })
@@ -115,7 +115,7 @@ describe('the revision of a type', () => {
     expect(await shown('/v1/types/mail')).toMatchObject({ paused: true, revision: 2 })
   })
 
-  test('is 0 for a type that does not exist, so an outdated PUT does not create it again', async () => {
+  it('is 0 for a type that does not exist, so an outdated PUT does not create it again', async () => {
     const { status, body } = await api.call('PUT', '/v1/types/new', { kind: 'http', ifRevision: 3 })
 
     expect([status, body.revision]).toEqual([409, 0])
@@ -123,7 +123,7 @@ describe('the revision of a type', () => {
     expect((await api.call('GET', '/v1/types/new')).status).toBe(404)
   })
 
-  test('lets exactly one of twenty operators through who have read the same revision', async () => {
+  it('lets exactly one of twenty operators through who have read the same revision', async () => {
     const changes = Array.from({ length: OPERATORS }, (_, priority) =>
       api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults: { priority }, ifRevision: 1 }),
     )
@@ -141,7 +141,7 @@ describe('the revision of a schedule', () => {
   const body = { everyMs: 60_000, task: { type: 'jobs' } }
   const path = '/v1/schedules/hourly'
 
-  test('counts its definitions and pauses, and no triggers', async () => {
+  it('counts its definitions and pauses, and no triggers', async () => {
     expect((await api.call('PUT', path, { ...body, ifRevision: 0 })).body).toMatchObject({ revision: 1 })
     await api.call('POST', `${path}/trigger`)
     expect((await api.call('POST', `${path}/pause`, { ifRevision: 1 })).body).toMatchObject({ revision: 2 })
@@ -161,7 +161,7 @@ describe('the revision of a schedule', () => {
     })
   })
 
-  test('lets exactly one of twenty operators through who have read the same revision', async () => {
+  it('lets exactly one of twenty operators through who have read the same revision', async () => {
     await api.call('PUT', path, body)
     const changes = Array.from({ length: OPERATORS }, (_, nth) =>
       api.call('PUT', path, { ...body, everyMs: 120_000 + nth, ifRevision: 1 }),

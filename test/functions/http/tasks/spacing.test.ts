@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
 import { NOW } from '../../../support/tasks/a-task.ts'
@@ -14,7 +14,7 @@ describe('debounce', () => {
   const debounced = (input: string, more: object = {}) =>
     api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input, debounce: { ms: 1_000, ...more } })
 
-  test('the last publish of a key runs when no publish has followed for a while', async () => {
+  it('the last publish of a key runs when no publish has followed for a while', async () => {
     const first = await debounced('one')
     await api.system.clock.advance(600)
     const second = await debounced('two')
@@ -27,7 +27,7 @@ describe('debounce', () => {
     })
   })
 
-  test('cannot delay a task forever', async () => {
+  it('cannot delay a task forever', async () => {
     for (let nth = 0; nth < 10; nth++) {
       await debounced(`input ${nth}`, { maxWaitMs: 3_000 })
       await api.system.clock.advance(500)
@@ -40,7 +40,7 @@ describe('debounce', () => {
     })
   })
 
-  test('while a task runs, the next one waits under the next key and takes later publishes', async () => {
+  it('while a task runs, the next one waits under the next key and takes later publishes', async () => {
     await published(api, { key: 'k', input: 'one' })
     await claimed(api)
 
@@ -53,7 +53,7 @@ describe('debounce', () => {
     expect(await get('jobs:k')).toMatchObject({ input: 'one', status: 'running' })
   })
 
-  test('a waiting successor takes the next publish, even after the task before it has ended or was removed', async () => {
+  it('a waiting successor takes the next publish, even after the task before it has ended or was removed', async () => {
     await published(api, { key: 'k', input: 'one', retentionMs: 10_000 })
     const { path, fence } = await claimed(api)
     const second = await debounced('two')
@@ -70,7 +70,7 @@ describe('debounce', () => {
     expect((await debounced('four')).body.id).toBe('jobs:k~1')
   })
 
-  test('a task that was published under the key of a successor does not change', async () => {
+  it('a task that was published under the key of a successor does not change', async () => {
     await published(api, { key: 'k', input: 'one' })
     await claimed(api)
     await published(api, { key: 'k~1', input: 'mine', delayMs: 60_000 })
@@ -82,7 +82,7 @@ describe('debounce', () => {
     expect(await get('jobs:k~1')).toMatchObject({ input: 'mine' })
   })
 
-  test('a task that has ended starts over', async () => {
+  it('a task that has ended starts over', async () => {
     await published(api, { key: 'k', input: 'one' })
     const { path, fence } = await claimed(api)
     await api.call('POST', `${path}/succeed`, { fence })
@@ -102,7 +102,7 @@ describe('throttle', () => {
     await api.call('POST', `${path}/succeed`, { fence })
   }
 
-  test('the first publish of a window counts, however its task ends', async () => {
+  it('the first publish of a window counts, however its task ends', async () => {
     const statuses = [(await throttled('one')).status]
     await ended()
     await api.system.clock.advance(9_999)
@@ -112,7 +112,7 @@ describe('throttle', () => {
     expect(await get('jobs:k')).toMatchObject({ input: 'one', status: 'succeeded' })
   })
 
-  test('after the window the next task starts, unless the previous one still runs', async () => {
+  it('after the window the next task starts, unless the previous one still runs', async () => {
     await throttled('one')
     await api.system.clock.advance(10_000)
     const late = await throttled('two')
@@ -123,7 +123,7 @@ describe('throttle', () => {
     expect(await get('jobs:k')).toMatchObject({ input: 'three', status: 'ready' })
   })
 
-  test('a throttled task is kept as long as its window', async () => {
+  it('a throttled task is kept as long as its window', async () => {
     const { body } = await api.call('POST', '/v1/tasks', {
       type: 'jobs',
       key: 'k',

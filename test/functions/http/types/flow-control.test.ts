@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { workOnJob } from '../../../../shared/runtime/jobs/jobs.ts'
 import { serveWakes } from '../../../../shared/runtime/wake/serve-wakes.ts'
@@ -46,7 +46,7 @@ async function wake(): Promise<void> {
 }
 
 describe('a rate limit over HTTP', () => {
-  test('hands out the tasks that may start now, shows why the other tasks wait, and hands these out in the next period', async () => {
+  it('hands out the tasks that may start now, shows why the other tasks wait, and hands these out in the next period', async () => {
     await configured({ limits: { rate: { limit: 3, perMs: 10_000 } } })
     await publishAll(5)
 
@@ -61,7 +61,7 @@ describe('a rate limit over HTTP', () => {
     expect(waiting).toMatchObject({ status: 'ready', statusReason: 'rate-limit' })
   })
 
-  test('counts each value of a field separately, also in long inputs', async () => {
+  it('counts each value of a field separately, also in long inputs', async () => {
     await configured({ limits: { rate: { limit: 1, perMs: 1_000, key: 'shop' } } })
     const long = 'x'.repeat(1_000)
     await publishAll(6, nth => ({ input: { shop: nth % 3, long } }))
@@ -71,7 +71,7 @@ describe('a rate limit over HTTP', () => {
     expect(keys.sort()).toEqual(['k0', 'k1', 'k2'])
   })
 
-  test('keeps a task for the next claim when a worker asks a moment before its slot', async () => {
+  it('keeps a task for the next claim when a worker asks a moment before its slot', async () => {
     await configured({ limits: { rate: { limit: 1, perMs: 10_000, key: 'userId' } } })
     await publishAll(3, () => ({ userId: 'u' }))
     const first = await claimKeys()
@@ -85,7 +85,7 @@ describe('a rate limit over HTTP', () => {
     expect([first, early, next]).toEqual([['k0'], [], ['k1']])
   })
 
-  test('no longer delays tasks after it is removed', async () => {
+  it('no longer delays tasks after it is removed', async () => {
     await configured({ limits: { rate: { limit: 1, perMs: 60_000 } } })
     await publishAll(3)
     const first = await claimKeys()
@@ -98,7 +98,7 @@ describe('a rate limit over HTTP', () => {
 })
 
 describe('a concurrency limit over HTTP', () => {
-  test('starts the next task after a run has ended, and shows why that task waits until then', async () => {
+  it('starts the next task after a run has ended, and shows why that task waits until then', async () => {
     await configured({ limits: { concurrency: { max: 1, key: 'userId' } } })
     await publishAll(4, nth => ({ userId: `u${nth % 2}`, priority: -nth }))
 
@@ -114,7 +114,7 @@ describe('a concurrency limit over HTTP', () => {
     expect(waiting).toMatchObject({ status: 'ready', statusReason: 'concurrency-limit' })
   })
 
-  test('gets back the permit that a process has left which died during a claim', async () => {
+  it('gets back the permit that a process has left which died during a claim', async () => {
     await configured({ limits: { concurrency: { max: 1 } } })
     await publishAll(1)
     const dead = { holder: 'dead', taskId: 'jobs:k9', since: api.system.clock.now() }
@@ -128,7 +128,7 @@ describe('a concurrency limit over HTTP', () => {
     expect([refused, next]).toEqual([[], ['k0']])
   })
 
-  test('admits more tasks when it is raised', async () => {
+  it('admits more tasks when it is raised', async () => {
     await configured({ limits: { concurrency: { max: 1, key: 'userId' } } })
     await publishAll(4, () => ({ userId: 'u' }))
     await claimKeys()
@@ -142,7 +142,7 @@ describe('a concurrency limit over HTTP', () => {
 })
 
 describe('a pause', () => {
-  test('is acknowledged when no worker can claim any more, and is shown in the type', async () => {
+  it('is acknowledged when no worker can claim any more, and is shown in the type', async () => {
     await publishAll(1)
     const { now } = api.system.clock
     let answeredAt = 0
@@ -160,7 +160,7 @@ describe('a pause', () => {
     expect((await api.call('GET', '/v1/types/jobs')).body.paused).toBe(true)
   })
 
-  test('leaves running tasks alone, and outlasts a new configuration of the type', async () => {
+  it('leaves running tasks alone, and outlasts a new configuration of the type', async () => {
     await publishAll(2)
     const { path, fence } = await claimed(api)
     await answerAfterWait('POST', '/v1/types/jobs/pause')
@@ -172,7 +172,7 @@ describe('a pause', () => {
     expect(await claimKeys()).toEqual([])
   })
 
-  test('ends for all waiting tasks once every process knows of the resume', async () => {
+  it('ends for all waiting tasks once every process knows of the resume', async () => {
     await publishAll(3)
     await answerAfterWait('POST', '/v1/types/jobs/pause')
 
@@ -183,7 +183,7 @@ describe('a pause', () => {
     expect(await claimKeys()).toHaveLength(3)
   })
 
-  test.each(['pause', 'resume'])(
+  it.each(['pause', 'resume'])(
     'the request to %s an unknown type is answered with a 404 that names the known types',
     async word => {
       const { status, body } = await api.call('POST', `/v1/types/nothing/${word}`)
@@ -194,7 +194,7 @@ describe('a pause', () => {
 })
 
 describe('tenants', () => {
-  test('take turns, whichever tenant came first and however many tasks it has', async () => {
+  it('take turns, whichever tenant came first and however many tasks it has', async () => {
     await publishAll(12, nth => ({ fairnessKey: nth < 10 ? 'large' : 'small' }))
 
     const keys = [...(await claimKeys(2)), ...(await claimKeys(2))]
@@ -202,7 +202,7 @@ describe('tenants', () => {
     expect(keys.filter(key => ['k10', 'k11'].includes(key))).toHaveLength(2)
   })
 
-  test('with tasks of lower priority wait for tasks of higher priority', async () => {
+  it('with tasks of lower priority wait for tasks of higher priority', async () => {
     await publishAll(12, nth => ({
       fairnessKey: nth < 6 ? 'low' : 'high',
       priority: nth < 6 ? 1 : 2,
@@ -214,7 +214,7 @@ describe('tenants', () => {
   })
 })
 
-test('a new ordering of a type sorts its waiting tasks again', async () => {
+it('a new ordering of a type sorts its waiting tasks again', async () => {
   await configured({ ordering: 'arrival' })
   await publishAll(3, nth => ({ priority: nth, dueAt: new Date(NOW - 10 + nth).toISOString() }))
 

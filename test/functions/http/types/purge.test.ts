@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { workOnJob } from '../../../../shared/runtime/jobs/jobs.ts'
 import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
@@ -21,7 +21,7 @@ async function served(): Promise<void> {
 const statusOf = async (id: string) => (await api.call('GET', pathOf('get', id))).status
 
 describe('a purge', () => {
-  test('is accepted with the time up to which it removes tasks, and works in the background', async () => {
+  it('is accepted with the time up to which it removes tasks, and works in the background', async () => {
     const ids = [await published(api, { key: 'a' }), await published(api, { key: 'b', delayMs: 5_000 })]
     await api.system.clock.advance(SECOND)
 
@@ -38,7 +38,7 @@ describe('a purge', () => {
     expect(await Promise.all([...ids, later].map(statusOf))).toEqual([404, 200, 200])
   })
 
-  test('ends a run as DELETE does: the worker learns that the task was removed', async () => {
+  it('ends a run as DELETE does: the worker learns that the task was removed', async () => {
     await published(api)
     const { path, fence } = await claimed(api)
     await api.system.clock.advance(SECOND)
@@ -50,7 +50,7 @@ describe('a purge', () => {
     expect(beat).toMatchObject({ status: 409, body: { reason: 'removed' } })
   })
 
-  test('with a time removes the tasks published before it; a future time counts as now', async () => {
+  it('with a time removes the tasks published before it; a future time counts as now', async () => {
     const old = await published(api, { key: 'old' })
     await api.system.clock.advance(10 * SECOND)
     const young = await published(api, { key: 'young' })
@@ -64,7 +64,7 @@ describe('a purge', () => {
     expect(await Promise.all([old, young].map(statusOf))).toEqual([404, 200])
   })
 
-  test.each<[string, unknown, string]>([
+  it.each<[string, unknown, string]>([
     ['no status', {}, 'status'],
     ['an empty list', { status: [] }, 'status'],
     ['one word', { status: 'ready' }, 'status'],
@@ -80,14 +80,14 @@ describe('a purge', () => {
     expect(api.system.messages.jobLooks).toEqual([])
   })
 
-  test.each(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])(
+  it.each(['delayed', 'ready', 'running', 'compensating', 'succeeded', 'failed', 'cancelled'])(
     'may ask for %s',
     async status => {
       expect((await purge({ status: [status] })).status).toBe(202)
     },
   )
 
-  test('is refused while ten purges of its type are under way', async () => {
+  it('is refused while ten purges of its type are under way', async () => {
     const asked = async (day: number) =>
       (await purge({ status: ['failed'], before: `2025-12-${day}T00:00:00Z` })).status
 
@@ -97,7 +97,7 @@ describe('a purge', () => {
     expect(answers).toEqual([...Array(10).fill(202), 409])
   })
 
-  test('of an unknown type is refused, and the answer names the known types', async () => {
+  it('of an unknown type is refused, and the answer names the known types', async () => {
     const answer = await purge({ status: ['failed'] }, 'job')
 
     expect(answer.status).toBe(404)
