@@ -6,7 +6,7 @@ import { COMMANDS } from '../../cli/program/commands.ts'
 import { LOCAL_CREDENTIALS } from '../../local/account.ts'
 import { batonInPipes, batonInTerminal, inShell } from '../support/cli/a-process.ts'
 import { anAws, type FakeAws } from '../support/cli/an-aws.ts'
-import { type LocalSystem, startLocalSystem } from '../support/local-system/local-system.ts'
+import { aLocalSystem } from '../support/local-system/local-system.ts'
 
 /** Every command as a process on one local system: in a pseudo-terminal, and between pipes. */
 
@@ -15,13 +15,12 @@ const ESCAPE = '\u001b'
 const COLOURED = new RegExp(`${ESCAPE}\\[\\d+m`)
 const SEQUENCE = new RegExp(`${ESCAPE}\\[[\\d;?]*[a-zA-Z]`, 'g')
 
-let system: LocalSystem
+const system = aLocalSystem()
 let aws: FakeAws
 let environment: Readonly<Record<string, string>>
 let folder: string
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   const { sessionToken } = system.cloud.clientOptions.credentials
   aws = await anAws(() => ({ ...LOCAL_CREDENTIALS, sessionToken }))
   folder = mkdtempSync(join(tmpdir(), 'baton-terminal-'))
@@ -37,7 +36,6 @@ beforeAll(async () => {
   await system.answerWhen('/v1/failures', ({ items }) => items.length > 0)
 })
 afterAll(async () => {
-  await system?.stop()
   await aws?.stop()
 })
 

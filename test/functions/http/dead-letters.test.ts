@@ -1,16 +1,13 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { DeadLetter } from '../../../shared/core/dead-letters/dead-letters.ts'
 import { lostMessageOf } from '../../../shared/core/dead-letters/lost-message.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
-import { anApi, published, type TestApi } from '../../support/http/an-api.ts'
+import { anApiPerTest, expectRefused, published } from '../../support/http/an-api.ts'
 import { aLetter } from '../../support/tasks/a-letter.ts'
 import { MINUTE, NOW } from '../../support/tasks/a-task.ts'
 import { timed } from '../../support/worlds/memory-system.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 async function put(...letters: readonly DeadLetter[]): Promise<void> {
   for (const letter of letters) {
@@ -104,10 +101,7 @@ describe('dead letters', () => {
     ['cursor', { queue: 'wake', cursor: Buffer.from(aLetter().id).toString('base64url') }],
     ['queues', { queues: 'wake' }],
   ])('are refused when %s is wrong: %j', async (path, body) => {
-    const answer = await replay(body)
-
-    expect(answer.status).toBe(400)
-    expect(answer.body.errors[0].path).toBe(path)
+    await expectRefused(replay(body), path)
   })
 
   it.each(['?queue=resize', '?cursor=x', '?limit=0', '?type=resize'])(

@@ -1,15 +1,12 @@
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createApi } from '../../../functions/http/create-api.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { BatonError } from '../../../shared/core/errors.ts'
 import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
-import { anApi, claimed, published, type TestApi } from '../../support/http/an-api.ts'
+import { anApi, claimed, published } from '../../support/http/an-api.ts'
 import { aTaskStore } from '../../support/worlds/memory-system.ts'
 
-let api: TestApi
-beforeAll(async () => {
-  api = await anApi()
-})
+const api = await anApi()
 
 it('a whole number of 16 digits in the query is a number', async () => {
   const remove = (revision: string) =>

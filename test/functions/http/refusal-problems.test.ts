@@ -1,10 +1,7 @@
-import { beforeAll, describe, expect, it } from 'vitest'
-import { anApi, type TestApi } from '../../support/http/an-api.ts'
+import { describe, expect, it } from 'vitest'
+import { anApi } from '../../support/http/an-api.ts'
 
-let api: TestApi
-beforeAll(async () => {
-  api = await anApi()
-})
+const api = await anApi()
 
 const publish = async (body: object) => (await api.call('POST', '/v1/tasks', { type: 'jobs', ...body })).body
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { claimBytesMax } from '../../../shared/core/run/claim.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -7,13 +7,10 @@ import { escapedBytes } from '../../../shared/core/values/json.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { withContents } from '../../../shared/runtime/claim/claimed-task.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
+import { anApi, anApiPerTest, claimed, published, type Shown } from '../../support/http/an-api.ts'
 
 /** `api.call` compares the size of every answer with the limit of Lambda. */
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 /** The text that grows most: it has twice its bytes as JSON, and four times its bytes after the JSON is escaped. */
 const quotes = (bytes: number) => '"'.repeat(bytes / 2 - 1)

@@ -1,13 +1,10 @@
 import fc from 'fast-check'
-import { beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
-import { anApi, type Shown, type TestApi } from '../../support/http/an-api.ts'
+import { anApi, expectRefused, type Shown } from '../../support/http/an-api.ts'
 import { BAD_OPTIONS, BAD_PUBLISH, BAD_WORK, type Bad } from '../../support/http/bad-fields.ts'
 
-let api: TestApi
-beforeAll(async () => {
-  api = await anApi()
-})
+const api = await anApi()
 
 /** Fields that do not exist. */
 const UNKNOWN = [
@@ -30,43 +27,26 @@ function bodyWith(field: string, value: unknown): string {
   return `{${[...rest, ...text].join(',')}}`
 }
 
-async function expectRefused(method: string, path: string, body: unknown, field: string, status = 400) {
-  const answer = await api.call(method, path, body)
-
-  expect(answer.status, JSON.stringify(answer.body)).toBe(status)
-  expect(answer.headers.get('content-type')).toBe('application/problem+json')
-  expect(answer.body).toMatchObject({ status, type: expect.stringMatching(/^urn:baton:problem:/) })
-  expect(answer.body.errors.map(({ path }: { path: string }) => path)).toContain(field)
-  for (const { message } of answer.body.errors) expect(message.length).toBeGreaterThan(5)
-}
+const refused = (method: string, path: string, body: unknown, field: string, status = 400) =>
+  expectRefused(api.call(method, path, body), field, status)
 
 describe('a publish is refused by the path of the field', () => {
   it.each<Bad>([...BAD_PUBLISH, ...BAD_WORK, ...BAD_OPTIONS])(
     '%s: %j',
     async (field, value, path = field) => {
-      await expectRefused('POST', '/v1/tasks', bodyWith(field, value), path)
+      await refused('POST', '/v1/tasks', bodyWith(field, value), path)
     },
   )
 
   it.each(UNKNOWN)('that does not exist: %s', async field => {
-    await expectRefused('POST', '/v1/tasks', bodyWith(field, 1), field)
+    await refused('POST', '/v1/tasks', bodyWith(field, 1), field)
   })
 
   it('when two fields contradict each other', async () => {
     const tasks = { type: 'jobs', delayMs: 1, dueAt: '2026-01-02T00:00:00Z' }
-    await expectRefused('POST', '/v1/tasks', tasks, 'delayMs')
-    await expectRefused(
-      'POST',
-      '/v1/tasks',
-      { type: 'jobs', heartbeatMs: 2_000, leaseMs: 1_000 },
-      'heartbeatMs',
-    )
-    await expectRefused(
-      'POST',
-      '/v1/tasks',
-      { type: 'jobs', concurrency: 2, workerIds: ['a'] },
-      'concurrency',
-    )
+    await refused('POST', '/v1/tasks', tasks, 'delayMs')
+    await refused('POST', '/v1/tasks', { type: 'jobs', heartbeatMs: 2_000, leaseMs: 1_000 }, 'heartbeatMs')
+    await refused('POST', '/v1/tasks', { type: 'jobs', concurrency: 2, workerIds: ['a'] }, 'concurrency')
   })
 
   it.each([null, [], 7, '"text"', true])('when it is not an object: %j', async body => {
@@ -77,7 +57,7 @@ describe('a publish is refused by the path of the field', () => {
   })
 
   it('with 413 when the input is longer than 350 KB', async () => {
-    await expectRefused('POST', '/v1/tasks', { type: 'jobs', input: 'x'.repeat(350 * 1_024) }, 'input', 413)
+    await refused('POST', '/v1/tasks', { type: 'jobs', input: 'x'.repeat(350 * 1_024) }, 'input', 413)
     const fitting = await api.call('POST', '/v1/tasks', { type: 'jobs', input: 'x'.repeat(350 * 1_024 - 2) })
     expect(fitting.status).toBe(201)
   })
@@ -94,7 +74,7 @@ describe('other requests are refused by the path of the field', () => {
 
   it.each<Bad>(patchable)('PATCH %s: %j', async (field, value, path = field) => {
     const { body } = await api.call('POST', '/v1/tasks', { type: 'jobs' })
-    await expectRefused('PATCH', `/v1/tasks/${body.id}`, { [field]: value }, path)
+    await refused('PATCH', `/v1/tasks/${body.id}`, { [field]: value }, path)
   })
 
   it.each<Bad>([
@@ -126,11 +106,11 @@ describe('other requests are refused by the path of the field', () => {
     ),
   ])('PUT of a type, %s: %j', async (field, value, path = field) => {
     const body = { kind: 'http', ...{ [field]: value } }
-    await expectRefused('PUT', '/v1/types/other', body, path)
+    await refused('PUT', '/v1/types/other', body, path)
   })
 
   it('PUT of a type with an illegal name', async () => {
-    await expectRefused('PUT', '/v1/types/a%20b', { kind: 'http' }, 'type')
+    await refused('PUT', '/v1/types/a%20b', { kind: 'http' }, 'type')
   })
 
   it.each<Bad>([
@@ -147,7 +127,7 @@ describe('other requests are refused by the path of the field', () => {
     ['stage', 'x'],
   ])('a claim, %s: %j', async (field, value) => {
     const path = field === 'types' ? 'type' : field
-    await expectRefused('POST', '/v1/claims', { type: 'jobs', workerId: 'w', [field]: value }, path)
+    await refused('POST', '/v1/claims', { type: 'jobs', workerId: 'w', [field]: value }, path)
   })
 
   it.each<[string, object, string]>([
@@ -171,7 +151,7 @@ describe('other requests are refused by the path of the field', () => {
     ['release', { fence: 1, delayMs: 1.5 }, 'delayMs'],
     ['release', { fence: 1, delayMs: 8.65e15 }, 'delayMs'],
   ])('the report of a run, %s %j', async (word, body, path) => {
-    await expectRefused('POST', `/v1/tasks/jobs:a/runs/x/${word}`, body, path)
+    await refused('POST', `/v1/tasks/jobs:a/runs/x/${word}`, body, path)
   })
 
   it.each<[string, string]>([
@@ -191,13 +171,13 @@ describe('other requests are refused by the path of the field', () => {
     ['type=jobs&page=2', 'page'],
     ['type=jobs&cursor=abc', 'cursor'],
   ])('a list with %j', async (query, path) => {
-    await expectRefused('GET', `/v1/tasks?${query}`, undefined, path)
+    await refused('GET', `/v1/tasks?${query}`, undefined, path)
   })
 
   it('a retry with an unknown action', async () => {
-    await expectRefused('POST', '/v1/tasks/jobs:a/retry', { action: 'again' }, 'action')
-    await expectRefused('POST', '/v1/tasks/jobs:a/retry', { clean: ['all'] }, 'clean.0')
-    await expectRefused('POST', '/v1/tasks/jobs:a/cancel', { force: true }, 'force')
+    await refused('POST', '/v1/tasks/jobs:a/retry', { action: 'again' }, 'action')
+    await refused('POST', '/v1/tasks/jobs:a/retry', { clean: ['all'] }, 'clean.0')
+    await refused('POST', '/v1/tasks/jobs:a/cancel', { force: true }, 'force')
   })
 })
 
@@ -208,7 +188,7 @@ describe('an unknown parameter of a query', () => {
       path.replace('{runId}', '01AAAAAAAAAAAAAAAAAAAAAAAA.1').replace(/{\w+}/g, 'jobs:a'),
     ]),
   )('is refused by name at %s %s', async (method, path) => {
-    await expectRefused(method, `${path}?surprise=1`, undefined, 'surprise')
+    await refused(method, `${path}?surprise=1`, undefined, 'surprise')
   })
 })
 
@@ -263,17 +243,17 @@ describe('a batch', () => {
   })
 
   it('without members is refused, and the answer names the field', async () => {
-    await expectRefused('POST', '/v1/tasks/batch', { tasks: [] }, 'tasks')
-    await expectRefused('POST', '/v1/runs/finish', { runs: [] }, 'runs')
-    await expectRefused('POST', '/v1/runs/heartbeat', { runs: [] }, 'runs')
+    await refused('POST', '/v1/tasks/batch', { tasks: [] }, 'tasks')
+    await refused('POST', '/v1/runs/finish', { runs: [] }, 'runs')
+    await refused('POST', '/v1/runs/heartbeat', { runs: [] }, 'runs')
   })
 
   it('of more than 100 members, or beside other fields, is refused as a whole', async () => {
     const tasks = Array.from({ length: 101 }, () => ({ type: 'jobs' }))
-    await expectRefused('POST', '/v1/tasks/batch', { tasks }, 'tasks')
-    await expectRefused('POST', '/v1/tasks/batch', { tasks: [], type: 'jobs' }, 'type')
-    await expectRefused('POST', '/v1/tasks/batch', { tasks: {} }, 'tasks')
-    await expectRefused('POST', '/v1/runs/finish', { runs: Array.from({ length: 101 }, () => null) }, 'runs')
+    await refused('POST', '/v1/tasks/batch', { tasks }, 'tasks')
+    await refused('POST', '/v1/tasks/batch', { tasks: [], type: 'jobs' }, 'type')
+    await refused('POST', '/v1/tasks/batch', { tasks: {} }, 'tasks')
+    await refused('POST', '/v1/runs/finish', { runs: Array.from({ length: 101 }, () => null) }, 'runs')
   })
 })
 

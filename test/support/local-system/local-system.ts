@@ -1,10 +1,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll } from 'vitest'
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../../local/cloud.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { testAssembly } from '../../system/synthesise.ts'
 import { sharedDynamoDb } from '../dynamo/one-dynamodb.ts'
+import { standIn } from '../stand-in.ts'
 
 /** An answer of the HTTP API. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers as their users do, without types
@@ -47,16 +49,32 @@ const TASK_POLL_MS_MAX = 200
 /** A wait fails after this time. It is long: SQS delivers a message that a busy machine failed to serve again only after 30 s. */
 export const PATIENCE_MS = 120_000
 
+type Deployed = Pick<
+  Partial<LocalCloudOptions>,
+  'assemblyDir' | 'dataDir' | 'services' | 'environment' | 'auth' | 'dashboardDir'
+>
+
+/**
+ * The system under test for the tests of a file or a group: it boots before them, and stops after them. `deployed` may be a function,
+ * which is called then.
+ */
+export function aLocalSystem(
+  deployed: Deployed | (() => Deployed | Promise<Deployed>) = {},
+  bootMsMax?: number,
+): LocalSystem {
+  let started: LocalSystem | undefined
+  beforeAll(async () => {
+    started = await startLocalSystem(typeof deployed === 'function' ? await deployed() : deployed)
+  }, bootMsMax)
+  afterAll(() => started?.stop())
+  return standIn('the local system', () => started)
+}
+
 /**
  * Boots the system under test on the local cloud, with a receiver for the probes' reports. The system's worker service polls and
  * writes all the time, so it runs only in tests about it.
  */
-export async function startLocalSystem(
-  deployed: Pick<
-    Partial<LocalCloudOptions>,
-    'assemblyDir' | 'dataDir' | 'services' | 'environment' | 'auth' | 'dashboardDir'
-  > = {},
-): Promise<LocalSystem> {
+export async function startLocalSystem(deployed: Deployed = {}): Promise<LocalSystem> {
   const reports: Report[] = []
   const receiver = await startReportReceiver(reports)
   const port = sharedDynamoDb()
@@ -161,3 +179,6 @@ async function startReportReceiver(reports: Report[]): Promise<{ url: string; st
       }),
   }
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: tasks are read as users read them
+export const hasEnded = (task: any) => ['succeeded', 'failed', 'cancelled'].includes(task.status)

@@ -30,7 +30,7 @@ it('a chain stops at an error, and onError receives the message of the error as 
       { type: 'add', input: [1] },
     ],
   })
-  const note = await system().taskWhen('note:told', ({ status }) => status === 'succeeded')
+  const note = await system.taskWhen('note:told', ({ status }) => status === 'succeeded')
 
   expect(canvas).toMatchObject({ status: 'failed', error: { message: 'no' } })
   expect(canvas.items.map(({ status }: Given) => status)).toEqual(['succeeded', 'failed', 'skipped'])
@@ -39,7 +39,7 @@ it('a chain stops at an error, and onError receives the message of the error as 
 })
 
 it('a chord with failing members runs its error callback once, and never its callback', async () => {
-  const { body } = await system().call('POST', '/v1/canvases', {
+  const { body } = await system.call('POST', '/v1/canvases', {
     chord: {
       group: [
         { type: 'add', input: [1] },
@@ -56,13 +56,13 @@ it('a chord with failing members runs its error callback once, and never its cal
   expect(canvas).toMatchObject({ status: 'failed', error: { message: 'first' } })
   const [, , , then, onError] = canvas.items
   expect([then.status, onError.status]).toEqual(['skipped', 'succeeded'])
-  expect((await system().call('GET', `/v1/tasks/${then.taskId}`)).status).toBe(404)
+  expect((await system.call('GET', `/v1/tasks/${then.taskId}`)).status).toBe(404)
   expect(onError.result.words).toEqual(['first', 'sorry'])
-  expect((await system().call('GET', `/v1/tasks/${onError.taskId}`)).body.runs).toHaveLength(1)
+  expect((await system.call('GET', `/v1/tasks/${onError.taskId}`)).body.runs).toHaveLength(1)
 })
 
 it('the cancellation of a canvas cancels all its open tasks', async () => {
-  const { body } = await system().call('POST', '/v1/canvases', {
+  const { body } = await system.call('POST', '/v1/canvases', {
     chain: [
       {
         group: [
@@ -74,10 +74,10 @@ it('the cancellation of a canvas cancels all its open tasks', async () => {
     ],
   })
 
-  const answer = await system().call('POST', `/v1/canvases/${body.id}/cancel`)
+  const answer = await system.call('POST', `/v1/canvases/${body.id}/cancel`)
 
   expect(answer).toMatchObject({ status: 200 })
-  const items = async () => (await system().call('GET', `/v1/canvases/${body.id}`)).body.items
+  const items = async () => (await system.call('GET', `/v1/canvases/${body.id}`)).body.items
   await expect
     .poll(async () => (await items()).map(({ status }: Given) => status))
     .toEqual(['cancelled', expect.stringMatching(/succeeded|cancelled/), 'cancelled'])

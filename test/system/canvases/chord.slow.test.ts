@@ -1,23 +1,20 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { unitsOf } from '../../support/dynamo/unit-bill.ts'
 import type { Given } from '../../support/http/http-workers.ts'
-import { type LocalSystem, PATIENCE_MS, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem, PATIENCE_MS } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
 const MEMBERS = scaled(400, 1_000)
 
-let system: LocalSystem
+const system = aLocalSystem()
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   // The sweeper writes once a minute, and no task causes that.
   system.cloud.scheduler.disable('Sweep')
   await system.cloud.functions.find('Arithmetic').warm(3)
 })
-
-afterAll(() => system?.stop())
 
 const numbers = Array.from({ length: MEMBERS }, (_, number) => number)
 const sum = (MEMBERS * (MEMBERS - 1)) / 2

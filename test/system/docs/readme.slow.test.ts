@@ -1,13 +1,8 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { describe, expect, it } from 'vitest'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 import { readmeSnippets } from '../../support/snippets.ts'
 
-let system: LocalSystem
-
-beforeAll(async () => {
-  system = await startLocalSystem()
-})
-afterAll(() => system?.stop())
+const system = aLocalSystem()
 
 const [publishing = '', working = '', controlling = '', scheduling = ''] = readmeSnippets('sh').filter(
   snippet => snippet.startsWith('curl'),

@@ -8,16 +8,15 @@ import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createWorkerStore } from '../../../shared/aws/dynamo/worker/worker-store.ts'
 import { createClient } from '../../../shared/client/client.ts'
 import { untilQuiet } from '../../support/dynamo/unit-bill.ts'
-import { type LocalSystem, PATIENCE_MS, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem, PATIENCE_MS } from '../../support/local-system/local-system.ts'
 import { startWorker } from '../../support/workers/worker-process.ts'
 
-let system: LocalSystem
+const system = aLocalSystem()
 /** All events since the system began, as one reader received them. */
 const seen: ApiEvent[] = []
 const ending = new AbortController()
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   // Lambda delivers every batch of the stream twice, as it may on AWS.
   system.cloud.mapping('Planner').repeat(2)
   const reading = async () => {
@@ -31,7 +30,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   ending.abort()
-  await system?.stop()
 })
 
 const events = (lastEventId?: string) =>
@@ -161,11 +159,7 @@ it('tasks are planned during an outage of EventBridge, and their events are publ
 })
 
 describe('as deployed', () => {
-  let deployed: LocalSystem
-  beforeAll(async () => {
-    deployed = await startLocalSystem({ environment: { BATON_EVENTS: 'types' } })
-  })
-  afterAll(() => deployed?.stop())
+  const deployed = aLocalSystem({ environment: { BATON_EVENTS: 'types' } })
 
   /** The calls that the planner made while `count` tasks were published and ended. */
   async function askedFor(type: string, count: number) {

@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { aWorkerFleet, hasEnded } from '../../support/workers/worker-fleet.ts'
+import { hasEnded } from '../../support/local-system/local-system.ts'
+import { aWorkerFleet } from '../../support/workers/worker-fleet.ts'
 
 const { system, aWorker } = aWorkerFleet()
 
@@ -18,7 +19,7 @@ beforeAll(async () => {
 })
 
 async function put(type: string, configuration: object): Promise<void> {
-  const { status } = await system().call('PUT', `/v1/types/${type}`, configuration)
+  const { status } = await system.call('PUT', `/v1/types/${type}`, configuration)
   expect(status).toBeLessThan(300)
 }
 
@@ -27,14 +28,14 @@ function workOverHttp(): () => Promise<void> {
   let isOver = false
   const work = async () => {
     while (!isOver) {
-      const { body } = await system().call('POST', '/v1/claims', {
+      const { body } = await system.call('POST', '/v1/claims', {
         types: ['resource.deduct', 'resource.restore'],
         workerId: 'clerk',
         limit: 20,
         waitMs: 300,
       })
       const reports = body.claims.flatMap(({ task, run }: Claimed) => reportOf(task, run))
-      if (reports.length > 0) await system().call('POST', '/v1/runs/finish', { runs: reports })
+      if (reports.length > 0) await system.call('POST', '/v1/runs/finish', { runs: reports })
     }
   }
   const working = work()
@@ -113,10 +114,10 @@ describe('a saga of three steps, by a handler, a standalone worker and an HTTP w
     const stop = workOverHttp()
     const ids = CASES.map((_, index) => `provision:case-${index}`)
     const tasks = CASES.map((input, index) => ({ type: 'provision', key: `case-${index}`, input }))
-    await system().call('POST', '/v1/tasks/batch', { tasks })
+    await system.call('POST', '/v1/tasks/batch', { tasks })
 
     const ended: Task[] = []
-    for (const id of ids) ended.push(await system().taskWhen(id, hasEnded))
+    for (const id of ids) ended.push(await system.taskWhen(id, hasEnded))
 
     isOver = true
     await stop()

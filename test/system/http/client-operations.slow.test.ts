@@ -1,21 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { type Client, createClient } from '../../../shared/client/client.ts'
 import { chain, chord } from '../../../shared/define/canvases.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { defineFlow } from '../../../shared/define/flow/define-flow.ts'
 import { createHttpWorker } from '../../../shared/worker/create-worker.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
-let system: LocalSystem
+const system = aLocalSystem()
 let client: Client
 beforeAll(async () => {
-  system = await startLocalSystem()
   client = createClient({ url: system.cloud.apiUrl, timeoutMs: 120_000 })
   await client.putType('sheet', { kind: 'http' })
 })
-afterAll(() => system?.stop())
-
 const LATER = { delayMs: 3_600_000 }
 const sheet = (key: string) => client.publish('sheet', { key }, { key, ...LATER })
 

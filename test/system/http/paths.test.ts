@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient } from '../../../shared/client/client.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
 /** These tests send ids through a gateway that decodes paths as API Gateway does, and cuts them at a decoded question mark. */
 
@@ -20,15 +20,12 @@ const KEYS: ReadonlyArray<readonly [key: string, neighbour: string | undefined]>
 /** Keys that arrive, percent-encoded, as names that no safe id has. Those of `g?h` and `a/cancel` arrive as other requests. */
 const UNSAFE_KEYS = ['a#b', 'c\\d', 'e/../f', 'x%41']
 
-let system: LocalSystem
+const system = aLocalSystem()
 let client: Client
 beforeAll(async () => {
-  system = await startLocalSystem()
   client = createClient({ url: system.cloud.apiUrl })
   await client.putType('paths', { kind: 'http' })
 })
-afterAll(() => system?.stop())
-
 const publish = (key: string) =>
   system.call('POST', '/v1/tasks', { type: 'paths', key, input: { key }, ifExists: 'restart' })
 

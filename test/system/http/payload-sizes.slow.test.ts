@@ -1,18 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { type Client, createClient } from '../../../shared/client/client.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
 /** These tests send requests through a gateway and functions with the size limits of API Gateway and Lambda. */
 
-let system: LocalSystem
+const system = aLocalSystem()
 let client: Client
 beforeAll(async () => {
-  system = await startLocalSystem()
   client = createClient({ url: system.cloud.apiUrl })
   await client.putType('sizes', { kind: 'http' })
 })
-afterAll(() => system?.stop())
-
 it('98 tasks of 64 KB are claimed in answers that fit the limits, and none is lost', async () => {
   const rows = Array.from({ length: 900 }, (_, n) => ({
     id: `ord-${n}`,

@@ -3,32 +3,27 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { totalOf } from '../../../local/gateway/meter.ts'
 import { DEFAULT_SHARDS } from '../../../shared/core/bounds.ts'
 import { unitsOf } from '../../support/dynamo/unit-bill.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
-import { aShiftedClock, type ShiftedClock } from '../../support/local-system/shifted-clock.ts'
+import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
+import { aShiftedClock } from '../../support/local-system/shifted-clock.ts'
 import { isFullScale, scaled } from '../../support/scale.ts'
-import { hasEnded, measured } from '../../support/workers/worker-fleet.ts'
+import { measured } from '../../support/workers/worker-fleet.ts'
 
 const MINUTE = 60_000
 
 /** Numbers of waiting tasks: every nth is in a queue without a worker, the rest are of a type over HTTP. `FEW` fill a read. */
 const [FEW, MANY, NTH_IN_QUEUE] = scaled([2_600, 2_900, 10] as const, [5_000, 100_000, 2] as const)
 
-let system: LocalSystem
-let clock: ShiftedClock
+const clock = aShiftedClock()
+const system = aLocalSystem({ environment: clock.environment })
 let sqs: SQSClient
 
 beforeAll(async () => {
-  clock = aShiftedClock()
-  system = await startLocalSystem({ environment: clock.environment })
   system.cloud.scheduler.disable('Sweep')
   sqs = new SQSClient(system.cloud.clientOptions)
   await system.call('PUT', '/v1/types/bulk', { kind: 'http', ...(!isFullScale && { shards: 1 }) })
 })
 
-afterAll(async () => {
-  sqs?.destroy()
-  await system?.stop()
-})
+afterAll(() => sqs?.destroy())
 
 /** Runs one round of the sweeper. Returns what the round examined and consumed. */
 async function aRound() {

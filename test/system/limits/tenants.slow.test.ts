@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { hash32 } from '../../../shared/core/values/text.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
 /** Names whose hashes are equal modulo 64, and so modulo all smaller powers of two. */
 const [LARGE = '', ...SMALL] = Array.from({ length: 20_000 }, (_, nth) => `tenant-${nth}`)
@@ -12,16 +12,11 @@ const BOUND = 82 + 2 * CLAIMERS * EACH
 
 type Claim = { readonly task: { readonly fairnessKey: string }; readonly run: { readonly startedAt: string } }
 
-let system: LocalSystem
+const system = aLocalSystem()
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   system.cloud.scheduler.disable('Sweep')
   await system.call('PUT', '/v1/types/bulk', { kind: 'http', defaults: { leaseMs: 600_000 } })
-})
-
-afterAll(async () => {
-  await system?.stop()
 })
 
 async function publishFor(tenants: readonly string[], count: number): Promise<void> {

@@ -10,22 +10,20 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { failureMessage, type StreamRecord } from '../../../local/mappings/stream-batch.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
-import { hasEnded } from '../../support/workers/worker-fleet.ts'
+import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
 import { testAssembly } from '../synthesise.ts'
 
 /** Messages that are given up on the local system: collected by the sweeper, explained, listed, and sent again. */
 
 const PATIENCE = { timeout: 120_000, interval: 50 }
 
-let system: LocalSystem
+const system = aLocalSystem()
 let sqs: SQSClient
 let folder: string
 /** While this file exists, the functions of `aDyingFunction` end their process with each invocation. */
 let killing: string
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   system.cloud.scheduler.disable('Sweep')
   sqs = new SQSClient(system.cloud.clientOptions)
   folder = mkdtempSync(join(tmpdir(), 'baton-dying-'))
@@ -36,7 +34,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   sqs?.destroy()
-  await system?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -258,27 +255,6 @@ describe('dead letters', () => {
     expect([inDeadLetterQueue(id).length, (await lettersAbout(id)).length]).toEqual([0, 1])
     mapping.resume()
   }, 120_000)
-
-  it('are refused by name when they are unknown, and by field when the request is wrong', async () => {
-    const id = 'type:probe~00001700000000~0f1c2d3e-4b5a-6978-8796-a5b4c3d2e1f0'
-
-    const unknown = await replay({ ids: [id, 'nonsense'] })
-    const wrong = await Promise.all([
-      replay({}),
-      replay({ ids: [id], queue: 'wake' }),
-      replay({ ids: [] }),
-      replay({ queue: 'nowhere' }),
-      replay({ queue: 'wake', cursor: 'x' }),
-      system.call('GET', '/v1/dead-letters?cursor=x'),
-      system.call('GET', '/v1/dead-letters?queue=type:'),
-    ])
-
-    expect(unknown.status).toBe(200)
-    expect(unknown.body.results.map(({ status }: Letter) => status)).toEqual([404, 404])
-    expect(unknown.body.results[0].problem.detail).toContain(id)
-    expect(wrong.map(({ status }) => status)).toEqual(wrong.map(() => 400))
-    expect(wrong[3]?.body.errors[0]).toMatchObject({ path: 'queue', message: /must be one of wake/ })
-  })
 
   it('cost half a read unit for each 4 KB, and one page has one queue', async () => {
     const mapping = system.cloud.mapping('Probe')

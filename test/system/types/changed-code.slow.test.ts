@@ -1,8 +1,8 @@
 import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { expect, it } from 'vitest'
+import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
 import { synthesise, testAssembly } from '../synthesise.ts'
 
 /** Tests what becomes of tasks while the code of their handler changes, and while their stack is deployed again. */
@@ -13,16 +13,13 @@ const PER_CALL = 100
 /** Two apps are synthesised, at the same time as other tests. */
 const SYNTHESIS_LIMIT_MS = 600_000
 
-let system: LocalSystem
 let assembly: string
-
-beforeAll(async () => {
+const system = aLocalSystem(async () => {
   assembly = await testAssembly()
-  const before = mkdtempSync(join(tmpdir(), 'without-probe-'))
-  await synthesise('test/system/app-without-probe.ts', before)
-  system = await startLocalSystem({ assemblyDir: before })
+  const assemblyDir = mkdtempSync(join(tmpdir(), 'without-probe-'))
+  await synthesise('test/system/app-without-probe.ts', assemblyDir)
+  return { assemblyDir }
 }, SYNTHESIS_LIMIT_MS)
-afterAll(() => system?.stop())
 
 type Resources = Record<
   string,
@@ -79,8 +76,7 @@ async function publishMany(prefix: string, type: string, input: (nth: number) =>
 /** Waits for the end of all tasks. Returns those that did not succeed. A busy machine may lose runs, but no task. */
 async function failuresOf(ids: readonly string[]): Promise<unknown[]> {
   const ended = []
-  for (const id of ids)
-    ended.push(await system.taskWhen(id, ({ status }) => status === 'succeeded' || status === 'failed'))
+  for (const id of ids) ended.push(await system.taskWhen(id, hasEnded))
   return ended.filter(({ status }) => status !== 'succeeded')
 }
 

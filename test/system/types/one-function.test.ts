@@ -1,15 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { expect, it } from 'vitest'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
-let system: LocalSystem
-
-beforeAll(async () => {
-  system = await startLocalSystem()
-})
-
-afterAll(async () => {
-  await system?.stop()
-})
+const system = aLocalSystem()
 
 it('One function serves several types, each from its own queue with its own definition', async () => {
   const inputs = { add: [2, 3], multiply: [2, 3], note: ['hello'] }

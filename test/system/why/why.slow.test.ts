@@ -1,12 +1,12 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { HEAD_SORT_KEY, PRIMARY_KEY } from '../../../shared/aws/dynamo/keys.ts'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createTypeStore } from '../../../shared/aws/dynamo/stores/type-store.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
 /** Every reason of `GET /v1/tasks/{id}/why` that the local system can show, and the cost of each answer. */
 
@@ -14,13 +14,7 @@ const HOUR_MS = 3_600_000
 const READ_UNITS_MAX = 10
 const OTHER_REQUESTS_MAX = 3
 
-let system: LocalSystem
-
-beforeAll(async () => {
-  system = await startLocalSystem()
-})
-
-afterAll(() => system?.stop())
+const system = aLocalSystem()
 
 async function put(type: string, configuration: object = {}): Promise<void> {
   const answer = await system.call('PUT', `/v1/types/${type}`, { kind: 'http', ...configuration })
@@ -438,9 +432,4 @@ describe('a task that runs or has ended says how', () => {
     expect(answer).toMatchObject({ status: 'succeeded', reason: 'callbacks-owed' })
     expect(answer.sentence).toContain('owes callbacks that cannot be published: onSuccess.0')
   })
-})
-
-it('a task that does not exist is 404', async () => {
-  expect((await system.call('GET', pathOf('why', 'probe:nothing'))).status).toBe(404)
-  expect((await system.call('GET', `${pathOf('why', 'probe:nothing')}?nope=1`)).status).toBe(400)
 })

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { totalOf } from '../../../local/gateway/meter.ts'
 import { sideBySide } from '../../../shared/runtime/kernel/heads.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
 
 const TASKS = scaled(1_000, 2_000)
@@ -9,17 +9,14 @@ const CLIENTS = 20
 const PER_CLAIM = 50
 const TYPE = 'contended'
 
-let system: LocalSystem
+const system = aLocalSystem()
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   await system.call('PUT', `/v1/types/${TYPE}`, { kind: 'http', defaults: { leaseMs: 600_000 } })
   const tasks = Array.from({ length: TASKS }, (_, n) => ({ type: TYPE, key: `${n}`, priority: n % 7 }))
   const batches = Array.from({ length: TASKS / 100 }, (_, n) => tasks.slice(n * 100, (n + 1) * 100))
   await sideBySide(batches, 4, batch => system.call('POST', '/v1/tasks/batch', { tasks: batch }))
 })
-
-afterAll(() => system?.stop())
 
 type Answer = ReadonlyArray<{ readonly id: string; readonly priority: number }>
 

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { totalOf } from '../../../local/gateway/meter.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem, type LocalSystem } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
@@ -9,18 +9,15 @@ import { measured } from '../../support/workers/worker-fleet.ts'
 const CROWD = scaled(40, 100)
 const TYPE = 'crowded'
 
-let system: LocalSystem
+const system = aLocalSystem()
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   await system.call('PUT', `/v1/types/${TYPE}`, { kind: 'http', defaults: { leaseMs: 600_000 } })
   // These claims register the workers and start the processes of the functions.
   await Promise.all(
     numbered(CROWD, n => system.call('POST', '/v1/claims', { type: TYPE, workerId: `w${n}` })),
   )
 })
-afterAll(() => system?.stop())
-
 type Run = { readonly id: string; readonly fence: number }
 
 function numbered<T>(count: number, one: (n: number) => T): T[] {

@@ -6,21 +6,19 @@ import {
   type HttpWorker,
   type HttpWorkerOptions,
 } from '../../../shared/worker/create-worker.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 import { chatty } from '../../worker/fixtures/chatty.ts'
 
 /** A worker over HTTP on the whole local system. `test/worker/both-kinds.test.ts` has what all workers promise. */
 
-let system: LocalSystem
+const system = aLocalSystem()
 let client: Client
 let worker: HttpWorker | undefined
 beforeAll(async () => {
-  system = await startLocalSystem()
   client = createClient({ url: system.cloud.apiUrl, timeoutMs: 120_000 })
 })
 afterAll(async () => {
   await worker?.stop({ timeoutMs: 0 })
-  await system?.stop()
 })
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

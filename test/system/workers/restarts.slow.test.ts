@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
+import { hasEnded } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
-import { aWorkerFleet, hasEnded, measured, statesOf } from '../../support/workers/worker-fleet.ts'
+import { aWorkerFleet, measured, statesOf } from '../../support/workers/worker-fleet.ts'
 
 const { system, aWorker, publishAll, startsOf } = aWorkerFleet()
 
 async function counts(type: string): Promise<{ open: number }> {
-  const { body } = await system().call('GET', `/v1/types/${type}/counts`)
+  const { body } = await system.call('GET', `/v1/types/${type}/counts`)
   return { open: body.delayed + body.ready + body.running }
 }
 
@@ -15,7 +16,7 @@ it('worker processes are restarted one after the other, and every task succeeds 
   const begunAt = Date.now()
   const ids: string[] = []
   const publish = async (count: number, sleepMs: number) => {
-    const input = { report: system().reportUrl, sleepMs }
+    const input = { report: system.reportUrl, sleepMs }
     ids.push(...(await publishAll(count, `rolling-${ids.length}-`, { type: 'video', input })))
   }
   await publish(scaled(90, 480), 100)
@@ -40,7 +41,7 @@ it('worker processes are restarted one after the other, and every task succeeds 
   await expect.poll(async () => (await counts('video')).open, { interval: 500 }).toBe(0)
   measured(`${ids.length} tasks over three rolling restarts`, Date.now() - begunAt)
   const tasks = []
-  for (const id of ids) tasks.push(await system().taskWhen(id, hasEnded, 0))
+  for (const id of ids) tasks.push(await system.taskWhen(id, hasEnded, 0))
   measured('longest restart of a worker', Math.max(...stops))
 
   expect(new Set(tasks.map(({ status }) => status))).toEqual(new Set(['succeeded']))

@@ -1,17 +1,14 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createApi } from '../../../../functions/http/create-api.ts'
 import { claimOperations } from '../../../../shared/service/operations/runs.ts'
 import { ALL_OPERATIONS } from '../../../../shared/service/operations.ts'
-import { anApi, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
 const SECOND = 1_000
 const WAIT_MS = 20 * SECOND
 
 /** Every request goes to a new process, because on Lambda no process can rely on what an earlier one remembers. */
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 type Claimed = { status: number; body: Shown; headers: Headers; tookMs: number }
 

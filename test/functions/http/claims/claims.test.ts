@@ -1,17 +1,14 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { isOfTask } from '../../../../shared/core/change/change.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
 import { readTasks } from '../../../../shared/runtime/kernel/heads.ts'
 import { planTasks } from '../../../../shared/runtime/plan/plan.ts'
-import { anApi, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, published, type Shown } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 type Claim = { readonly task: Shown; readonly run: Shown }
 
@@ -38,7 +35,6 @@ const plan = async () => {
   const ids = pages.flatMap(({ entries }) => entries.map(({ id }) => id))
   await planTasks(api.system, await readTasks(api.system, ids))
 }
-const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
 
 describe('a claim', () => {
   it('hands out running tasks, with their input and what a report for the run needs', async () => {
@@ -66,7 +62,7 @@ describe('a claim', () => {
     const tasks = aTaskStore()
     const oddTimeOfBad = (task: Head) => (task.key === 'bad' ? { ...task, createdAt: Number.NaN } : task)
     let isClaiming = false
-    api = await anApi({
+    await api.renew({
       tasks: {
         ...tasks,
         apply: async change => {
@@ -83,7 +79,7 @@ describe('a claim', () => {
     isClaiming = false
 
     expect(keysOf(claims)).toEqual(['good'])
-    expect(await get('jobs:bad')).toMatchObject({ status: 'ready', runs: [{ state: 'released' }] })
+    expect(await api.task('jobs:bad')).toMatchObject({ status: 'ready', runs: [{ state: 'released' }] })
   })
 
   it.each([
@@ -172,7 +168,7 @@ describe('a claim', () => {
     expect(await claim({ workerId: 'w1' })).toHaveLength(0)
     expect(await claim({ workerId: 'w2' })).toHaveLength(1)
     expect(await claim({ workerId: 'w3' })).toHaveLength(0)
-    expect((await get('jobs:a')).runs).toHaveLength(2)
+    expect((await api.task('jobs:a')).runs).toHaveLength(2)
   })
 
   it('stops before its answer could become too large with every character escaped', async () => {
@@ -206,7 +202,7 @@ describe('a claim', () => {
     expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['b'])
     await api.system.clock.advance(15 * SECOND)
     expect(keysOf(await claim({ requestId: 'r' }))).toEqual([])
-    expect((await get('jobs:b')).attempts.used).toBe(1)
+    expect((await api.task('jobs:b')).attempts.used).toBe(1)
   })
 
   it('repeated while the first one still waits gets the same answer and claims nothing', async () => {
@@ -220,7 +216,7 @@ describe('a claim', () => {
 
     expect(keysOf(await first)).toHaveLength(2)
     expect(keysOf(await again).sort()).toEqual(keysOf(await first).sort())
-    expect((await get('jobs:a')).attempts.used).toBe(1)
+    expect((await api.task('jobs:a')).attempts.used).toBe(1)
   })
 
   it('that found nothing or failed may be repeated at once', async () => {
@@ -279,24 +275,24 @@ describe('a claim', () => {
 
   it('whose input has expired ends the task instead of handing it out', async () => {
     const store = aTaskStore()
-    api = await anApi({ tasks: { ...store, body: async () => undefined } })
+    await api.renew({ tasks: { ...store, body: async () => undefined } })
     await published(api, { key: 'a', input: 'x'.repeat(300) })
     await api.system.clock.advance(15 * 60 * SECOND)
 
     expect(await claim()).toEqual([])
-    expect(await get('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'InputExpired' } })
+    expect(await api.task('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'InputExpired' } })
   })
 
   it('whose input follows its head by a moment, as in a transaction, is given back unharmed', async () => {
     const store = aTaskStore()
     let isStored = false
-    api = await anApi({
+    await api.renew({
       tasks: { ...store, body: async (id, ref) => (isStored ? store.body(id, ref) : undefined) },
     })
     await published(api, { key: 'a', input: 'x'.repeat(300) })
 
     expect(await claim()).toEqual([])
-    expect(await get('jobs:a')).toMatchObject({ status: 'ready', attempts: { used: 0 } })
+    expect(await api.task('jobs:a')).toMatchObject({ status: 'ready', attempts: { used: 0 } })
     isStored = true
 
     expect(keysOf(await claim())).toEqual(['a'])
@@ -311,7 +307,7 @@ describe('a claim', () => {
 
     const inOrder = [...Array(80).keys()].map(String)
     expect(answers.map(keysOf)).toEqual([inOrder.slice(0, 40), inOrder.slice(40)])
-    expect((await get('jobs:late29')).status).toBe('failed')
+    expect((await api.task('jobs:late29')).status).toBe('failed')
   })
 
   it('by many workers at once gives each task to one worker, with few lost writes', async () => {
@@ -324,7 +320,7 @@ describe('a claim', () => {
       if (!applied.applied) lost++
       return applied
     }
-    api = await anApi({ tasks: { ...store, apply } })
+    await api.renew({ tasks: { ...store, apply } })
     for (let n = 0; n < 200; n++) await published(api, { key: `${n}` })
 
     const claims = await Promise.all([...Array(20).keys()].map(n => claim({ workerId: `w${n}`, limit: 10 })))
@@ -350,7 +346,7 @@ describe('a claim', () => {
       }
       return applied
     }
-    api = await anApi({ tasks: { ...store, apply } })
+    await api.renew({ tasks: { ...store, apply } })
     for (let first = 0; first < 1_000; first += 100) {
       const tasks = Array.from({ length: 100 }, (_, n) => ({
         type: 'jobs',

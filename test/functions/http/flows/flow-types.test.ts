@@ -1,12 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { aFlowApi, FLOW, type FlowApi, problemPaths, STEPS } from '../../../support/http/a-flow-api.ts'
-import type { Shown } from '../../../support/http/an-api.ts'
+import { aFlowApiPerTest, FLOW, STEPS } from '../../../support/http/a-flow-api.ts'
+import { expectRefused, type Shown } from '../../../support/http/an-api.ts'
 import { MINUTE, SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: FlowApi
-beforeEach(async () => {
-  api = await aFlowApi()
-})
+const api = aFlowApiPerTest()
 
 describe('a flow type', () => {
   it('is shown as it was put, with the system’s defaults filled in', async () => {
@@ -61,10 +58,7 @@ describe('a flow type', () => {
     ['steps of another kind', { kind: 'http', steps: STEPS }, 'steps'],
     ['what a cancel does, of another kind', { kind: 'handler', onCancel: 'leave' }, 'onCancel'],
   ])('is refused by path with %s', async (_name, body, path) => {
-    const refused = await api.put(body)
-
-    expect(refused.status).toBe(400)
-    expect(problemPaths(refused)).toContain(path)
+    await expectRefused(api.put(body), path)
   })
 })
 
@@ -110,10 +104,7 @@ describe('publishing a flow', () => {
     ['several successes', { concurrency: 2 }, 'concurrency'],
     ['a stage', { stage: 'x' }, 'stage'],
   ])('is refused with %s', async (_name, body, path) => {
-    const refused = await api.publish(body)
-
-    expect(refused.status).toBe(400)
-    expect(problemPaths(refused)).toContain(path)
+    await expectRefused(api.publish(body), path)
   })
 
   it('is refused when the type of a step has become a flow', async () => {
@@ -131,12 +122,11 @@ describe('publishing a flow', () => {
     await api.call('PUT', '/v1/types/targeted', { kind: 'http', defaults: { workerIds: ['w1'] } })
     await api.put({ kind: 'flow', steps: [{ name: 'a', do: { type: 'targeted' } }] }, 'broken')
 
-    const refused = await api.call('POST', '/v1/tasks', { type: 'broken' })
-
-    expect(refused.status).toBe(400)
-    expect(refused.body.errors).toEqual([
-      { path: 'type', message: expect.stringMatching(/workerIds; steps cannot/) },
-    ])
+    const message = expect.stringMatching(/workerIds; steps cannot/)
+    expect(await api.call('POST', '/v1/tasks', { type: 'broken' })).toMatchObject({
+      status: 400,
+      body: { errors: [{ path: 'type', message }] },
+    })
   })
 
   it('needs no input, takes options of the whole flow, and keeps the present steps', async () => {

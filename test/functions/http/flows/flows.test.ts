@@ -1,13 +1,10 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
-import { aFlowApi, FLOW, type FlowApi, ORDER } from '../../../support/http/a-flow-api.ts'
+import { aFlowApiPerTest, FLOW, ORDER } from '../../../support/http/a-flow-api.ts'
 import type { Shown } from '../../../support/http/an-api.ts'
 import { MINUTE, NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: FlowApi
-beforeEach(async () => {
-  api = await aFlowApi()
-})
+const api = aFlowApiPerTest()
 
 const ONCE = { retry: { maxRetries: 0 } }
 

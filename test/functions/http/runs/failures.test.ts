@@ -1,6 +1,6 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published } from '../../../support/http/an-api.ts'
 
 const ERROR = {
   name: 'TypeError',
@@ -9,10 +9,7 @@ const ERROR = {
   causes: [{ name: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:1' }],
 }
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 /** Publishes a task, claims it and reports that its run failed. */
 async function failed(said: object) {

@@ -1,12 +1,9 @@
-import { beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published } from '../../../support/http/an-api.ts'
 import { HOUR, NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const OWN_RETRIES = { concurrency: 2, retry: { scope: 'worker', delayMs: SECOND } }
 const error = { name: 'TooManyRequests', message: 'in an hour' }

@@ -1,14 +1,11 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { lose } from '../../../../shared/core/run/lose.ts'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, type Shown } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const FAILURE = { name: 'E', message: 'no' }
 const get = async (id = 'jobs:a'): Promise<Shown> => (await api.call('GET', pathOf('get', id))).body

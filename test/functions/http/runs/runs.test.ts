@@ -1,13 +1,9 @@
-import { beforeEach, describe, expect, it } from 'vitest'
-import { pathOf } from '../../../../shared/api/endpoints.ts'
+import { describe, expect, it } from 'vitest'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, expectRefused, published, type Shown } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 type Claim = { readonly task: Shown; readonly run: Shown }
 
@@ -22,9 +18,6 @@ async function claim(more: object = {}): Promise<Claim[]> {
   return body.claims
 }
 
-const _keysOf = (claims: readonly Claim[]) => claims.map(({ task }) => task.key)
-const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
-
 describe('the report of a run', () => {
   it('that it is alive renews its lease and returns the present options', async () => {
     await published(api, { key: 'a' })
@@ -37,7 +30,7 @@ describe('the report of a run', () => {
     expect(status).toBe(200)
     expect(body.leaseUntil).toBe(new Date(NOW + 16 * SECOND).toISOString())
     expect(body.options).toMatchObject({ heartbeatMs: 700, leaseMs: 2_100 })
-    expect((await get('jobs:a')).runs[0]).toMatchObject({
+    expect((await api.task('jobs:a')).runs[0]).toMatchObject({
       progress: { done: 3 },
       leaseUntil: body.leaseUntil,
     })
@@ -53,7 +46,7 @@ describe('the report of a run', () => {
 
     expect(first.body.task).toMatchObject({ status: 'succeeded', result })
     expect(again.status).toBe(200)
-    expect(await get('jobs:a')).toMatchObject({
+    expect(await api.task('jobs:a')).toMatchObject({
       status: 'succeeded',
       result,
       runs: [{ state: 'succeeded', result }],
@@ -75,7 +68,7 @@ describe('the report of a run', () => {
 
     const second = await claimed(api)
     await api.call('POST', `${second.path}/fail`, { fence: 2, error: { name: 'Broken', message: 'again' } })
-    expect(await get('jobs:a')).toMatchObject({
+    expect(await api.task('jobs:a')).toMatchObject({
       status: 'failed',
       error: { message: 'again' },
       runs: [
@@ -152,10 +145,8 @@ describe('the report of a run', () => {
     const { path, fence } = await claimed(api)
     const long = 'x'.repeat(360_000)
 
-    const answer = await api.call('POST', `${path}/succeed`, { fence, result: long })
-    expect(answer.status).toBe(413)
-    expect(answer.body.errors[0].path).toBe('result')
-    expect((await api.call('POST', `${path}/heartbeat`, { fence, progress: long })).status).toBe(413)
+    await expectRefused(api.call('POST', `${path}/succeed`, { fence, result: long }), 'result', 413)
+    await expectRefused(api.call('POST', `${path}/heartbeat`, { fence, progress: long }), 'progress', 413)
   })
 
   it('that it failed after the deadline ends the task, even with retries left', async () => {
@@ -164,7 +155,7 @@ describe('the report of a run', () => {
     await api.system.clock.advance(1_001)
     await api.call('POST', `${path}/fail`, { fence, error: { name: 'E', message: '' } })
 
-    expect(await get('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'DeadlineExceeded' } })
+    expect(await api.task('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'DeadlineExceeded' } })
   })
 })
 
@@ -203,6 +194,6 @@ describe('reports of many runs', () => {
     expect(ends.body.results[0].task).not.toHaveProperty('result')
     expect(ends.body.results[3].problem.errors[0].path).toBe('runs.3.outcome')
     expect(ends.body.results[7].problem.errors[0].path).toBe('runs.7.error')
-    expect((await get('jobs:d')).status).toBe('running')
+    expect((await api.task('jobs:d')).status).toBe('running')
   })
 })

@@ -1,10 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { anApi, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, type Shown } from '../../../support/http/an-api.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 /** Keys whose alphabetical order differs from their order of publishing. */
 const KEYS = Array.from({ length: 60 }, (_, nth) => `k${(nth * 37) % 60}`)

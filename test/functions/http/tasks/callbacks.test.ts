@@ -1,12 +1,10 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
-import { aFlowApi, type FlowApi, problemPaths } from '../../../support/http/a-flow-api.ts'
+import { aFlowApiPerTest, problemPaths } from '../../../support/http/a-flow-api.ts'
+import { expectRefused } from '../../../support/http/an-api.ts'
 import { timed } from '../../../support/worlds/memory-system.ts'
 
-let api: FlowApi
-beforeEach(async () => {
-  api = await aFlowApi()
-})
+const api = aFlowApiPerTest()
 
 describe('a callback', () => {
   const planned = async (id: string) => {
@@ -73,10 +71,7 @@ describe('a callback', () => {
     ],
     ['that is not a list', { onSuccess: { type: 'jobs' } }, 'onSuccess'],
   ])('is refused at publish: %s', async (_name, body, path) => {
-    const refused = await api.call('POST', '/v1/tasks', { type: 'jobs', ...body })
-
-    expect(refused.status).toBe(400)
-    expect(problemPaths(refused)).toContain(path)
+    await expectRefused(api.call('POST', '/v1/tasks', { type: 'jobs', ...body }), path)
   })
 })
 

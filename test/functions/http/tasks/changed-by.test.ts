@@ -1,12 +1,9 @@
-import { beforeEach, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import type { RequestContext } from '../../../../functions/http/create-api.ts'
 import { PRINCIPAL_CHARACTERS_MAX } from '../../../../shared/core/bounds.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, type Shown } from '../../../support/http/an-api.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const byRole = (userArn: string): RequestContext => ({ authorizer: { iam: { userArn } } })
 const alice = byRole('arn:aws:sts::1:assumed-role/ops/alice')

@@ -1,11 +1,10 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, type Shown } from '../../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
+const api = anApiPerTest()
 beforeEach(async () => {
-  api = await anApi()
   await api.call('PUT', '/v1/types/mail', { kind: 'http' })
 })
 

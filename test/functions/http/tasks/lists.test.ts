@@ -1,12 +1,9 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, type Shown } from '../../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 type Listed = { readonly keys: string[]; readonly pages: number }
 

@@ -1,14 +1,9 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
-
-const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
+const api = anApiPerTest()
 
 describe('a task', () => {
   it('is changed field by field', async () => {
@@ -30,12 +25,12 @@ describe('a task', () => {
       tags: { b: '2' },
       options: { timeoutMs: 9, retry: { maxRetries: 7, backoff: 'exponential' } },
     })
-    expect(await get(id)).toMatchObject({ input: { new: true }, tags: { b: '2' } })
+    expect(await api.task(id)).toMatchObject({ input: { new: true }, tags: { b: '2' } })
   })
 
   it('is not changed by an empty patch, and a patch with too few workers is refused by its field', async () => {
     const id = await published(api, { concurrency: 2 })
-    const before = await get(id)
+    const before = await api.task(id)
     const refused = await api.call('PATCH', pathOf('get', id), { workerIds: ['a'] })
 
     expect((await api.call('PATCH', pathOf('get', id), {})).body.task.updatedAt).toBe(before.updatedAt)
@@ -55,7 +50,7 @@ describe('a task', () => {
     expect((await api.call('POST', `${path}/retry`, { action: 'skip-undo' })).status).toBe(409)
     const retried = await api.call('POST', `${path}/retry`)
     expect(retried.body.task).toMatchObject({ status: 'ready', runs: [], attempts: { used: 0, left: 4 } })
-    expect(await get('jobs:k')).toMatchObject({ input: 'old' })
+    expect(await api.task('jobs:k')).toMatchObject({ input: 'old' })
     expect((await api.call('POST', `${path}/retry`)).status).toBe(409)
   })
 

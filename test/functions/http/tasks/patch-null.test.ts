@@ -1,13 +1,10 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
-import { anApi, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, published } from '../../../support/http/an-api.ts'
 import { MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const DEFAULTS = { timeoutMs: 7_000, heartbeatMs: 500, leaseMs: 2_000, priority: 4, retry: { maxRetries: 9 } }
 

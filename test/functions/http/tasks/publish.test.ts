@@ -1,16 +1,10 @@
-import { beforeEach, describe, expect, it } from 'vitest'
-import { pathOf } from '../../../../shared/api/endpoints.ts'
+import { describe, expect, it } from 'vitest'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, type Shown } from '../../../support/http/an-api.ts'
 import { MINUTE } from '../../../support/tasks/a-task.ts'
 import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
-
-const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
+const api = anApiPerTest()
 
 /** Ways to bring `jobs:k` into a state before it is published again. */
 const STATES = {
@@ -56,7 +50,7 @@ it.each([
 
   await api.call(method, path, { ...body, tags })
 
-  expect(JSON.stringify((await get('jobs:odd')).tags)).toBe(JSON.stringify(tags))
+  expect(JSON.stringify((await api.task('jobs:odd')).tags)).toBe(JSON.stringify(tags))
 })
 
 describe('publishing a key', () => {
@@ -100,7 +94,7 @@ describe('publishing a key', () => {
       expect(answer.status).toBe(status)
       if (status < 300)
         expect(answer.body).toMatchObject({ id: 'jobs:k', created: status === 201, task: { status: after } })
-      expect(await get('jobs:k')).toMatchObject({ status: after, input })
+      expect(await api.task('jobs:k')).toMatchObject({ status: after, input })
     },
   )
 
@@ -114,10 +108,10 @@ describe('publishing a key', () => {
   it('again with restart forgets its runs, unless clean says otherwise', async () => {
     await STATES.failed()
     await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'restart', clean: [] })
-    expect((await get('jobs:k')).runs).toMatchObject([{ fence: 1, state: 'failed' }])
+    expect((await api.task('jobs:k')).runs).toMatchObject([{ fence: 1, state: 'failed' }])
 
     await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'restart' })
-    expect((await get('jobs:k')).runs).toEqual([])
+    expect((await api.task('jobs:k')).runs).toEqual([])
     expect((await claimed(api)).fence).toBe(2)
   })
 })
@@ -158,7 +152,7 @@ describe('a published task', () => {
         retry: { maxRetries: 1, backoff: 'fixed', delayMs: 120_000, maxDelayMs: 120_000 },
       },
     })
-    expect(await get('jobs:a/b')).toEqual(body.task)
+    expect(await api.task('jobs:a/b')).toEqual(body.task)
   })
 
   it('takes its trace from the body, else from the header, else begins one', async () => {
@@ -182,7 +176,7 @@ describe('a published task', () => {
     ['zero', 0],
     ['the largest number', Number.MAX_SAFE_INTEGER],
   ])('keeps %s as input exactly', async (_name, input) => {
-    expect((await get(await published(api, { input }))).input).toEqual(input)
+    expect((await api.task(await published(api, { input }))).input).toEqual(input)
   })
 
   it('of a type without a deployed handler shows that it waits for one', async () => {
@@ -194,7 +188,7 @@ describe('a published task', () => {
   it('with a lease shorter than its type’s heartbeat interval gets a shorter interval', async () => {
     const id = await published(api, { leaseMs: 300 })
 
-    expect((await get(id)).options).toMatchObject({ leaseMs: 300, heartbeatMs: 100 })
+    expect((await api.task(id)).options).toMatchObject({ leaseMs: 300, heartbeatMs: 100 })
   })
 })
 
@@ -207,7 +201,7 @@ describe('a large input', () => {
 
     expect(created.body.task.input).toEqual(input)
     expect(again.body.task).not.toHaveProperty('input')
-    expect((await get('jobs:k')).input).toEqual(input)
+    expect((await api.task('jobs:k')).input).toEqual(input)
   })
 
   it('of a duplicate is not written', async () => {
@@ -217,7 +211,7 @@ describe('a large input', () => {
       written.push(...change.bodies.map(({ ref }) => ref))
       return store.apply(change)
     }
-    api = await anApi({ tasks: { ...store, apply } })
+    await api.renew({ tasks: { ...store, apply } })
     await published(api, { key: 'k', input })
     await published(api, { key: 'k', input })
 
@@ -227,7 +221,7 @@ describe('a large input', () => {
   it('of a publish that lost a race is deleted, and the winner’s input stays', async () => {
     const store = aTaskStore()
     const dropped: string[] = []
-    api = await anApi({
+    await api.renew({
       tasks: {
         ...store,
         // Neither publish sees the other's task before writing.
@@ -264,13 +258,13 @@ describe('a batch', () => {
       ...Array(50).fill(200),
     ])
     expect(body.results[0].task).not.toHaveProperty('input')
-    expect((await get('jobs:k7')).input).toBe(7)
+    expect((await api.task('jobs:k7')).input).toBe(7)
   })
 
   it('reads each type once', async () => {
     let reads = 0
     const { types } = api.system
-    api = await anApi({
+    await api.renew({
       types: {
         ...types,
         get: type => {

@@ -1,15 +1,12 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { STATUS_REASONS } from '../../../../shared/core/states.ts'
 import type { StatusReason } from '../../../../shared/core/status/status.ts'
 import { registerHandlerType } from '../../../../shared/runtime/types/types.ts'
-import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApi, anApiPerTest, claimed, published } from '../../../support/http/an-api.ts'
 import { timed } from '../../../support/worlds/memory-system.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const HANDLER = { kind: 'handler', defaults: {} } as const
 const FAR = '2026-06-01T00:00:00.000Z'

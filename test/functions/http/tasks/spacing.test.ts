@@ -1,14 +1,8 @@
-import { beforeEach, describe, expect, it } from 'vitest'
-import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
+import { describe, expect, it } from 'vitest'
+import { anApiPerTest, claimed, published } from '../../../support/http/an-api.ts'
 import { NOW } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
-
-const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
+const api = anApiPerTest()
 
 describe('debounce', () => {
   const debounced = (input: string, more: object = {}) =>
@@ -20,7 +14,7 @@ describe('debounce', () => {
     const second = await debounced('two')
 
     expect([first.status, second.status]).toEqual([201, 200])
-    expect(await get('jobs:k')).toMatchObject({
+    expect(await api.task('jobs:k')).toMatchObject({
       input: 'two',
       status: 'delayed',
       dueAt: new Date(NOW + 1_600).toISOString(),
@@ -33,7 +27,7 @@ describe('debounce', () => {
       await api.system.clock.advance(500)
     }
 
-    expect(await get('jobs:k')).toMatchObject({
+    expect(await api.task('jobs:k')).toMatchObject({
       input: 'input 9',
       status: 'ready',
       dueAt: new Date(NOW + 4_500).toISOString(),
@@ -49,8 +43,8 @@ describe('debounce', () => {
 
     expect([second.body.id, third.body.id]).toEqual(['jobs:k~1', 'jobs:k~1'])
     expect([second.status, third.status]).toEqual([201, 200])
-    expect(await get('jobs:k~1')).toMatchObject({ input: 'three', status: 'delayed' })
-    expect(await get('jobs:k')).toMatchObject({ input: 'one', status: 'running' })
+    expect(await api.task('jobs:k~1')).toMatchObject({ input: 'three', status: 'delayed' })
+    expect(await api.task('jobs:k')).toMatchObject({ input: 'one', status: 'running' })
   })
 
   it('a waiting successor takes the next publish, even after the task before it has ended or was removed', async () => {
@@ -61,10 +55,14 @@ describe('debounce', () => {
 
     await api.system.clock.advance(300)
     const third = await debounced('three')
-    const alone = await get('jobs:k')
+    const alone = await api.task('jobs:k')
 
     expect([second.body.id, third.body.id]).toEqual(['jobs:k~1', 'jobs:k~1'])
-    expect(await get('jobs:k~1')).toMatchObject({ input: 'three', status: 'delayed', parentId: 'jobs:k' })
+    expect(await api.task('jobs:k~1')).toMatchObject({
+      input: 'three',
+      status: 'delayed',
+      parentId: 'jobs:k',
+    })
     expect(alone).toMatchObject({ input: 'one', status: 'succeeded' })
     await api.system.clock.advance(11_000)
     expect((await debounced('four')).body.id).toBe('jobs:k~1')
@@ -79,7 +77,7 @@ describe('debounce', () => {
     const third = await debounced('three')
 
     expect([second.body.id, third.body.id]).toEqual(['jobs:k~2', 'jobs:k~2'])
-    expect(await get('jobs:k~1')).toMatchObject({ input: 'mine' })
+    expect(await api.task('jobs:k~1')).toMatchObject({ input: 'mine' })
   })
 
   it('a task that has ended starts over', async () => {
@@ -90,7 +88,7 @@ describe('debounce', () => {
     const again = await debounced('two')
 
     expect(again.status).toBe(201)
-    expect(await get('jobs:k')).toMatchObject({ input: 'two', status: 'delayed', runs: [] })
+    expect(await api.task('jobs:k')).toMatchObject({ input: 'two', status: 'delayed', runs: [] })
   })
 })
 
@@ -109,7 +107,7 @@ describe('throttle', () => {
     statuses.push((await throttled('two')).status)
 
     expect(statuses).toEqual([201, 200])
-    expect(await get('jobs:k')).toMatchObject({ input: 'one', status: 'succeeded' })
+    expect(await api.task('jobs:k')).toMatchObject({ input: 'one', status: 'succeeded' })
   })
 
   it('after the window the next task starts, unless the previous one still runs', async () => {
@@ -120,7 +118,7 @@ describe('throttle', () => {
     const next = await throttled('three')
 
     expect([late.status, next.status]).toEqual([200, 201])
-    expect(await get('jobs:k')).toMatchObject({ input: 'three', status: 'ready' })
+    expect(await api.task('jobs:k')).toMatchObject({ input: 'three', status: 'ready' })
   })
 
   it('a throttled task is kept as long as its window', async () => {

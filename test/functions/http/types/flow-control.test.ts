@@ -1,16 +1,10 @@
-import { beforeEach, describe, expect, it } from 'vitest'
-import { pathOf } from '../../../../shared/api/endpoints.ts'
+import { describe, expect, it } from 'vitest'
 import { workOnJob } from '../../../../shared/runtime/jobs/jobs.ts'
 import { serveWakes } from '../../../../shared/runtime/wake/serve-wakes.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE, NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
-
-const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
+const api = anApiPerTest()
 
 /** Returns the answer of a call that waits until every claiming process knows of the change. */
 async function answerAfterWait(...args: Parameters<TestApi['call']>) {
@@ -103,9 +97,9 @@ describe('a concurrency limit over HTTP', () => {
     await publishAll(4, nth => ({ userId: `u${nth % 2}`, priority: -nth }))
 
     const first = await claimKeys()
-    const waiting = await get('jobs:k2')
+    const waiting = await api.task('jobs:k2')
     const full = await claimKeys()
-    const run = (await get('jobs:k0')).runs[0]
+    const run = (await api.task('jobs:k0')).runs[0]
     await api.call('POST', `/v1/tasks/jobs:k0/runs/${run.id}/succeed`, { fence: run.fence })
     await wake()
     const next = await claimKeys()
@@ -156,7 +150,7 @@ describe('a pause', () => {
     expect((await pausing).body).toEqual({ type: 'jobs', paused: true, revision: 2 })
     expect(answeredAt).toBe(NOW + 1_500)
     expect(await claimKeys()).toEqual([])
-    expect(await get('jobs:k0')).toMatchObject({ status: 'ready', statusReason: 'paused' })
+    expect(await api.task('jobs:k0')).toMatchObject({ status: 'ready', statusReason: 'paused' })
     expect((await api.call('GET', '/v1/types/jobs')).body.paused).toBe(true)
   })
 
@@ -182,15 +176,6 @@ describe('a pause', () => {
     expect(api.system.messages.jobLooks.map(({ delaySeconds }) => delaySeconds)).toContain(5)
     expect(await claimKeys()).toHaveLength(3)
   })
-
-  it.each(['pause', 'resume'])(
-    'the request to %s an unknown type is answered with a 404 that names the known types',
-    async word => {
-      const { status, body } = await api.call('POST', `/v1/types/nothing/${word}`)
-
-      expect([status, body.detail]).toEqual([404, "'nothing' is not registered; there are jobs, resize"])
-    },
-  )
 })
 
 describe('tenants', () => {

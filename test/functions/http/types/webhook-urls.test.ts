@@ -1,13 +1,11 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { putType } from '../../../../shared/runtime/types/types.ts'
-import { anApi, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest } from '../../../support/http/an-api.ts'
 
 const URL_WITH_PASSWORD = 'https://user:hidden@example.com/hook?a=1'
 
-let api: TestApi
-
+const api = anApiPerTest()
 beforeEach(async () => {
-  api = await anApi()
   await api.call('PUT', '/v1/types/webhook', { kind: 'webhook' })
   await api.call('PUT', '/v1/types/notify', { kind: 'webhook', webhook: { url: 'https://example.com/' } })
 })

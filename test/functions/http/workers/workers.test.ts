@@ -1,16 +1,13 @@
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createApi } from '../../../../functions/http/create-api.ts'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { WORKER_LIFE_MS } from '../../../../shared/core/worker/worker.ts'
 import { registerHandlerType } from '../../../../shared/runtime/types/types.ts'
 import { ALL_OPERATIONS } from '../../../../shared/service/operations.ts'
-import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const claim = (workerId: string, more: object = {}) =>
   api.call('POST', '/v1/claims', { type: 'jobs', workerId, ...more })
