@@ -1,13 +1,9 @@
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, it } from 'vitest'
 import { findLocalSystem } from '../../cli/dev/command/dev-command.ts'
-
-function aProject(): string {
-  return realpathSync(mkdtempSync(join(tmpdir(), 'local-package-')))
-}
+import { aFolder } from '../support/a-folder.ts'
 
 const VERSION = '0.3.0'
 
@@ -31,25 +27,25 @@ function builtModule(folder: string): string {
 }
 
 it('the local system is the package of the project, run by the Node that it brings', async () => {
-  const folder = aProject()
+  const folder = aFolder()
   const place = install(folder)
 
-  const found = await findLocalSystem(builtModule(aProject()), folder)
+  const found = await findLocalSystem(builtModule(aFolder()), folder)
 
   expect(found).toEqual({ node: '/node-24', main: join(place, 'cli', 'dev', 'main.js') })
 })
 
 it('it may also be installed beside the command', async () => {
-  const elsewhere = aProject()
+  const elsewhere = aFolder()
   const place = install(elsewhere)
 
-  const found = await findLocalSystem(builtModule(elsewhere), aProject())
+  const found = await findLocalSystem(builtModule(elsewhere), aFolder())
 
   expect(found.main).toBe(join(place, 'cli', 'dev', 'main.js'))
 })
 
 it('without it one line says how to install it', async () => {
-  const finding = findLocalSystem(builtModule(aProject()), aProject())
+  const finding = findLocalSystem(builtModule(aFolder()), aFolder())
 
   await expect(finding).rejects.toMatchObject({
     code: 'misconfigured',
@@ -58,10 +54,10 @@ it('without it one line says how to install it', async () => {
 })
 
 it.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused beside another one', async version => {
-  const folder = aProject()
+  const folder = aFolder()
   install(folder, version)
 
-  const finding = findLocalSystem(builtModule(aProject()), folder)
+  const finding = findLocalSystem(builtModule(aFolder()), folder)
 
   await expect(finding).rejects.toMatchObject({
     code: 'misconfigured',
@@ -70,7 +66,7 @@ it.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused beside anothe
 })
 
 it('in this repository it stands beside the module', async () => {
-  const found = await findLocalSystem(import.meta.resolve('../../cli/dev/command/dev-command.ts'), aProject())
+  const found = await findLocalSystem(import.meta.resolve('../../cli/dev/command/dev-command.ts'), aFolder())
 
   expect(found).toEqual({ node: process.execPath, main: join(process.cwd(), 'cli/dev/main.ts') })
 })

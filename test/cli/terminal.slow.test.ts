@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../cli/program/commands.ts'
 import { LOCAL_CREDENTIALS } from '../../local/account.ts'
+import { aFolder } from '../support/a-folder.ts'
 import { batonInPipes, batonInTerminal, inShell } from '../support/cli/a-process.ts'
 import { anAws, type FakeAws } from '../support/cli/an-aws.ts'
 import { aLocalSystem } from '../support/local-system/local-system.ts'
@@ -23,7 +23,7 @@ let folder: string
 beforeAll(async () => {
   const { sessionToken } = system.cloud.clientOptions.credentials
   aws = await anAws(() => ({ ...LOCAL_CREDENTIALS, sessionToken }))
-  folder = mkdtempSync(join(tmpdir(), 'baton-terminal-'))
+  folder = aFolder()
   environment = { BATON_URL: system.cloud.apiUrl }
   await system.publish({ type: 'probe', key: 'fails', input: { failures: 1, how: 'fatal' } })
   await system.publish({ type: 'probe', key: 'later', input: {}, delayMs: HOUR_MS, tags: { team: 'red' } })

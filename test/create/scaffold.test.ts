@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { NEEDED, packageManager, report, scaffold, UnusableFolder } from '../../create/scaffold.ts'
 import starter from '../../create/template/package.json' with { type: 'json' }
 import manifest from '../../package.json' with { type: 'json' }
 import { PACKAGES } from '../../scripts/build/packages.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 const MAIN = join(import.meta.dirname, '../../create/main.ts')
 
@@ -213,7 +213,7 @@ function create(cwd: string, ...args: string[]) {
 }
 
 function anEmptyFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'starter-'))
+  return aFolder()
 }
 
 function aCdkApp(own: object): string {

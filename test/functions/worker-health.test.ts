@@ -1,16 +1,16 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, utimesSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { aSystem, readTemplate } from '../infra/synthesised.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 const { stack, tasks } = aSystem()
 tasks.addWorkerService('Media', { entry: 'test/infra/fixtures/two-tasks.ts' })
 const [definition] = readTemplate(stack).ofType('AWS::ECS::TaskDefinition')
 const [container] = definition!.Properties.ContainerDefinitions
 
-const folder = mkdtempSync(join(tmpdir(), 'health-'))
+const folder = aFolder()
 const file = join(folder, 'alive')
 /** The health check as ECS runs it in the container, on the file of this test. */
 const isHealthy = () => {

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
 import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
@@ -8,6 +7,7 @@ import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { expect, it } from 'vitest'
 import { startLocalCloud } from '../../local/cloud.ts'
+import { aFolder } from '../support/a-folder.ts'
 import { bootTinyCloud, fixtureFunction, linesOf, synthesize } from './tiny-cloud.ts'
 
 const thing =
@@ -71,7 +71,7 @@ it('a stack that was never synthesised is named in the error', async () => {
 })
 
 it('items, messages and custom resources in a data folder outlive a restart; custom resources with changed properties are updated', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tiny-data-'))
+  const dataDir = aFolder()
   const first = await bootTinyCloud(thing('one'), { dataDir })
   const TableName = first.resource('AWS::DynamoDB::GlobalTable').physicalId
   const Key = { pk: { S: 'kept' } }

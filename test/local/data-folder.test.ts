@@ -1,22 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { openDataFolder } from '../../local/data-folder.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = join(mkdtempSync(join(tmpdir(), 'data-folder-')), 'deep', 'data')
+  folder = join(aFolder(), 'deep', 'data')
 })
 
 const modeOf = (...path: string[]) => (statSync(join(folder, ...path)).mode & 0o777).toString(8)
@@ -91,7 +82,7 @@ const UNUSABLE: ReadonlyArray<readonly [string, () => string]> = [
 ]
 
 function aFile(): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'data-folder-')), 'file')
+  const file = join(aFolder(), 'file')
   writeFileSync(file, '')
   return file
 }

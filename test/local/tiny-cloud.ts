@@ -1,18 +1,16 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { App, Duration, Stack } from 'aws-cdk-lib'
 import { Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../local/cloud.ts'
+import { aFolder } from '../support/a-folder.ts'
 import { sharedDynamoDb } from '../support/dynamo/one-dynamodb.ts'
 
 const fixtures = fileURLToPath(new URL('./fixtures', import.meta.url))
 
 /** Synthesises a stack named `Tiny` and returns the folder of its assembly. */
 export function synthesize(build: (stack: Stack) => void): string {
-  const assemblyDir = mkdtempSync(join(tmpdir(), 'tiny-cloud-'))
+  const assemblyDir = aFolder()
   const context = { 'aws:cdk:enable-path-metadata': true }
   const app = new App({ outdir: assemblyDir, analyticsReporting: false, context })
   build(new Stack(app, 'Tiny'))

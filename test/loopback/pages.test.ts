@@ -1,16 +1,16 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { servePages } from '../../loopback/pages.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 const server = createServer()
 let url = ''
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pages-'))
+  const folder = aFolder()
   mkdirSync(join(folder, 'assets'))
   writeFileSync(join(folder, 'index.html'), '<title>the dashboard</title>')
   writeFileSync(join(folder, 'assets/main-AB12.js'), 'start()')
@@ -88,5 +88,5 @@ it('each answer allows code and calls of its own origin only, and no frames', as
 })
 
 it('a folder without a document is refused', () => {
-  expect(() => servePages(mkdtempSync(join(tmpdir(), 'empty-')))).toThrow('has no index.html')
+  expect(() => servePages(aFolder())).toThrow('has no index.html')
 })

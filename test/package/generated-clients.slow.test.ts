@@ -3,6 +3,7 @@ import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { aLocalSystem } from '../support/local-system/local-system.ts'
 import { aProject, type Project, versionsOf } from '../support/package/a-project.ts'
 
 /** Clients that generators make of the OpenAPI document: they compile in a strict project, and call the local system. */
@@ -25,7 +26,6 @@ const WITH_SDK = `
 import { client } from './generated/sdk/client.gen'
 import { finishMany, get, publish } from './generated/sdk/sdk.gen'
 import type { RunSuccess } from './generated/sdk/types.gen'
-import { aLocalSystem } from '../support/local-system/local-system.ts'
 
 client.setConfig({ baseUrl: process.argv[2] ?? '' })
 const { data, error } = await publish({ body: { type: 'jobs', input: { a: 1 }, delayMs: 3_600_000 } })

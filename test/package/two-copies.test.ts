@@ -1,5 +1,3 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
@@ -8,12 +6,13 @@ import { BatonError, isItemFault, isOutage } from '../../shared/core/errors.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import * as own from '../../shared/index.ts'
 import { outcomeOfResult, outcomeOfThrown } from '../../shared/runtime/handler/handler.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 /** The library as a user's project has it, beside the copy in the prebuilt executor, which this repository's sources stand for. */
 let users: typeof own
 
 beforeAll(async () => {
-  const outfile = join(mkdtempSync(join(tmpdir(), 'copy-')), 'index.mjs')
+  const outfile = join(aFolder(), 'index.mjs')
   await build({ entryPoints: ['shared/index.ts'], bundle: true, format: 'esm', platform: 'node', outfile })
   users = await import(pathToFileURL(outfile).href)
 })

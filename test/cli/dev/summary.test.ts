@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { DeployedType, System } from '../../../cli/dev/synthesis/systems.ts'
 import { changesBetween, summaryOf } from '../../../cli/dev/terminal.ts'
+import { aFolder } from '../../support/a-folder.ts'
 
 const aType = (type: string, configuration: object = {}, more: Partial<DeployedType> = {}): DeployedType => ({
   type,
@@ -19,7 +19,7 @@ const aSystem = (types: readonly DeployedType[], handlers: System['handlers'] = 
 })
 
 it('the summary has the address, each type with its file, and how a worker joins', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'summary-'))
+  const folder = aFolder()
   const entry = join(folder, '.baton', 'entries', 'small.ts')
   mkdirSync(join(folder, '.baton', 'entries'), { recursive: true })
   const lines = [

@@ -1,11 +1,12 @@
-import { existsSync, mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import type { Cpu } from '../../../infra/bundling/native.ts'
 import { copyModule, planModules } from '../../../infra/bundling/node-modules.ts'
 import { lockedIntegrity } from '../../../infra/bundling/places.ts'
-import { aProject, type Content, elf, installed, link, MACH_O } from './a-project.ts'
+import type { Content } from '../../support/a-folder.ts'
+import { aFolder } from '../../support/a-folder.ts'
+import { aProject, elf, installed, link, MACH_O } from './a-project.ts'
 
 const plan = (from: string, ...names: string[]) =>
   planModules({ title: 'resize.ts', names, from, cpu: 'arm64' })
@@ -157,7 +158,7 @@ describe('The modules of an asset', () => {
       'node_modules/native/prebuilds/darwin-arm64/a.node': MACH_O,
       'node_modules/faster/build/Release/a.node': elf('x64'),
     })
-    const asset = mkdtempSync(join(tmpdir(), 'asset-'))
+    const asset = aFolder()
     const isThere = (path: string) => existsSync(join(asset, 'node_modules/native', path))
 
     const planned = plan(root, 'native')

@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type UserCode, workerContents, writeContents } from '../../../infra/bundling/bundling.ts'
 import { type Cpu, platformOf } from '../../../infra/bundling/native.ts'
 import { planModules } from '../../../infra/bundling/node-modules.ts'
+import { aFolder } from '../../support/a-folder.ts'
 import { aDefinition, aProject } from './a-project.ts'
 
 /** Assets with a real native package, as each package manager installs it. They need a registry. */
@@ -21,7 +21,7 @@ const machineCodeIn = (asset: string) =>
     .map(file => `${file} ${platformOf(join(asset, file))}`)
 
 function asset(root: string, cpu: Cpu): string {
-  const folder = mkdtempSync(join(tmpdir(), 'asset-'))
+  const folder = aFolder()
   const definition = { file: join(root, 'resize.ts'), exportName: 'resize', type: 'resize' }
   const code: UserCode = {
     ...{ title: 'resize.ts', name: `sharp-${cpu}`, definitions: [definition], cpu },

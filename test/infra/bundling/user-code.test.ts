@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { basename, isAbsolute, join } from 'node:path'
 import { App, Stack } from 'aws-cdk-lib'
 import { Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
@@ -9,6 +8,7 @@ import type { Cpu } from '../../../infra/bundling/native.ts'
 import { TaskSystem } from '../../../infra/index.ts'
 import { workerImage } from '../../../infra/workers/container.ts'
 import { readAssembly } from '../../../local/template/stack.ts'
+import { aFolder } from '../../support/a-folder.ts'
 import { aSystem } from '../synthesised.ts'
 import { aDefinition, aProject, elf } from './a-project.ts'
 
@@ -37,7 +37,7 @@ function withNative() {
 
 /** Synthesises a stack of its own, and returns its assembly. */
 function synthesised(context: Record<string, unknown>, add: (stack: Stack) => void) {
-  const outdir = mkdtempSync(join(tmpdir(), 'app-'))
+  const outdir = aFolder()
   const app = new App({ outdir, context: { 'aws:cdk:enable-asset-metadata': true, ...context } })
   add(new Stack(app, 'Shop'))
   app.synth()

@@ -1,11 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { readAssembly } from '../../../local/template/stack.ts'
+import { aFolder } from '../../support/a-folder.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'baton-bundles-'))
+const folder = aFolder()
 
 const synthesis = spawnSync(process.execPath, ['infra/app.ts'], {
   encoding: 'utf8',

@@ -1,5 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type App, Stack, Stage } from 'aws-cdk-lib'
 import { Annotations, Match } from 'aws-cdk-lib/assertions'
@@ -7,6 +6,7 @@ import { Construct } from 'constructs'
 import fc from 'fast-check'
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Placement } from '../../../infra/placement.ts'
+import { aFolder } from '../../support/a-folder.ts'
 import { anApp } from '../synthesised.ts'
 
 /** Where the handlers of a system stand: the construct id of the stack of each. */
@@ -20,7 +20,7 @@ const aQuietApp = (context: Readonly<Record<string, unknown>> = {}) =>
 
 /** The tests synthesise in a project of their own, as the command line of CDK does. */
 beforeEach(() => {
-  project = mkdtempSync(join(tmpdir(), 'project-'))
+  project = aFolder()
   vi.spyOn(process, 'cwd').mockReturnValue(project)
   vi.stubEnv('CDK_OUTDIR', 'cdk.out')
 })

@@ -1,6 +1,5 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { Duration, type Stack } from 'aws-cdk-lib'
@@ -9,6 +8,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { LocalCloud, LocalCloudOptions } from '../../../local/cloud.ts'
+import { aFolder } from '../../support/a-folder.ts'
 import { createBarrier, waitingCode } from '../barrier.ts'
 import { bootTinyCloud, eventually } from '../tiny-cloud.ts'
 
@@ -19,7 +19,7 @@ afterEach(async () => {
 })
 
 const folderWith = (code: string) => {
-  const folder = mkdtempSync(join(tmpdir(), 'code-'))
+  const folder = aFolder()
   writeFileSync(join(folder, 'index.js'), code)
   return folder
 }

@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { Duration } from 'aws-cdk-lib'
@@ -7,6 +6,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
+import { aFolder } from '../../support/a-folder.ts'
 import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 /** On a busy machine, a function that has started still ends within this time. */
@@ -187,7 +187,7 @@ it('`repeat(2)` makes a mapping deliver twice, and `drop` makes it lose a batch'
 
 it('as many batches run at once as the maximum concurrency allows', async () => {
   await cloud.functions.find('Consumer').warm(3)
-  const folder = join(mkdtempSync(join(tmpdir(), 'meeting-')), 'here')
+  const folder = join(aFolder(), 'here')
   for (const id of ['n1', 'n2', 'n3']) await send({ id, action: 'meet', folder, of: 3 })
 
   await Promise.all(['n1', 'n2', 'n3'].map(id => delivered(id)))

@@ -1,5 +1,4 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import {
   ReceiveMessageCommand,
@@ -10,6 +9,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { failureMessage, type StreamRecord } from '../../../local/mappings/stream-batch.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
+import { aFolder } from '../../support/a-folder.ts'
 import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
 import { testAssembly } from '../synthesise.ts'
 
@@ -26,7 +26,7 @@ let killing: string
 beforeAll(async () => {
   system.cloud.scheduler.disable('Sweep')
   sqs = new SQSClient(system.cloud.clientOptions)
-  folder = mkdtempSync(join(tmpdir(), 'baton-dying-'))
+  folder = aFolder()
   killing = join(folder, 'killing')
   // A message that was received and not deleted is there again at once.
   await setAttributes('DeadLetters', { VisibilityTimeout: '0' })

@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aFolder } from '../../support/a-folder.ts'
 import { listeningSockets } from '../../support/http/listening-sockets.ts'
 import { type RawAnswer, sendRaw } from '../../support/http/raw-http.ts'
 import {
@@ -16,7 +16,7 @@ import { testAssembly } from '../synthesise.ts'
  * Tests the local system as a developer runs it: in a process of its own, with a DynamoDB Local on files. Raw requests stand for web
  * pages. They have exactly the headers that Chromium sends: `Origin`, `Sec-Fetch-*`, and the host of the page's address.
  */
-const dataDir = mkdtempSync(join(tmpdir(), 'local-safety-'))
+const dataDir = aFolder()
 let system: LocalProcess
 let apiPort: number
 let gatewayPort: number

@@ -1,7 +1,7 @@
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { aFolder } from '../../support/a-folder.ts'
 import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
 import { synthesise, testAssembly } from '../synthesise.ts'
 
@@ -16,7 +16,7 @@ const SYNTHESIS_LIMIT_MS = 600_000
 let assembly: string
 const system = aLocalSystem(async () => {
   assembly = await testAssembly()
-  const assemblyDir = mkdtempSync(join(tmpdir(), 'without-probe-'))
+  const assemblyDir = aFolder()
   await synthesise('test/system/app-without-probe.ts', assemblyDir)
   return { assemblyDir }
 }, SYNTHESIS_LIMIT_MS)
@@ -33,7 +33,7 @@ const resourcesIn = (folder: string): Resources =>
 function probeOf(version: string): string {
   const resources = resourcesIn(assembly)
   const { logicalId } = system.cloud.functions.find('Probe')
-  const folder = mkdtempSync(join(tmpdir(), 'probe-'))
+  const folder = aFolder()
   cpSync(join(assembly, resources[logicalId]?.Metadata?.['aws:asset:path'] ?? ''), join(folder, 'code'), {
     recursive: true,
   })
@@ -46,7 +46,7 @@ function probeOf(version: string): string {
 
 /** The assembly with a longer lease for new tasks of the probe's type. */
 function withAnotherLease(leaseMs: number): string {
-  const folder = mkdtempSync(join(tmpdir(), 'other-lease-'))
+  const folder = aFolder()
   cpSync(assembly, folder, { recursive: true })
   const file = join(folder, 'Baton.template.json')
   const template = JSON.parse(readFileSync(file, 'utf8'))

@@ -1,7 +1,6 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { aFolder } from '../../support/a-folder.ts'
 import { aLocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { aShiftedClock } from '../../support/local-system/shifted-clock.ts'
 import { synthesise } from '../synthesise.ts'
@@ -117,7 +116,7 @@ describe('tasks are found', () => {
 })
 
 describe('a type whose handler is deployed later', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'baton-discovery-'))
+  const folder = aFolder()
   const dataDir = join(folder, 'data')
   const earlierAssembly = join(folder, 'assembly')
 

@@ -1,20 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, expect, it } from 'vitest'
 import { type Bundles, createBundles, type Rebuilt } from '../../../../cli/dev/bundles/bundles.ts'
 import type { BundleSpec } from '../../../../infra/bundling/esbuild.ts'
+import { aFolder, writeFiles } from '../../../support/a-folder.ts'
 
 const opened: Bundles[] = []
 afterEach(async () => {
@@ -23,20 +14,17 @@ afterEach(async () => {
 
 /** A project with two handlers that share a file, and its bundles. */
 function aProject(files: Readonly<Record<string, string>> = {}) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bundles-')))
-  const write = (name: string, text: string) => {
-    mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), text)
-    return new Set([join(folder, name)])
-  }
-  const all = {
+  const folder = aFolder({
     'package.json': '{}',
     'shared.ts': 'export const unit: string = "kg"',
     'a.ts': 'import { unit } from "./shared.ts"; export const handler = () => "a " + unit',
     'b.ts': 'import { unit } from "./shared.ts"; export const handler = () => "b " + unit',
     ...files,
+  })
+  const write = (name: string, text: string) => {
+    writeFiles(folder, { [name]: text })
+    return new Set([join(folder, name)])
   }
-  for (const [name, text] of Object.entries(all)) write(name, text)
   const inputs = new Set<string>()
   const project = { folder, app: 'true', context: {}, generated: join(folder, '.baton') }
   const bundles = createBundles(project, files => {

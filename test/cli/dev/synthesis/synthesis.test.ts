@@ -1,21 +1,23 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
 import { afterEach, expect, it, vi } from 'vitest'
-import { readProject, removeUnfinished, synthesise } from '../../../../cli/dev/synthesis/synthesis.ts'
+import {
+  appProblem,
+  readProject,
+  removeUnfinished,
+  synthesise,
+} from '../../../../cli/dev/synthesis/synthesis.ts'
+import { aFolder } from '../../../support/a-folder.ts'
 import { isAlive } from '../../../support/local-system/local-process.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 
 /** An app that is a script: it gets what a CDK app gets. */
 function anApp(script: string, more: object = {}): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'app-')))
-  writeFileSync(join(folder, 'app.mjs'), script)
-  writeFileSync(join(folder, 'cdk.json'), JSON.stringify({ app: `"${process.execPath}" app.mjs`, ...more }))
-  return folder
+  return aFolder({ 'app.mjs': script, 'cdk.json': { app: `"${process.execPath}" app.mjs`, ...more } })
 }
 
 const WRITE = `
@@ -159,8 +161,78 @@ it.each([
   ['one that is not JSON', '{', 'is not JSON'],
   ['one without an app', '{"context": {}}', 'must be the command that runs the CDK app'],
 ])('a folder with %s is refused', (_name, text, message) => {
-  const folder = mkdtempSync(join(tmpdir(), 'no-app-'))
-  if (text !== undefined) writeFileSync(join(folder, 'cdk.json'), text)
+  const folder = aFolder(text === undefined ? {} : { 'cdk.json': text })
 
   expect(() => readProject(folder)).toThrow(message)
+})
+
+const project = { app: 'node app.ts', folder: '/projects/shop' }
+const problem = (text: string) => appProblem(text, project, 1)
+
+it('an error of the app is one line with its place in the project', () => {
+  const text = `
+/projects/shop/infra/app.ts:7
+    new Queue(undefined, 'Q')
+    ^
+
+TypeError: Cannot read properties of undefined (reading 'node')
+    at new Queue (/projects/shop/node_modules/aws-cdk-lib/aws-sqs/lib/queue.js:1:6543)
+    at file:///projects/shop/infra/app.ts:7:5
+    at ModuleJob.run (node:internal/modules/esm/module_job:329:25)
+
+Node.js v24.1.0
+`
+
+  expect(problem(text)).toBe(
+    "infra/app.ts:7: TypeError: Cannot read properties of undefined (reading 'node')",
+  )
+})
+
+it('an error of a package is placed where the project called it', () => {
+  const text = `
+Error: boom
+    at new Queue (/projects/shop/node_modules/aws-cdk-lib/aws-sqs/lib/queue.js:1:6543)
+    at new Shop (/projects/shop/infra/shop.ts:12:18)
+`
+
+  expect(problem(text)).toBe('infra/shop.ts:12:18: Error: boom')
+})
+
+it("an error of Baton's says itself where it is", () => {
+  const text = `
+BatonError: tasks/resize.ts:12:4: Expected ";" but found "}"
+    at build (/projects/shop/node_modules/baton-tasks/infra/bundling/esbuild.js:1:1)
+    at file:///projects/shop/infra/app.ts:7:5
+  code: 'invalid'
+`
+
+  expect(problem(text)).toContain('tasks/resize.ts:12:4: Expected ";" but found "}"')
+  expect(problem(text)).not.toContain('BatonError')
+})
+
+it('a message of several lines stays whole', () => {
+  const text =
+    'ValidationError: Validation failed with the following errors:\n  [Shop/Tasks] 500 resources\n    at a (/x/y.js:1:1)\n'
+
+  expect(problem(text)).toBe(
+    'ValidationError: Validation failed with the following errors:\n  [Shop/Tasks] 500 resources',
+  )
+})
+
+it('without an error that can be recognised, the end of the output is shown', () => {
+  expect(problem('first\nsh: 1: nod: not found\n')).toBe(
+    'the app (node app.ts) ended with status 1\nfirst\nsh: 1: nod: not found',
+  )
+})
+
+it('without Docker one line names the construct that needs it', () => {
+  const text = `
+Error: Failed to bundle asset Shop/Thumbnails/Code/Stage, bundle output is located at /x: Error: spawnSync docker ENOENT
+    at new AssetStaging (/projects/shop/node_modules/aws-cdk-lib/core/lib/asset-staging.js:1:1)
+    at file:///projects/shop/infra/app.ts:7:5
+`
+
+  expect(problem(text)).toBe(
+    "Shop/Thumbnails/Code/Stage is bundled in a container, and Docker does not work here: start Docker, or give its bundling a 'local' way",
+  )
 })

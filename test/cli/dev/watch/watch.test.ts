@@ -1,22 +1,13 @@
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
 import { type Watcher, watchFolders } from '../../../../cli/dev/watch/watch.ts'
+import { aFolder } from '../../../support/a-folder.ts'
 
 const watchers: Watcher[] = []
 afterEach(() => {
   for (const watcher of watchers.splice(0)) watcher.stop()
 })
-
-function aFolder(files: Readonly<Record<string, string>> = {}): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'watch-')))
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), text)
-  }
-  return folder
-}
 
 /** Watches a folder, and tells the changed files by their paths in it. */
 function watching(folder: string, leftOut: readonly string[] = []) {
