@@ -38,36 +38,6 @@ it('a concurrency limit lets only so many run at a time', async () => {
   expect(t.now().getTime()).toBe(Date.parse('2027-01-01T00:00:30.000Z'))
 })
 
-it('debounced publishes run once, with the last input, after the last of them', async () => {
-  const inputs: unknown[] = []
-  const index = defineTask('index', { run: input => void inputs.push(input) })
-  const t = await createTestSystem({ tasks: [index] })
-
-  for (const version of [1, 2, 3]) {
-    await t.publish(index, { version }, { key: 'page', debounce: { ms: 10_000 } })
-    await t.advance('4s')
-  }
-  await t.runUntilIdle()
-
-  expect(inputs).toEqual([{ version: 3 }])
-  expect(t.task('index:page').startedAt).toBe('2027-01-01T00:00:18.000Z')
-})
-
-it('throttled publishes run once per window, with the first input', async () => {
-  const inputs: unknown[] = []
-  const mail = defineTask('mail', { run: input => void inputs.push(input) })
-  const t = await createTestSystem({ tasks: [mail] })
-
-  for (const nth of [1, 2, 3]) {
-    await t.publish(mail, { nth }, { key: 'ada', throttle: { perMs: 60_000 } })
-    await t.advance('25s')
-  }
-  await t.publish(mail, { nth: 4 }, { key: 'ada', throttle: { perMs: 60_000 } })
-  await t.runUntilIdle()
-
-  expect(inputs).toEqual([{ nth: 1 }, { nth: 4 }])
-})
-
 it('a paused type starts nothing until its pause ends', async () => {
   const work = defineTask('work', { run: () => {} })
   const t = await createTestSystem({ tasks: [work] })

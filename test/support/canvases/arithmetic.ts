@@ -21,15 +21,16 @@ export function aCalculatingSystem() {
   })
   afterAll(() => clerk?.stop())
 
-  const canvasWhen = (id: string): Promise<Given> =>
-    system.answerWhen(`/v1/canvases/${id}?limit=100`, ({ status }) => status !== 'running')
   /** Publishes a canvas and returns it once it has ended. */
   const ended = async (body: object): Promise<Given> => {
     const published = await system.call('POST', '/v1/canvases', body)
     expect(published).toMatchObject({ status: 201, body: { id: expect.any(String) } })
-    return canvasWhen(published.body.id)
+    return system.answerWhen(
+      `/v1/canvases/${published.body.id}?limit=100`,
+      ({ status }) => status !== 'running',
+    )
   }
-  return { system, ended, canvasWhen }
+  return { system, ended }
 }
 
 /** The types that add and multiply their arguments, and a publish that returns its canvas once it has ended. */

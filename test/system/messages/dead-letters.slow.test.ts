@@ -1,16 +1,12 @@
 import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  ReceiveMessageCommand,
-  SendMessageCommand,
-  SetQueueAttributesCommand,
-  SQSClient,
-} from '@aws-sdk/client-sqs'
+import { SendMessageCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { failureMessage, type StreamRecord } from '../../../local/mappings/stream-batch.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { aFolder } from '../../support/a-folder.ts'
 import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
+import { queuesOf } from '../../support/local-system/queues.ts'
 import { testAssembly } from '../synthesise.ts'
 
 /** Messages that are given up on the local system: collected by the sweeper, explained, listed, and sent again. */
@@ -18,6 +14,7 @@ import { testAssembly } from '../synthesise.ts'
 const PATIENCE = { timeout: 120_000, interval: 50 }
 
 const system = aLocalSystem()
+const { queue, messagesIn, inDeadLetterQueue, giveUp } = queuesOf(system)
 let sqs: SQSClient
 let folder: string
 /** While this file exists, the functions of `aDyingFunction` end their process with each invocation. */
@@ -36,14 +33,6 @@ afterAll(async () => {
   sqs?.destroy()
   rmSync(folder, { recursive: true, force: true })
 })
-
-function queue(...parts: readonly string[]) {
-  const all = Object.entries(system.cloud.resources).filter(([, { type }]) => type === 'AWS::SQS::Queue')
-  const found = all.filter(([id]) => parts.every(part => id.includes(part)))
-  const [only, second] = found
-  if (!only || second) throw new Error(`no single queue ${parts.join(' ')}: ${found.map(([id]) => id)}`)
-  return only[1]
-}
 
 /** Makes a function of the system end its process with each invocation, until the returned function is called. */
 async function aDyingFunction(name: string): Promise<() => void> {
@@ -68,27 +57,6 @@ export const handler = async (event, context) =>
 
 function setAttributes(name: string, Attributes: Record<string, string>) {
   return sqs.send(new SetQueueAttributesCommand({ QueueUrl: queue(name).physicalId, Attributes }))
-}
-
-function messagesIn(...parts: readonly string[]) {
-  return system.cloud.inspectQueue(queue(...parts).arn).messages
-}
-
-const inDeadLetterQueue = (text: string) =>
-  messagesIn('DeadLetters').filter(({ body }) => body.includes(text))
-
-/** Receives the messages of a queue so often that SQS gives up the one with this text. */
-async function giveUp(text: string, ...parts: readonly string[]): Promise<string> {
-  const QueueUrl = queue(...parts).physicalId
-  const receive = () =>
-    sqs.send(new ReceiveMessageCommand({ QueueUrl, VisibilityTimeout: 0, MaxNumberOfMessages: 10 }))
-  await expect
-    .poll(async () => {
-      await receive()
-      return inDeadLetterQueue(text).length
-    }, PATIENCE)
-    .toBeGreaterThan(0)
-  return inDeadLetterQueue(text)[0]?.body ?? ''
 }
 
 async function sweep(): Promise<void> {
@@ -116,7 +84,7 @@ async function replay(body: object) {
 /** Publishes a probe whose dispatch is given up, and collects it. */
 async function aDeadDispatch(key: string): Promise<{ id: string; letter: Letter }> {
   const id = await system.publish({ type: 'probe', key, input: { report: system.reportUrl } })
-  await giveUp(`probe:${key}`, 'Probe')
+  await giveUp(sqs, `probe:${key}`, 'Probe')
   await sweep()
   const [letter] = await lettersAbout(id)
   return { id, letter }
@@ -178,7 +146,7 @@ describe('dead letters', () => {
     const waker = system.cloud.mapping('Waker')
     waker.pause()
     const id = await system.publish({ type: 'later', key: 'a', delayMs: 500 })
-    await giveUp(id, 'Wake')
+    await giveUp(sqs, id, 'Wake')
     await sweep()
     const [letter] = await lettersAbout(id)
 
@@ -198,7 +166,7 @@ describe('dead letters', () => {
     const waker = system.cloud.mapping('Waker')
     waker.pause()
     await sqs.send(new SendMessageCommand({ QueueUrl: queue('Wake').physicalId, MessageBody: body }))
-    await giveUp('riddle', 'Wake')
+    await giveUp(sqs, 'riddle', 'Wake')
     await sweep()
     const [letter] = await letters('&queue=wake')
 
@@ -214,7 +182,7 @@ describe('dead letters', () => {
     const mapping = system.cloud.mapping('Probe')
     mapping.pause()
     const id = await system.publish({ type: 'probe', key: 'twice', input: {} })
-    await giveUp(id, 'Probe')
+    await giveUp(sqs, id, 'Probe')
     const sweeper = system.cloud.functions.find('Sweeper')
     const caller = sweeper.logicalId
     const end = system.cloud.faults.add({
@@ -239,7 +207,7 @@ describe('dead letters', () => {
     const mapping = system.cloud.mapping('Probe')
     mapping.pause()
     const id = await system.publish({ type: 'probe', key: 'kept', input: {} })
-    await giveUp(id, 'Probe')
+    await giveUp(sqs, id, 'Probe')
     const end = system.cloud.faults.add({
       ...{ caller: system.cloud.functions.find('Sweeper').logicalId, service: 'dynamodb' },
       ...{ operation: 'PutItem', action: 'fail-before' },

@@ -9,7 +9,7 @@ import { anApi, expectRefused, type Shown, type TestApi } from '../../../support
 async function arithmetic(): Promise<TestApi> {
   const api = await anApi()
   const defaults = { retry: { maxRetries: 0 } }
-  for (const type of ['add', 'multiply', 'boom', 'tell']) {
+  for (const type of ['add', 'boom', 'tell']) {
     await api.call('PUT', `/v1/types/${type}`, { kind: 'http', defaults })
   }
   return api
@@ -17,7 +17,6 @@ async function arithmetic(): Promise<TestApi> {
 
 const WORK = {
   add: (numbers: number[]) => ({ result: numbers.reduce((a, b) => a + b, 0) }),
-  multiply: (numbers: number[]) => ({ result: numbers.reduce((a, b) => a * b, 1) }),
   tell: (words: unknown) => ({ result: words }),
   boom: () => ({ error: { name: 'Boom', message: 'no such luck' } }),
 } as Record<string, (input: Shown) => { result?: unknown; error?: unknown }>
@@ -45,7 +44,6 @@ async function work({ call, system }: TestApi): Promise<Shown[]> {
 }
 
 const add = (...input: number[]) => ({ type: 'add', input })
-const multiply = (...input: number[]) => ({ type: 'multiply', input })
 const sums = [add(1, 1), add(2, 2), add(5, 6)]
 
 async function publish({ call }: TestApi, body: object) {
@@ -194,31 +192,6 @@ describe('POST /v1/canvases', () => {
 })
 
 describe('a canvas that succeeds', () => {
-  it.each<[string, object, unknown]>([
-    ['a chain', { chain: [add(2, 2), add(5, 6), multiply(4)] }, 60],
-    ['a group', { group: sums }, [2, 4, 11]],
-    ['a chord', { chord: { group: sums, then: multiply() } }, 88],
-    ['a chord with an argument of its own', { chord: { group: sums, then: add(4) } }, 21],
-    [
-      'a chain of groups of chords',
-      {
-        chain: [
-          { group: [{ chord: { group: sums, then: multiply() } }, add(1)] },
-          { type: 'tell', input: [] },
-        ],
-      },
-      [[88, 1]],
-    ],
-    ['an immutable successor', { chain: [add(1), { ...add(5), immutable: true }] }, 5],
-  ])('has the result of %s', async (_name, body, result) => {
-    const api = await arithmetic()
-    const { id } = await publish(api, body)
-
-    await work(api)
-
-    expect(await read(api, id)).toMatchObject({ id, status: 'succeeded', result })
-  })
-
   it('shows in claims what was handed on; the task keeps the input it was published with', async () => {
     const api = await arithmetic()
     const { taskIds } = await publish(api, { chain: [add(2, 2), add(5)] })
@@ -231,22 +204,6 @@ describe('a canvas that succeeds', () => {
 })
 
 describe('a failure', () => {
-  it('stops a chain and calls the task’s own error callback with the error first', async () => {
-    const api = await arithmetic()
-    const onError = [{ type: 'tell', input: ['then'] }]
-    const { id } = await publish(api, { chain: [add(1), { type: 'boom', onError }, add(2)] })
-
-    const done = await work(api)
-
-    expect(done.map(({ type }) => type)).toEqual(['add', 'boom', 'tell'])
-    expect(done[2].input).toEqual(['no such luck', 'then'])
-    expect(await read(api, id)).toMatchObject({
-      status: 'failed',
-      error: { name: 'Boom' },
-      items: [{ status: 'succeeded' }, { status: 'failed', error: { name: 'Boom' } }, { status: 'skipped' }],
-    })
-  })
-
   it('in a chord calls onError once, and never the callback', async () => {
     const api = await arithmetic()
     const chord = {

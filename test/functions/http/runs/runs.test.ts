@@ -148,15 +148,6 @@ describe('the report of a run', () => {
     await expectRefused(api.call('POST', `${path}/succeed`, { fence, result: long }), 'result', 413)
     await expectRefused(api.call('POST', `${path}/heartbeat`, { fence, progress: long }), 'progress', 413)
   })
-
-  it('that it failed after the deadline ends the task, even with retries left', async () => {
-    await published(api, { key: 'a', deadlineMs: 1_000 })
-    const { path, fence } = await claimed(api)
-    await api.system.clock.advance(1_001)
-    await api.call('POST', `${path}/fail`, { fence, error: { name: 'E', message: '' } })
-
-    expect(await api.task('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'DeadlineExceeded' } })
-  })
 })
 
 describe('reports of many runs', () => {

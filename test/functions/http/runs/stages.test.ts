@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { anApiPerTest, claimed, expectRefused, published, type Shown } from '../../../support/http/an-api.ts'
-import { MINUTE, SECOND } from '../../../support/tasks/a-task.ts'
+import { MINUTE } from '../../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
 beforeEach(async () => {
@@ -46,16 +46,6 @@ describe('a task in stages', () => {
     })
   })
 
-  it('moves on once when its report is repeated', async () => {
-    const { path, fence } = await claimed(api)
-    const word = { fence, next: { stage: 'store' } }
-    await api.call('POST', `${path}/succeed`, word)
-
-    const again = await api.call('POST', `${path}/succeed`, word)
-
-    expect(again).toMatchObject({ status: 200, body: { task: { stage: 'store', status: 'ready' } } })
-  })
-
   it('has retries and attempts of its own in each stage, and shows its history by stage', async () => {
     await say('fail', { ...ERROR, retryInMs: 0 })
     await say('succeed', { next: { stage: 'store' } })
@@ -70,13 +60,6 @@ describe('a task in stages', () => {
       ['store', 'failed'],
     ])
     expect(task.runs.map(({ stage }: Shown) => stage)).toEqual(['fetch', 'fetch', 'store'])
-  })
-
-  it('ends with the result of its last stage', async () => {
-    await say('succeed', { result: 'fetched', next: { stage: 'store' } })
-    await say('succeed', { result: 'stored' })
-
-    expect(await get()).toMatchObject({ status: 'succeeded', stage: 'store', result: 'stored' })
   })
 
   it('moves on in a batch of reports, too', async () => {
@@ -118,25 +101,6 @@ describe('an operator that moves a task to another stage', () => {
     expect(status).toBe(200)
     expect(body.task).toMatchObject({ stage: 'store', priority: 2, status: 'ready', attempts: { used: 0 } })
     expect(late).toMatchObject({ status: 409, body: { reason: 'cancelled' } })
-  })
-
-  it('ends the wait for a retry of the former stage', async () => {
-    await say('fail', { ...ERROR, retryInMs: 60 * SECOND })
-    expect(await get()).toMatchObject({ status: 'delayed', statusReason: 'retry' })
-
-    await api.call('PATCH', '/v1/tasks/jobs:a', { stage: 'store' })
-
-    expect(await get()).toMatchObject({ status: 'ready', stage: 'store' })
-    expect((await claimed(api)).id).toBe('jobs:a')
-  })
-
-  it('starts a finished task over in the stage it ended in', async () => {
-    await say('succeed', { next: { stage: 'store' } })
-    await say('fail', { ...ERROR, fatal: true })
-
-    const { body } = await api.call('POST', '/v1/tasks/jobs:a/retry')
-
-    expect(body.task).toMatchObject({ status: 'ready', stage: 'store', input: 'url' })
   })
 
   it('must name the stage', async () => {

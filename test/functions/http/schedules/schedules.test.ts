@@ -249,13 +249,15 @@ describe('a schedule', () => {
 })
 
 describe('GET /v1/schedules', () => {
-  it('lists schedules by their next tick, page by page, paused ones last', async () => {
+  it('lists schedules by their next tick, page by page, paused ones last and removed ones not', async () => {
     const names = Array.from({ length: 7 }, (_, index) => `s${index}`)
     for (const [index, name] of names.entries()) {
       await api.call('PUT', `/v1/schedules/${name}`, { everyMs: (7 - index) * 1_000, task: TASK })
     }
     await api.call('POST', '/v1/schedules/s6/pause')
     await api.call('POST', '/v1/schedules/s4/pause')
+    await api.call('PUT', PATH, DAILY)
+    await api.call('DELETE', PATH)
     await published(api)
 
     const seen: string[] = []

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
 import { anApiPerTest, published } from '../../../support/http/an-api.ts'
-import { MINUTE, NOW } from '../../../support/tasks/a-task.ts'
+import { MINUTE } from '../../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
 
@@ -79,14 +79,6 @@ describe('null in a PATCH', () => {
 
     expect(body.claims).toHaveLength(1)
     expect((await readTask(api.system, id))?.deadlineAt).toBeUndefined()
-  })
-
-  it('sets a deadline to the default of the type, counted from the due time', async () => {
-    const id = await published(api, { deadlineMs: 1_000 })
-    await api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults: { deadlineMs: MINUTE } })
-    await patched(id, { deadlineMs: null })
-
-    expect((await readTask(api.system, id))?.deadlineAt).toBe(NOW + MINUTE)
   })
 
   it('in a flow clears the options of the whole flow', async () => {

@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest'
-import { workOnJob } from '../../../../shared/runtime/jobs/jobs.ts'
 import { serveWakes } from '../../../../shared/runtime/wake/serve-wakes.ts'
 import { anApiPerTest, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { MINUTE, NOW, SECOND } from '../../../support/tasks/a-task.ts'
@@ -55,30 +54,6 @@ describe('a rate limit over HTTP', () => {
     expect(waiting).toMatchObject({ status: 'ready', statusReason: 'rate-limit' })
   })
 
-  it('counts each value of a field separately, also in long inputs', async () => {
-    await configured({ limits: { rate: { limit: 1, perMs: 1_000, key: 'shop' } } })
-    const long = 'x'.repeat(1_000)
-    await publishAll(6, nth => ({ input: { shop: nth % 3, long } }))
-
-    const keys = await claimKeys()
-
-    expect(keys.sort()).toEqual(['k0', 'k1', 'k2'])
-  })
-
-  it('keeps a task for the next claim when a worker asks a moment before its slot', async () => {
-    await configured({ limits: { rate: { limit: 1, perMs: 10_000, key: 'userId' } } })
-    await publishAll(3, () => ({ userId: 'u' }))
-    const first = await claimKeys()
-    await api.system.clock.advance(9_000)
-    await wake()
-
-    const early = await claimKeys()
-    await api.system.clock.advance(1_500)
-    const next = await claimKeys()
-
-    expect([first, early, next]).toEqual([['k0'], [], ['k1']])
-  })
-
   it('no longer delays tasks after it is removed', async () => {
     await configured({ limits: { rate: { limit: 1, perMs: 60_000 } } })
     await publishAll(3)
@@ -106,32 +81,6 @@ describe('a concurrency limit over HTTP', () => {
 
     expect([first.sort(), full, next]).toEqual([['k0', 'k1'], [], ['k2']])
     expect(waiting).toMatchObject({ status: 'ready', statusReason: 'concurrency-limit' })
-  })
-
-  it('gets back the permit that a process has left which died during a claim', async () => {
-    await configured({ limits: { concurrency: { max: 1 } } })
-    await publishAll(1)
-    const dead = { holder: 'dead', taskId: 'jobs:k9', since: api.system.clock.now() }
-    await api.system.limits.acquire('jobs', dead, 1)
-    await api.system.clock.advance(11_000)
-
-    const refused = await claimKeys()
-    await wake()
-    const next = await claimKeys()
-
-    expect([refused, next]).toEqual([[], ['k0']])
-  })
-
-  it('admits more tasks when it is raised', async () => {
-    await configured({ limits: { concurrency: { max: 1, key: 'userId' } } })
-    await publishAll(4, () => ({ userId: 'u' }))
-    await claimKeys()
-
-    await configured({ limits: { concurrency: { max: 3, key: 'userId' } } })
-    await wake()
-    const next = await claimKeys()
-
-    expect(next).toHaveLength(2)
   })
 })
 
@@ -176,40 +125,4 @@ describe('a pause', () => {
     expect(api.system.messages.jobLooks.map(({ delaySeconds }) => delaySeconds)).toContain(5)
     expect(await claimKeys()).toHaveLength(3)
   })
-})
-
-describe('tenants', () => {
-  it('take turns, whichever tenant came first and however many tasks it has', async () => {
-    await publishAll(12, nth => ({ fairnessKey: nth < 10 ? 'large' : 'small' }))
-
-    const keys = [...(await claimKeys(2)), ...(await claimKeys(2))]
-
-    expect(keys.filter(key => ['k10', 'k11'].includes(key))).toHaveLength(2)
-  })
-
-  it('with tasks of lower priority wait for tasks of higher priority', async () => {
-    await publishAll(12, nth => ({
-      fairnessKey: nth < 6 ? 'low' : 'high',
-      priority: nth < 6 ? 1 : 2,
-    }))
-
-    const keys = await claimKeys(6)
-
-    expect(keys.every(key => Number(key.slice(1)) >= 6)).toBe(true)
-  })
-})
-
-it('a new ordering of a type sorts its waiting tasks again', async () => {
-  await configured({ ordering: 'arrival' })
-  await publishAll(3, nth => ({ priority: nth, dueAt: new Date(NOW - 10 + nth).toISOString() }))
-
-  api.system.messages.jobLooks.splice(0)
-  await configured({ ordering: 'priority' })
-  const [open] = api.system.messages.jobLooks
-  for (const look of api.system.messages.jobLooks.splice(0)) {
-    await workOnJob(api.system, look, api.system.clock.now() + MINUTE)
-  }
-
-  expect(open?.job).toEqual({ kind: 'reorder' })
-  expect(await claimKeys(3)).toEqual(['k2', 'k1', 'k0'])
 })

@@ -159,19 +159,6 @@ describe('an announcement of a worker', () => {
   })
 })
 
-it('a task shows whether one of its named workers is alive', async () => {
-  const id = await published(api, { workerIds: ['w1', 'w2'] })
-  const reason = async () => (await api.call('GET', pathOf('get', id))).body.statusReason
-
-  const before = await reason()
-  await claim('w2')
-  await api.system.clock.advance(SECOND)
-  const meanwhile = await reason()
-  await api.system.clock.advance(WORKER_LIFE_MS)
-
-  expect([before, meanwhile, await reason()]).toEqual(['no-worker', 'target-worker', 'no-worker'])
-})
-
 it('a task of a type that workers serve shows whether a worker of the type is alive', async () => {
   await registerHandlerType(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
   const id = await published(api, { type: 'resize' })
