@@ -4,21 +4,25 @@ import { defineTask } from '../../shared/define/define-task.ts'
 import { RetryLater } from '../../shared/signals.ts'
 import { createTestSystem, type TestSystem } from '../../shared/testing/index.ts'
 
-/** A task that notes each call of its handler. */
-function noted(options: { readonly timeoutMs?: number; readonly deadlineMs?: number } = {}) {
+/** A system with one task, `work:a`. It notes each call of its handler, whose work takes no time unless `takes` says how much. */
+async function aPublished(
+  options: { readonly timeoutMs?: number; readonly deadlineMs?: number } = {},
+  takes?: string,
+) {
   const attempts: number[] = []
   const work = defineTask('work', {
     ...options,
     retry: { maxRetries: 2, backoff: 'fixed', delayMs: 10_000 },
     run: (_input, { attempt }) => void attempts.push(attempt),
   })
-  return { work, attempts }
+  const t = await createTestSystem({ tasks: [work] })
+  if (takes !== undefined) t.takes(work, takes)
+  await t.publish(work, {}, { key: 'a' })
+  return { t, work, attempts }
 }
 
 it('fail: the next runs fail with the given error, in place of the handler', async () => {
-  const { work, attempts } = noted()
-  const t = await createTestSystem({ tasks: [work] })
-  await t.publish(work, {}, { key: 'a' })
+  const { t, attempts } = await aPublished()
 
   t.fail('work:a', 'no answer')
   t.fail('work:a', new RetryLater(60_000, 'come back later'))
@@ -35,9 +39,7 @@ it('fail: the next runs fail with the given error, in place of the handler', asy
 })
 
 it('kill: the work is done, its end is never reported, and the lease ends', async () => {
-  const { work, attempts } = noted()
-  const t = await createTestSystem({ tasks: [work] })
-  await t.publish(work, {}, { key: 'a' })
+  const { t, work, attempts } = await aPublished()
 
   t.kill('work:a')
   await t.runUntilIdle()
@@ -47,9 +49,7 @@ it('kill: the work is done, its end is never reported, and the lease ends', asyn
 })
 
 it('kill at the start: the handler is not called in that run', async () => {
-  const { work, attempts } = noted()
-  const t = await createTestSystem({ tasks: [work] })
-  await t.publish(work, {}, { key: 'a' })
+  const { t, work, attempts } = await aPublished()
 
   t.kill(work, { when: 'start' })
   await t.runUntilIdle()
@@ -58,10 +58,7 @@ it('kill at the start: the handler is not called in that run', async () => {
 })
 
 it('kill strikes the run that is under way', async () => {
-  const { work } = noted()
-  const t = await createTestSystem({ tasks: [work] })
-  t.takes(work, '1m')
-  await t.publish(work, {}, { key: 'a' })
+  const { t } = await aPublished({}, '1m')
   await t.advance('30s')
 
   const before = t.task('work:a')
@@ -73,9 +70,7 @@ it('kill strikes the run that is under way', async () => {
 })
 
 it('freeze: a worker that comes back after its lease has no say any more', async () => {
-  const { work } = noted()
-  const t = await createTestSystem({ tasks: [work] })
-  await t.publish(work, {}, { key: 'a' })
+  const { t } = await aPublished()
 
   t.freeze('work:a', '2m')
   await t.advance('1m')
@@ -88,9 +83,7 @@ it('freeze: a worker that comes back after its lease has no say any more', async
 })
 
 it('freeze: a worker that comes back within its lease reports as if nothing was', async () => {
-  const { work, attempts } = noted()
-  const t = await createTestSystem({ tasks: [work] })
-  await t.publish(work, {}, { key: 'a' })
+  const { t, attempts } = await aPublished()
 
   t.freeze('work:a', '10s')
   await t.runUntilIdle()
@@ -100,10 +93,7 @@ it('freeze: a worker that comes back within its lease reports as if nothing was'
 })
 
 it('a run that takes too long times out, and its handler sees the signal', async () => {
-  const { work } = noted({ timeoutMs: 30_000 })
-  const t = await createTestSystem({ tasks: [work] })
-  t.takes('work', '1m')
-  await t.publish(work, {}, { key: 'a' })
+  const { t } = await aPublished({ timeoutMs: 30_000 }, '1m')
 
   await t.runUntilIdle()
 
@@ -131,9 +121,7 @@ it('a handler waits in virtual time, until its signal aborts', async () => {
 })
 
 it('a passed deadline is final', async () => {
-  const { work } = noted({ deadlineMs: 15_000 })
-  const t = await createTestSystem({ tasks: [work] })
-  await t.publish(work, {}, { key: 'a' })
+  const { t, work } = await aPublished({ deadlineMs: 15_000 })
 
   t.fail(work, 'no answer', { times: 5 })
   await t.runUntilIdle()

@@ -7,7 +7,7 @@ import { escapedBytes } from '../../../shared/core/values/json.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { withContents } from '../../../shared/runtime/claim/claimed-task.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
-import { anApi, anApiPerTest, claimed, published, type Shown } from '../../support/http/an-api.ts'
+import { anApi, anApiPerTest, claimed, pagesOf, published, type Shown } from '../../support/http/an-api.ts'
 
 /** `api.call` compares the size of every answer with the limit of Lambda. */
 const api = anApiPerTest()
@@ -222,24 +222,12 @@ describe('a task', () => {
 })
 
 describe('a list', () => {
-  async function pages(path: string): Promise<Shown[][]> {
-    const found: Shown[][] = []
-    let cursor = ''
-    do {
-      const { status, body } = await api.call('GET', `${path}${cursor}`)
-      expect(status).toBe(200)
-      found.push(body.items)
-      cursor = body.nextCursor === undefined ? '' : `&cursor=${encodeURIComponent(body.nextCursor)}`
-    } while (cursor !== '')
-    return found
-  }
-
   it('of tasks with large heads comes complete, in shorter pages', async () => {
     for (let n = 0; n < 100; n++) {
       await published(api, { key: `${n}`, tags: FAT_TAGS, workerIds: FAT_WORKERS, concurrency: 100 })
     }
 
-    const found = await pages('/v1/tasks?type=jobs&order=due&limit=100')
+    const found = (await pagesOf(api, '/v1/tasks?type=jobs&order=due&limit=100')).map(({ items }) => items)
 
     expect(
       found
@@ -257,7 +245,7 @@ describe('a list', () => {
     }))
     for (let n = 0; n < 60; n++) await api.call('PUT', `/v1/types/flow-${n}`, { kind: 'flow', steps })
 
-    const found = await pages('/v1/types?limit=100')
+    const found = (await pagesOf(api, '/v1/types?limit=100')).map(({ items }) => items)
 
     expect(found.flat()).toHaveLength(62)
     expect(found.length).toBeGreaterThan(1)
@@ -318,14 +306,10 @@ describe('a canvas', () => {
   it('with results of quotes is read in pages that are all delivered', async () => {
     const id = await ended(Array.from({ length: 10 }, () => LARGEST))
 
-    const results: unknown[] = []
-    let cursor = ''
-    do {
-      const { body } = await api.call('GET', `/v1/canvases/${encodeURIComponent(id)}?limit=100${cursor}`)
-      results.push(...body.items.map(({ result }: Shown) => result))
-      expect([body.status, body.result]).toEqual(['succeeded', undefined])
-      cursor = body.nextCursor === undefined ? '' : `&cursor=${body.nextCursor}`
-    } while (cursor !== '')
+    const pages = await pagesOf(api, `/v1/canvases/${encodeURIComponent(id)}?limit=100`)
+
+    const results = pages.flatMap(({ items }) => items.map(({ result }: Shown) => result))
+    for (const { status, result } of pages) expect([status, result]).toEqual(['succeeded', undefined])
     expect(results).toEqual(Array.from({ length: 10 }, () => LARGEST))
   })
 
@@ -349,17 +333,10 @@ describe('a canvas', () => {
     await plan(ids)
     const callback = await claimed(api)
 
-    const found: unknown[] = []
-    let cursor = ''
-    do {
-      const { status, body } = await api.call(
-        'GET',
-        `${pathOf('get', callback.id)}/previous?limit=100${cursor}`,
-      )
-      expect(status).toBe(200)
-      found.push(...body.items)
-      cursor = body.nextCursor === undefined ? '' : `&cursor=${body.nextCursor}`
-    } while (cursor !== '')
+    const found = (await pagesOf(api, `${pathOf('get', callback.id)}/previous?limit=100`)).flatMap(
+      ({ items }) => items,
+    )
+
     expect(found).toEqual(results)
   })
 })

@@ -4,16 +4,13 @@ import { AttributeType, type ITable, StreamViewType, TableV2 } from 'aws-cdk-lib
 import { type FunctionProps, RecursiveLoop, StartingPosition } from 'aws-cdk-lib/aws-lambda'
 import { DynamoEventSource, SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, expect, it, vi } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
+import { expect, it, vi } from 'vitest'
 import { joinedTrace } from '../../../local/functions/lineage.ts'
-import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { aTinyCloud, clientOf, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 const PATIENCE_MS = 60_000
 vi.setConfig({ testTimeout: 2 * PATIENCE_MS })
 
-let cloud: LocalCloud
-let sqs: SQSClient
 const logged: string[] = []
 
 /** Adds a queue, and a function that sends each of its messages to another queue or into a table. */
@@ -41,34 +38,29 @@ function addRelay(
   relay.addEventSource(new SqsEventSource(queue, { batchSize: 10 }))
   return queue
 }
-
-beforeAll(async () => {
-  cloud = await bootTinyCloud(
-    stack => {
-      addRelay(stack, 'Loop', {})
-      addRelay(stack, 'Allowed', {}, { recursiveLoop: RecursiveLoop.ALLOW })
-      const pong = addRelay(stack, 'Pong', {})
-      addRelay(stack, 'Ping', { queue: pong })
-      const table = new TableV2(stack, 'Items', {
-        partitionKey: { name: 'pk', type: AttributeType.STRING },
-        dynamoStream: StreamViewType.NEW_IMAGE,
-      })
-      const written = addRelay(stack, 'Written', { table })
-      const reader = fixtureFunction(stack, 'Reader', 'relay', {
-        environment: { QUEUE_URL: written.queueUrl },
-      })
-      written.grantSendMessages(reader)
-      // TableV2's optional properties do not satisfy ITable under exactOptionalPropertyTypes.
-      reader.addEventSource(
-        new DynamoEventSource(table as ITable, { startingPosition: StartingPosition.TRIM_HORIZON }),
-      )
-    },
-    { log: ({ line }) => void logged.push(line) },
-  )
-  sqs = new SQSClient(cloud.clientOptions)
-})
-
-afterAll(() => cloud?.stop())
+const cloud = aTinyCloud(
+  stack => {
+    addRelay(stack, 'Loop', {})
+    addRelay(stack, 'Allowed', {}, { recursiveLoop: RecursiveLoop.ALLOW })
+    const pong = addRelay(stack, 'Pong', {})
+    addRelay(stack, 'Ping', { queue: pong })
+    const table = new TableV2(stack, 'Items', {
+      partitionKey: { name: 'pk', type: AttributeType.STRING },
+      dynamoStream: StreamViewType.NEW_IMAGE,
+    })
+    const written = addRelay(stack, 'Written', { table })
+    const reader = fixtureFunction(stack, 'Reader', 'relay', {
+      environment: { QUEUE_URL: written.queueUrl },
+    })
+    written.grantSendMessages(reader)
+    // TableV2's optional properties do not satisfy ITable under exactOptionalPropertyTypes.
+    reader.addEventSource(
+      new DynamoEventSource(table as ITable, { startingPosition: StartingPosition.TRIM_HORIZON }),
+    )
+  },
+  { log: ({ line }) => void logged.push(line) },
+)
+const sqs = clientOf(cloud, SQSClient)
 
 const begin = (name: string) =>
   sqs.send(

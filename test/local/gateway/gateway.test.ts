@@ -7,41 +7,33 @@ import {
 import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { AttributeType, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
+import { afterEach, expect, it } from 'vitest'
 import { jsonAnswer } from '../../../local/gateway/call.ts'
 import { createFaults } from '../../../local/gateway/faults.ts'
 import { startGateway } from '../../../local/gateway/gateway.ts'
 import { costOf, createMeter, totalOf } from '../../../local/gateway/meter.ts'
-import { bootTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
+import { aTinyCloud, clientOf, fixtureFunction } from '../tiny-cloud.ts'
 
-let cloud: LocalCloud
-let dynamo: DynamoDBClient
-let sqs: SQSClient
-
-beforeAll(async () => {
-  cloud = await bootTinyCloud(stack => {
-    const table = new TableV2(stack, 'Items', {
-      partitionKey: { name: 'pk', type: AttributeType.STRING },
-      globalSecondaryIndexes: [
-        {
-          indexName: 'byKind',
-          partitionKey: { name: 'kind', type: AttributeType.STRING },
-          projectionType: ProjectionType.KEYS_ONLY,
-        },
-      ],
-    })
-    const queue = new Queue(stack, 'Work')
-    const environment = { TABLE: table.tableName, QUEUE_URL: queue.queueUrl }
-    const writer = fixtureFunction(stack, 'Writer', 'writer', { environment })
-    table.grantWriteData(writer)
-    queue.grantSendMessages(writer)
+const cloud = aTinyCloud(stack => {
+  const table = new TableV2(stack, 'Items', {
+    partitionKey: { name: 'pk', type: AttributeType.STRING },
+    globalSecondaryIndexes: [
+      {
+        indexName: 'byKind',
+        partitionKey: { name: 'kind', type: AttributeType.STRING },
+        projectionType: ProjectionType.KEYS_ONLY,
+      },
+    ],
   })
-  dynamo = new DynamoDBClient(cloud.clientOptions)
-  sqs = new SQSClient({ ...cloud.clientOptions, maxAttempts: 1 })
+  const queue = new Queue(stack, 'Work')
+  const environment = { TABLE: table.tableName, QUEUE_URL: queue.queueUrl }
+  const writer = fixtureFunction(stack, 'Writer', 'writer', { environment })
+  table.grantWriteData(writer)
+  queue.grantSendMessages(writer)
 })
+const dynamo = clientOf(cloud, DynamoDBClient)
+const sqs = clientOf(cloud, SQSClient, { maxAttempts: 1 })
 
-afterAll(() => cloud?.stop())
 afterEach(() => cloud.faults.clear())
 
 const tableName = () => cloud.resource('AWS::DynamoDB::GlobalTable').physicalId

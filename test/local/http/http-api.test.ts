@@ -4,58 +4,51 @@ import { CustomResource, Duration } from 'aws-cdk-lib'
 import { CfnApi, CfnIntegration, CfnRoute, CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import { EventBus } from 'aws-cdk-lib/aws-events'
 import { CfnBucket } from 'aws-cdk-lib/aws-s3'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
+import { expect, it } from 'vitest'
 import { type Call, jsonAnswer } from '../../../local/gateway/call.ts'
 import { sendRaw } from '../../support/http/raw-http.ts'
-import { bootTinyCloud, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { aTinyCloud, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
-let cloud: LocalCloud
 const logged: string[] = []
-
-beforeAll(async () => {
-  cloud = await bootTinyCloud(
-    stack => {
-      const echo = fixtureFunction(stack, 'Echo', 'http-echo', { timeout: Duration.seconds(2) })
-      const api = new CfnApi(stack, 'Api', { name: 'tiny', protocolType: 'HTTP' })
-      const integration = new CfnIntegration(stack, 'Integration', {
+const cloud = aTinyCloud(
+  stack => {
+    const echo = fixtureFunction(stack, 'Echo', 'http-echo', { timeout: Duration.seconds(2) })
+    const api = new CfnApi(stack, 'Api', { name: 'tiny', protocolType: 'HTTP' })
+    const integration = new CfnIntegration(stack, 'Integration', {
+      apiId: api.ref,
+      integrationType: 'AWS_PROXY',
+      integrationUri: echo.functionArn,
+      payloadFormatVersion: '2.0',
+    })
+    for (const routeKey of ['GET /items/{id}', 'GET /items/mine', 'ANY /files/{path+}', 'POST /items']) {
+      new CfnRoute(stack, `Route${routeKey.replace(/\W/g, '')}`, {
         apiId: api.ref,
-        integrationType: 'AWS_PROXY',
-        integrationUri: echo.functionArn,
-        payloadFormatVersion: '2.0',
+        routeKey,
+        target: `integrations/${integration.ref}`,
       })
-      for (const routeKey of ['GET /items/{id}', 'GET /items/mine', 'ANY /files/{path+}', 'POST /items']) {
-        new CfnRoute(stack, `Route${routeKey.replace(/\W/g, '')}`, {
-          apiId: api.ref,
-          routeKey,
-          target: `integrations/${integration.ref}`,
-        })
-      }
-      const gone = new CfnIntegration(stack, 'Gone', {
-        apiId: api.ref,
-        integrationType: 'AWS_PROXY',
-        integrationUri: `${echo.functionArn}-gone`,
-        payloadFormatVersion: '2.0',
-      })
-      const target = `integrations/${gone.ref}`
-      new CfnRoute(stack, 'RouteGone', { apiId: api.ref, routeKey: 'GET /gone', target })
-      new EventBus(stack, 'Bus')
-      new CfnStage(stack, 'Stage', { apiId: api.ref, stageName: '$default', autoDeploy: true })
+    }
+    const gone = new CfnIntegration(stack, 'Gone', {
+      apiId: api.ref,
+      integrationType: 'AWS_PROXY',
+      integrationUri: `${echo.functionArn}-gone`,
+      payloadFormatVersion: '2.0',
+    })
+    const target = `integrations/${gone.ref}`
+    new CfnRoute(stack, 'RouteGone', { apiId: api.ref, routeKey: 'GET /gone', target })
+    new EventBus(stack, 'Bus')
+    new CfnStage(stack, 'Stage', { apiId: api.ref, stageName: '$default', autoDeploy: true })
 
-      const registrar = fixtureFunction(stack, 'Registrar', 'registrar')
-      const thing = new CustomResource(stack, 'Thing', {
-        serviceToken: registrar.functionArn,
-        resourceType: 'Custom::Thing',
-        properties: { name: 'one', limit: 5, on: true },
-      })
-      fixtureFunction(stack, 'Reader', 'writer', { environment: { TOKEN: thing.getAttString('token') } })
-      new CfnBucket(stack, 'Unknown')
-    },
-    { log: ({ line }) => logged.push(line), environment: { EXTRA: 'given' } },
-  )
-})
-
-afterAll(() => cloud?.stop())
+    const registrar = fixtureFunction(stack, 'Registrar', 'registrar')
+    const thing = new CustomResource(stack, 'Thing', {
+      serviceToken: registrar.functionArn,
+      resourceType: 'Custom::Thing',
+      properties: { name: 'one', limit: 5, on: true },
+    })
+    fixtureFunction(stack, 'Reader', 'writer', { environment: { TOKEN: thing.getAttString('token') } })
+    new CfnBucket(stack, 'Unknown')
+  },
+  { log: ({ line }) => logged.push(line), environment: { EXTRA: 'given' } },
+)
 
 const LAMBDA_CALL =
   'AWS4-HMAC-SHA256 Credential=tester/20261122/us-east-1/lambda/aws4_request, SignedHeaders=host, Signature=0'

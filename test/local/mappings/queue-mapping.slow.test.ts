@@ -4,39 +4,33 @@ import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk
 import { Duration } from 'aws-cdk-lib'
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
+import { beforeAll, expect, it } from 'vitest'
 import { aFolder } from '../../support/a-folder.ts'
-import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { aTinyCloud, clientOf, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 /** On a busy machine, a function that has started still ends within this time. */
 const VISIBILITY_MS = 3_000
 
-let cloud: LocalCloud
-let sqs: SQSClient
-
-beforeAll(async () => {
-  cloud = await bootTinyCloud(stack => {
-    const dead = new Queue(stack, 'Dead')
-    const queue = new Queue(stack, 'Work', {
-      visibilityTimeout: Duration.millis(VISIBILITY_MS),
-      deadLetterQueue: { queue: dead, maxReceiveCount: 2 },
-    })
-    const slow = new Queue(stack, 'Slow', { visibilityTimeout: Duration.seconds(2) })
-    const sleeper = fixtureFunction(stack, 'Sleeper', 'queue-consumer', { timeout: Duration.seconds(1) })
-    sleeper.addEventSource(new SqsEventSource(slow, { batchSize: 1 }))
-    const consumer = fixtureFunction(stack, 'Consumer', 'queue-consumer', {
-      timeout: Duration.millis(VISIBILITY_MS),
-    })
-    consumer.addEventSource(
-      new SqsEventSource(queue, { batchSize: 10, reportBatchItemFailures: true, maxConcurrency: 3 }),
-    )
+const cloud = aTinyCloud(stack => {
+  const dead = new Queue(stack, 'Dead')
+  const queue = new Queue(stack, 'Work', {
+    visibilityTimeout: Duration.millis(VISIBILITY_MS),
+    deadLetterQueue: { queue: dead, maxReceiveCount: 2 },
   })
-  sqs = new SQSClient(cloud.clientOptions)
+  const slow = new Queue(stack, 'Slow', { visibilityTimeout: Duration.seconds(2) })
+  const sleeper = fixtureFunction(stack, 'Sleeper', 'queue-consumer', { timeout: Duration.seconds(1) })
+  sleeper.addEventSource(new SqsEventSource(slow, { batchSize: 1 }))
+  const consumer = fixtureFunction(stack, 'Consumer', 'queue-consumer', {
+    timeout: Duration.millis(VISIBILITY_MS),
+  })
+  consumer.addEventSource(
+    new SqsEventSource(queue, { batchSize: 10, reportBatchItemFailures: true, maxConcurrency: 3 }),
+  )
+})
+const sqs = clientOf(cloud, SQSClient)
+beforeAll(async () => {
   await cloud.functions.find('Consumer').warm(3)
 })
-
-afterAll(() => cloud?.stop())
 
 const queueUrl = (id: string) => cloud.resource('AWS::SQS::Queue', id).physicalId
 

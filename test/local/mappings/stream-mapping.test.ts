@@ -4,44 +4,36 @@ import { AttributeType, type ITable, StreamViewType, TableV2 } from 'aws-cdk-lib
 import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda'
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
-import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { expect, it } from 'vitest'
+import { aTinyCloud, clientOf, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
-let cloud: LocalCloud
-let dynamo: DynamoDBClient
-
-beforeAll(async () => {
-  cloud = await bootTinyCloud(stack => {
-    const table = new TableV2(stack, 'Items', {
-      partitionKey: { name: 'pk', type: AttributeType.STRING },
-      dynamoStream: StreamViewType.NEW_IMAGE,
-    })
-    const lost = new Queue(stack, 'Lost')
-    const consumer = fixtureFunction(stack, 'Consumer', 'stream-consumer')
-    consumer.addEventSource(
-      // TableV2's optional properties do not satisfy ITable under exactOptionalPropertyTypes.
-      new DynamoEventSource(table as ITable, {
-        startingPosition: StartingPosition.TRIM_HORIZON,
-        batchSize: 10,
-        retryAttempts: 1,
-        bisectBatchOnError: true,
-        reportBatchItemFailures: true,
-        maxRecordAge: Duration.hours(23),
-        onFailure: new SqsDlq(lost),
-        filters: [
-          FilterCriteria.filter({
-            eventName: FilterRule.or('INSERT', 'MODIFY'),
-            dynamodb: { NewImage: { op: { S: FilterRule.notEquals('beat') } } },
-          }),
-        ],
-      }),
-    )
+const cloud = aTinyCloud(stack => {
+  const table = new TableV2(stack, 'Items', {
+    partitionKey: { name: 'pk', type: AttributeType.STRING },
+    dynamoStream: StreamViewType.NEW_IMAGE,
   })
-  dynamo = new DynamoDBClient(cloud.clientOptions)
+  const lost = new Queue(stack, 'Lost')
+  const consumer = fixtureFunction(stack, 'Consumer', 'stream-consumer')
+  consumer.addEventSource(
+    // TableV2's optional properties do not satisfy ITable under exactOptionalPropertyTypes.
+    new DynamoEventSource(table as ITable, {
+      startingPosition: StartingPosition.TRIM_HORIZON,
+      batchSize: 10,
+      retryAttempts: 1,
+      bisectBatchOnError: true,
+      reportBatchItemFailures: true,
+      maxRecordAge: Duration.hours(23),
+      onFailure: new SqsDlq(lost),
+      filters: [
+        FilterCriteria.filter({
+          eventName: FilterRule.or('INSERT', 'MODIFY'),
+          dynamodb: { NewImage: { op: { S: FilterRule.notEquals('beat') } } },
+        }),
+      ],
+    }),
+  )
 })
-
-afterAll(() => cloud?.stop())
+const dynamo = clientOf(cloud, DynamoDBClient)
 
 const tableName = () => cloud.resource('AWS::DynamoDB::GlobalTable').physicalId
 

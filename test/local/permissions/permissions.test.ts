@@ -8,10 +8,9 @@ import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { AnyPrincipal, ManagedPolicy, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
+import { describe, expect, it } from 'vitest'
 import { compilePolicy, type RequestedAction, type Statement } from '../../../local/permissions/policy.ts'
-import { bootTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
+import { aTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
 
 const ALLOW = { Effect: 'Allow', Action: 'sqs:*', Resource: '*' } as const
 const like = (...keys: string[]) => ({ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } })
@@ -123,39 +122,34 @@ describe('a policy', () => {
 })
 
 describe('a call', () => {
-  let cloud: LocalCloud
   const logged: string[] = []
-
-  beforeAll(async () => {
-    cloud = await bootTinyCloud(
-      stack => {
-        const key = { name: 'pk', type: AttributeType.STRING }
-        const table = new TableV2(stack, 'Items', {
-          partitionKey: key,
-          globalSecondaryIndexes: [
-            { indexName: 'byKind', partitionKey: { name: 'kind', type: AttributeType.STRING } },
-          ],
-        })
-        const queue = new Queue(stack, 'Work')
-        fixtureFunction(stack, 'Writer', 'writer', {
-          environment: { TABLE: table.tableName, QUEUE_URL: queue.queueUrl },
-        })
-        const reader = new Role(stack, 'Reader', { assumedBy: new AnyPrincipal() })
-        reader.addToPolicy(
-          new PolicyStatement({
-            actions: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query'],
-            resources: [table.tableArn, `${table.tableArn}/index/byKind`],
-            conditions: like('mine#*'),
-          }),
-        )
-        queue.grantSendMessages(reader)
-        const foreign = new Role(stack, 'Foreign', { assumedBy: new AnyPrincipal() })
-        foreign.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('AmazonDynamoDBReadOnlyAccess'))
-      },
-      { log: ({ line }) => void logged.push(line) },
-    )
-  })
-  afterAll(() => cloud?.stop())
+  const cloud = aTinyCloud(
+    stack => {
+      const key = { name: 'pk', type: AttributeType.STRING }
+      const table = new TableV2(stack, 'Items', {
+        partitionKey: key,
+        globalSecondaryIndexes: [
+          { indexName: 'byKind', partitionKey: { name: 'kind', type: AttributeType.STRING } },
+        ],
+      })
+      const queue = new Queue(stack, 'Work')
+      fixtureFunction(stack, 'Writer', 'writer', {
+        environment: { TABLE: table.tableName, QUEUE_URL: queue.queueUrl },
+      })
+      const reader = new Role(stack, 'Reader', { assumedBy: new AnyPrincipal() })
+      reader.addToPolicy(
+        new PolicyStatement({
+          actions: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query'],
+          resources: [table.tableArn, `${table.tableArn}/index/byKind`],
+          conditions: like('mine#*'),
+        }),
+      )
+      queue.grantSendMessages(reader)
+      const foreign = new Role(stack, 'Foreign', { assumedBy: new AnyPrincipal() })
+      foreign.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('AmazonDynamoDBReadOnlyAccess'))
+    },
+    { log: ({ line }) => void logged.push(line) },
+  )
 
   const roleOf = (name: string) => cloud.resource('AWS::IAM::Role', name)
   const idOf = (name: string) =>

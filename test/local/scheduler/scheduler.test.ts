@@ -16,34 +16,26 @@ import { Duration } from 'aws-cdk-lib'
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { CfnSchedule, CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
-import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { expect, it } from 'vitest'
+import { aTinyCloud, clientOf, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
-let cloud: LocalCloud
-let scheduler: SchedulerClient
-
-beforeAll(async () => {
-  cloud = await bootTinyCloud(stack => {
-    new Queue(stack, 'Wake')
-    new Queue(stack, 'Dead')
-    const sweeper = fixtureFunction(stack, 'Sweeper', 'writer', { timeout: Duration.seconds(5) })
-    const role = new Role(stack, 'Role', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
-    role.addToPolicy(
-      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [sweeper.functionArn] }),
-    )
-    const group = new CfnScheduleGroup(stack, 'Group', { name: 'timers' })
-    new CfnSchedule(stack, 'EveryMinute', {
-      groupName: group.ref,
-      scheduleExpression: 'rate(1 minute)',
-      flexibleTimeWindow: { mode: 'OFF' },
-      target: { arn: sweeper.functionArn, roleArn: role.roleArn, input: '{"sweep":true}' },
-    })
+const cloud = aTinyCloud(stack => {
+  new Queue(stack, 'Wake')
+  new Queue(stack, 'Dead')
+  const sweeper = fixtureFunction(stack, 'Sweeper', 'writer', { timeout: Duration.seconds(5) })
+  const role = new Role(stack, 'Role', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
+  role.addToPolicy(
+    new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [sweeper.functionArn] }),
+  )
+  const group = new CfnScheduleGroup(stack, 'Group', { name: 'timers' })
+  new CfnSchedule(stack, 'EveryMinute', {
+    groupName: group.ref,
+    scheduleExpression: 'rate(1 minute)',
+    flexibleTimeWindow: { mode: 'OFF' },
+    target: { arn: sweeper.functionArn, roleArn: role.roleArn, input: '{"sweep":true}' },
   })
-  scheduler = new SchedulerClient(cloud.clientOptions)
 })
-
-afterAll(() => cloud?.stop())
+const scheduler = clientOf(cloud, SchedulerClient)
 
 const queueArn = (id: string) => cloud.resource('AWS::SQS::Queue', id).arn
 const bodiesOf = (id: string) => cloud.inspectQueue(queueArn(id)).messages.map(({ body }) => body)

@@ -125,3 +125,15 @@ export async function claimed({ call }: TestApi, more: object = {}) {
     path: `${pathOf('get', claim.task.id)}/runs/${claim.run.id}`,
   }
 }
+
+/** Reads all pages of a list. `path` has a query already. */
+export async function pagesOf({ call }: Pick<TestApi, 'call'>, path: string): Promise<Shown[]> {
+  const pages: Shown[] = []
+  for (let cursor = ''; ; ) {
+    const { status, body } = await call('GET', `${path}${cursor}`)
+    expect(status, JSON.stringify(body)).toBe(200)
+    pages.push(body)
+    if (body.nextCursor === undefined) return pages
+    cursor = `&cursor=${encodeURIComponent(body.nextCursor)}`
+  }
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApiPerTest, expectRefused, published } from '../../../support/http/an-api.ts'
+import { anApiPerTest, expectRefused, pagesOf, published } from '../../../support/http/an-api.ts'
 import { BAD_OPTIONS, type Bad } from '../../../support/http/bad-fields.ts'
 
 const TASK = { type: 'jobs', input: { n: 1 }, priority: 5 }
@@ -260,16 +260,10 @@ describe('GET /v1/schedules', () => {
     await api.call('DELETE', PATH)
     await published(api)
 
-    const seen: string[] = []
-    let cursor: string | undefined
-    do {
-      const query = cursor === undefined ? '' : `&cursor=${cursor}`
-      const { body } = await api.call('GET', `/v1/schedules?limit=2${query}`)
-      expect(body.items.length).toBeLessThanOrEqual(2)
-      seen.push(...body.items.map((item: { name: string }) => item.name))
-      cursor = body.nextCursor
-    } while (cursor !== undefined)
+    const pages = await pagesOf(api, '/v1/schedules?limit=2')
 
+    const seen = pages.flatMap(({ items }) => items.map(({ name }: { name: string }) => name))
+    expect(pages.every(({ items }) => items.length <= 2)).toBe(true)
     expect(seen.slice(0, 5)).toEqual(['s5', 's3', 's2', 's1', 's0'])
     expect(seen.slice(5).sort()).toEqual(['s4', 's6'])
   })

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import type { DynamoStores } from '../../../support/dynamo/dynamo-stores.ts'
-import { claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { claimed, pagesOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { type ApiOnDynamo, anApiOnDynamo } from '../../../support/http/an-api-on-dynamo.ts'
 
 /** Tests what memory stores cannot show: the index's order among equal keys, bounds that DynamoDB refuses, items as it returns them. */
@@ -16,16 +16,8 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-async function listed(query: string): Promise<string[]> {
-  const keys: string[] = []
-  for (let cursor = ''; ; ) {
-    const { status, body } = await api.call('GET', `/v1/tasks?${query}${cursor}`)
-    expect(status, JSON.stringify(body)).toBe(200)
-    keys.push(...body.items.map(({ key }: Shown) => key))
-    if (body.nextCursor === undefined) return keys
-    cursor = `&cursor=${body.nextCursor}`
-  }
-}
+const listed = async (query: string): Promise<string[]> =>
+  (await pagesOf(api, `/v1/tasks?${query}`)).flatMap(({ items }) => items.map(({ key }: Shown) => key))
 
 it('lists page through tasks of one due time, each once, both ways', async () => {
   const keys = [...Array(24).keys()].map(n => `k${n}`)

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApiPerTest, claimed, published, type Shown } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, pagesOf, published, type Shown } from '../../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
@@ -10,18 +10,12 @@ beforeEach(async () => {
 
 const at = (ms: number) => encodeURIComponent(new Date(NOW + ms).toISOString())
 
+const keysIn = ({ items }: Shown): string[] => items.map(({ key }: Shown) => key)
+
 /** Reads all pages of a list: the keys of their tasks, and the number of tasks in each page. */
 async function listed(query: string): Promise<{ keys: string[]; pages: number[] }> {
-  const keys: string[] = []
-  const pages: number[] = []
-  for (let cursor = ''; ; ) {
-    const { status, body } = await api.call('GET', `/v1/tasks?${query}${cursor}`)
-    expect(status, JSON.stringify(body)).toBe(200)
-    keys.push(...body.items.map(({ key }: Shown) => key))
-    pages.push(body.items.length)
-    if (body.nextCursor === undefined) return { keys, pages }
-    cursor = `&cursor=${body.nextCursor}`
-  }
+  const pages = await pagesOf(api, `/v1/tasks?${query}`)
+  return { keys: pages.flatMap(keysIn), pages: pages.map(({ items }) => items.length) }
 }
 const keysOf = async (query: string) => (await listed(query)).keys
 

@@ -1,24 +1,17 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApiPerTest, claimed, published, type Shown } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, pagesOf, published, type Shown } from '../../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
 
-type Listed = { readonly keys: string[]; readonly pages: number }
+const keysIn = ({ items }: Shown): string[] => items.map(({ key }: Shown) => key)
 
-/** Reads all pages of a list. */
-async function listed(query: string, limit = 100): Promise<Listed> {
-  const keys: string[] = []
-  let cursor = ''
-  for (let pages = 1; ; pages++) {
-    const { status, body } = await api.call('GET', `/v1/tasks?${query}&limit=${limit}${cursor}`)
-    expect(status, JSON.stringify(body)).toBe(200)
-    expect(body.items.length).toBeLessThanOrEqual(limit)
-    keys.push(...body.items.map(({ key }: { key: string }) => key))
-    if (body.nextCursor === undefined) return { keys, pages }
-    cursor = `&cursor=${encodeURIComponent(body.nextCursor)}`
-  }
+/** Reads all pages of a list: the keys of its tasks, and the number of its pages. */
+async function listed(query: string, limit = 100): Promise<{ keys: string[]; pages: number }> {
+  const pages = await pagesOf(api, `/v1/tasks?${query}&limit=${limit}`)
+  for (const { items } of pages) expect(items.length).toBeLessThanOrEqual(limit)
+  return { keys: pages.flatMap(keysIn), pages: pages.length }
 }
 
 const numbered = (count: number) => [...Array(count).keys()].map(n => `k${String(n).padStart(4, '0')}`)

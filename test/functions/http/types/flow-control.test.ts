@@ -1,6 +1,13 @@
 import { describe, expect, it } from 'vitest'
 import { serveWakes } from '../../../../shared/runtime/wake/serve-wakes.ts'
-import { anApiPerTest, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import {
+  anApiPerTest,
+  claimed,
+  expectRefused,
+  published,
+  type Shown,
+  type TestApi,
+} from '../../../support/http/an-api.ts'
 import { MINUTE, NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
@@ -124,5 +131,21 @@ describe('a pause', () => {
     expect(resumed.body).toEqual({ type: 'jobs', paused: false, revision: 3 })
     expect(api.system.messages.jobLooks.map(({ delaySeconds }) => delaySeconds)).toContain(5)
     expect(await claimKeys()).toHaveLength(3)
+  })
+})
+
+describe('the events of a type', () => {
+  it('are published if it says so, which is false by default', async () => {
+    const quiet = await api.call('PUT', '/v1/types/quiet', { kind: 'http' })
+    const loud = await api.call('PUT', '/v1/types/loud', { kind: 'http', events: true })
+
+    expect(quiet.body.events).toBe(false)
+    expect(loud.body.events).toBe(true)
+    expect((await api.call('GET', '/v1/types/loud')).body.events).toBe(true)
+    expect((await api.call('PUT', '/v1/types/loud', { kind: 'http' })).body.events).toBe(false)
+  })
+
+  it.each([1, 'yes', null, []])('are not switched by %j', async events => {
+    await expectRefused(api.call('PUT', '/v1/types/odd', { kind: 'http', events }), 'events')
   })
 })
