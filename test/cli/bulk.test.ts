@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFolder } from '../support/a-folder.ts'
 import { jsonLines, runOn } from '../support/cli/a-terminal.ts'
-import { anApiPerTest, claimed, published, type TestApi } from '../support/http/an-api.ts'
+import { anApiPerTest, published, reported, type TestApi } from '../support/http/an-api.ts'
 
 const api = anApiPerTest()
 let folder: string
@@ -23,12 +23,7 @@ const linesOf = (path: string) => jsonLines(readFileSync(path, 'utf8'))
 
 async function failedTask(key: string): Promise<void> {
   await published(api, { key })
-  const run = await claimed(api)
-  await api.call('POST', `${run.path}/fail`, {
-    fence: run.fence,
-    fatal: true,
-    error: { name: 'E', message: key },
-  })
+  await reported(api, 'fail', { fatal: true, error: { name: 'E', message: key } })
 }
 
 /** The words of a command, as the shell takes them. */
@@ -40,8 +35,7 @@ function wordsOf(command: string): string[] {
 /** Retries a task as another operator does, and lets it succeed. */
 async function succeedMeanwhile(key: string): Promise<void> {
   await api.call('POST', `/v1/tasks/jobs:${key}/retry`, {})
-  const run = await claimed(api)
-  await api.call('POST', `${run.path}/succeed`, { fence: run.fence })
+  await reported(api, 'succeed')
 }
 
 const statusOf = async (key: string) => (await api.call('GET', `/v1/tasks/jobs:${key}`)).body.status

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../cli/program/commands.ts'
 import { ALL_OPERATIONS } from '../../shared/service/operations.ts'
 import { jsonLines, runOn } from '../support/cli/a-terminal.ts'
-import { anApiPerTest, claimed, published, type TestApi } from '../support/http/an-api.ts'
+import { anApiPerTest, published, reported, type TestApi } from '../support/http/an-api.ts'
 
 /** Commands that speak to no system. */
 const LOCAL = ['dev', 'init', 'worker', 'completion']
@@ -64,9 +64,8 @@ describe('a task', () => {
 
   it('that failed ends result and watch with code 1, and its log is shown', async () => {
     await published(api, { key: 'a' })
-    const { path, fence } = await claimed(api)
     const error = { name: 'Odd', message: 'bad\u001b[2J\u202e' }
-    await api.call('POST', `${path}/fail`, { fence, fatal: true, error, log: 'one\ntwo' })
+    await reported(api, 'fail', { fatal: true, error, log: 'one\ntwo' })
 
     const watched = await baton('watch', 'jobs:a')
     expect(watched.code).toBe(1)
@@ -106,8 +105,7 @@ describe('a task', () => {
 
   it('that succeeded has its result printed as JSON', async () => {
     await published(api, { key: 'a' })
-    const run = await claimed(api)
-    await api.call('POST', `${run.path}/succeed`, { fence: run.fence, result: { bytes: 4 } })
+    await reported(api, 'succeed', { result: { bytes: 4 } })
 
     expect(JSON.parse((await baton('result', 'jobs:a')).out)).toEqual({ bytes: 4 })
     expect(JSON.parse((await baton('publish', 'jobs', '--key', 'a', '--wait', '--json')).out)).toEqual({

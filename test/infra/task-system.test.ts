@@ -155,30 +155,16 @@ describe('Synthesis refuses', () => {
     )
   })
 
-  it('an environment variable with a reserved name', () => {
-    const { tasks } = aSystem()
-
-    expect(() => tasks.addHandler('Resize', { entry: RESIZE, environment: { BATON_TABLE: 'mine' } })).toThrow(
-      'BATON_TABLE',
-    )
-  })
-
-  it.each([0, 11])('a batch of %s messages', batchSize => {
-    expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, batchSize })).toThrow(
-      `batchSize must be a whole number from 1 to 10, not ${batchSize}`,
-    )
-  })
-
-  it.each([
-    ['is below what a mapping takes', { reservedConcurrency: 1 }],
-    ['is less than its mapping may use', { reservedConcurrency: 5, maxConcurrency: 6 }],
-  ])('a reserved concurrency that %s', (_name, props) => {
-    expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, ...props })).toThrow(
-      'reservedConcurrency',
-    )
-  })
-
   it.each<[string, Partial<HandlerProps>, string]>([
+    ['an environment variable with a reserved name', { environment: { BATON_TABLE: 'mine' } }, 'BATON_TABLE'],
+    ['no message in a batch', { batchSize: 0 }, 'batchSize must be a whole number from 1 to 10, not 0'],
+    ['11 messages in a batch', { batchSize: 11 }, 'batchSize must be a whole number from 1 to 10, not 11'],
+    ['less reserved concurrency than a mapping takes', { reservedConcurrency: 1 }, 'reservedConcurrency'],
+    [
+      'less reserved concurrency than its mapping may use',
+      { reservedConcurrency: 5, maxConcurrency: 6 },
+      'reservedConcurrency',
+    ],
     [
       'too little memory',
       { memorySize: 64 },

@@ -39,7 +39,7 @@ it('fail: the next runs fail with the given error, in place of the handler', asy
 })
 
 it('kill: the work is done, its end is never reported, and the lease ends', async () => {
-  const { t, work, attempts } = await aPublished()
+  const { t, attempts } = await aPublished()
 
   t.kill('work:a')
   await t.runUntilIdle()

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { countFailures } from '../../../shared/runtime/stream/statistics.ts'
-import { anApiPerTest, claimed, expectRefused, published } from '../../support/http/an-api.ts'
+import { anApiPerTest, expectRefused, published, reported } from '../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
@@ -12,8 +12,7 @@ async function count(id: string, failed: string[] = []): Promise<void> {
 }
 
 async function fail(id: string, message: string): Promise<void> {
-  const { path, fence } = await claimed(api)
-  await api.call('POST', `${path}/fail`, { fence, error: { name: 'Error', message }, retryInMs: 0 })
+  await reported(api, 'fail', { error: { name: 'Error', message }, retryInMs: 0 })
   await count(id)
 }
 
@@ -26,8 +25,7 @@ describe('failures', () => {
     await fail(id, 'no answer of shop-1 in 30 s')
     await api.system.clock.advance(MINUTE)
     await fail(id, 'no answer of shop-22 in 31 s')
-    const { path, fence } = await claimed(api)
-    await api.call('POST', `${path}/succeed`, { fence })
+    await reported(api, 'succeed')
     await count(id)
     const other = await published(api, { key: 'other' })
     await fail(other, 'out of paper')
@@ -74,8 +72,7 @@ describe('failures', () => {
 
   it('are not counted from a change that the stream delivers again', async () => {
     const id = await published(api, { key: 'k' })
-    const { path, fence } = await claimed(api)
-    await api.call('POST', `${path}/fail`, { fence, error: { name: 'E', message: 'x' } })
+    await reported(api, 'fail')
 
     await count(id, ['1'])
     expect((await failures()).items).toEqual([])

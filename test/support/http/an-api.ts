@@ -137,3 +137,22 @@ export async function pagesOf({ call }: Pick<TestApi, 'call'>, path: string): Pr
     cursor = `&cursor=${encodeURIComponent(body.nextCursor)}`
   }
 }
+
+export type Claim = { readonly task: Shown; readonly run: Shown }
+
+/** Claims up to ten tasks of type `jobs`. */
+export async function claims({ call }: Pick<TestApi, 'call'>, more: object = {}): Promise<Claim[]> {
+  const { status, body } = await call('POST', '/v1/claims', {
+    ...{ type: 'jobs', workerId: 'w1', limit: 10 },
+    ...more,
+  })
+  expect(status, JSON.stringify(body)).toBe(200)
+  return body.claims
+}
+
+/** Claims one task of type `jobs`, and reports about its run. Returns the answer to the report, and the id of the task. */
+export async function reported(api: TestApi, word: 'succeed' | 'fail' | 'release', more: object = {}) {
+  const { path, fence, id } = await claimed(api)
+  const error = word === 'fail' && { error: { name: 'E', message: 'm' } }
+  return { ...(await api.call('POST', `${path}/${word}`, { fence, ...error, ...more })), id }
+}

@@ -4,24 +4,13 @@ import { isOfTask } from '../../../../shared/core/change/change.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
 import { readTasks } from '../../../../shared/runtime/kernel/heads.ts'
 import { planTasks } from '../../../../shared/runtime/plan/plan.ts'
-import { anApiPerTest, published, type Shown } from '../../../support/http/an-api.ts'
+import { anApiPerTest, type Claim, claims, published } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
 const api = anApiPerTest()
 
-type Claim = { readonly task: Shown; readonly run: Shown }
-
-async function claim(more: object = {}): Promise<Claim[]> {
-  const { status, body } = await api.call('POST', '/v1/claims', {
-    type: 'jobs',
-    workerId: 'w1',
-    limit: 10,
-    ...more,
-  })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body.claims
-}
+const claim = (more?: object) => claims(api, more)
 
 const keysOf = (claims: readonly Claim[]) => claims.map(({ task }) => task.key)
 /** Does the planner's work for published tasks. */
@@ -75,10 +64,10 @@ describe('a claim', () => {
     await published(api, { key: 'good' })
 
     isClaiming = true
-    const claims = await claim()
+    const given = await claim()
     isClaiming = false
 
-    expect(keysOf(claims)).toEqual(['good'])
+    expect(keysOf(given)).toEqual(['good'])
     expect(await api.task('jobs:bad')).toMatchObject({ status: 'ready', runs: [{ state: 'released' }] })
   })
 
@@ -115,9 +104,9 @@ describe('a claim', () => {
     for (const type of ['jobs', 'other'])
       for (const key of ['1', '2', '3']) await published(api, { type, key })
 
-    const claims = await claim({ type: undefined, types: ['jobs', 'other', 'jobs'], limit: 4 })
+    const given = await claim({ type: undefined, types: ['jobs', 'other', 'jobs'], limit: 4 })
 
-    expect(claims.map(({ task }) => task.id).sort()).toEqual(['jobs:1', 'jobs:2', 'other:1', 'other:2'])
+    expect(given.map(({ task }) => task.id).sort()).toEqual(['jobs:1', 'jobs:2', 'other:1', 'other:2'])
   })
 
   it('returns nothing for a paused type or when nothing is due, and is refused for types with a handler', async () => {
@@ -323,9 +312,9 @@ describe('a claim', () => {
     await api.renew({ tasks: { ...store, apply } })
     for (let n = 0; n < 200; n++) await published(api, { key: `${n}` })
 
-    const claims = await Promise.all([...Array(20).keys()].map(n => claim({ workerId: `w${n}`, limit: 10 })))
+    const given = await Promise.all([...Array(20).keys()].map(n => claim({ workerId: `w${n}`, limit: 10 })))
 
-    const keys = claims.flatMap(keysOf)
+    const keys = given.flatMap(keysOf)
     expect(new Set(keys).size).toBe(keys.length)
     expect(keys.length).toBeGreaterThan(180)
     // If all 20 workers tried the same tasks first, each would lose most of 200 writes.

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApiPerTest, claimed, published } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, reported } from '../../../support/http/an-api.ts'
 
 const ERROR = {
   name: 'TypeError',
@@ -14,9 +14,7 @@ const api = anApiPerTest()
 /** Publishes a task, claims it and reports that its run failed. */
 async function failed(said: object) {
   await published(api, { key: 'a' })
-  const { path, fence, id } = await claimed(api)
-  const { status, body } = await api.call('POST', `${path}/fail`, { fence, error: ERROR, ...said })
-  return { status, body, id }
+  return reported(api, 'fail', { error: ERROR, ...said })
 }
 
 describe('a failure that a worker reports over HTTP', () => {

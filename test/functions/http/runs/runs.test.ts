@@ -1,22 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
-import { anApiPerTest, claimed, expectRefused, published, type Shown } from '../../../support/http/an-api.ts'
+import {
+  anApiPerTest,
+  claimed,
+  claims,
+  expectRefused,
+  published,
+  type Shown,
+} from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
-
-type Claim = { readonly task: Shown; readonly run: Shown }
-
-async function claim(more: object = {}): Promise<Claim[]> {
-  const { status, body } = await api.call('POST', '/v1/claims', {
-    type: 'jobs',
-    workerId: 'w1',
-    limit: 10,
-    ...more,
-  })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body.claims
-}
 
 describe('the report of a run', () => {
   it('that it is alive renews its lease and returns the present options', async () => {
@@ -153,8 +147,11 @@ describe('the report of a run', () => {
 describe('reports of many runs', () => {
   it('have one result each, in their order', async () => {
     for (const key of ['a', 'b', 'c', 'd']) await published(api, { key })
-    const claims = await claim()
-    const runs = claims.map(({ task, run }) => ({ taskId: task.id, runId: run.id, fence: run.fence }))
+    const runs = (await claims(api)).map(({ task, run }) => ({
+      taskId: task.id,
+      runId: run.id,
+      fence: run.fence,
+    }))
 
     const beats = await api.call('POST', '/v1/runs/heartbeat', {
       runs: [...runs, { ...runs[0], fence: 'x' }, 7],

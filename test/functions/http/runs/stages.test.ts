@@ -1,5 +1,12 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { anApiPerTest, claimed, expectRefused, published, type Shown } from '../../../support/http/an-api.ts'
+import {
+  anApiPerTest,
+  claimed,
+  expectRefused,
+  published,
+  reported,
+  type Shown,
+} from '../../../support/http/an-api.ts'
 import { MINUTE } from '../../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
@@ -9,10 +16,7 @@ beforeEach(async () => {
 
 const get = () => api.task('jobs:a')
 
-async function say(word: string, more: object = {}): Promise<Shown> {
-  const { path, fence } = await claimed(api)
-  return api.call('POST', `${path}/${word}`, { fence, ...more })
-}
+const say = (...report: [word: 'succeed' | 'fail', more?: object]) => reported(api, ...report)
 
 const ERROR = { error: { name: 'Error', message: 'no' } }
 

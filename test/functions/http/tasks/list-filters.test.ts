@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApiPerTest, claimed, pagesOf, published, type Shown } from '../../../support/http/an-api.ts'
+import { anApiPerTest, pagesOf, published, reported, type Shown } from '../../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
@@ -21,8 +21,7 @@ const keysOf = async (query: string) => (await listed(query)).keys
 
 async function fail(key: string, name: string, message: string): Promise<void> {
   await published(api, { key, retry: { maxRetries: 0 } })
-  const { path, fence } = await claimed(api)
-  await api.call('POST', `${path}/fail`, { fence, error: { name, message } })
+  await reported(api, 'fail', { error: { name, message } })
 }
 
 describe('a list of several types', () => {

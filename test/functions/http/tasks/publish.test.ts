@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
-import { anApiPerTest, claimed, published, type Shown } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, reported, type Shown } from '../../../support/http/an-api.ts'
 import { MINUTE } from '../../../support/tasks/a-task.ts'
 import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
@@ -17,13 +17,11 @@ const STATES = {
   },
   succeeded: async () => {
     await STATES.ready()
-    const { path, fence } = await claimed(api)
-    await api.call('POST', `${path}/succeed`, { fence, result: 'old result' })
+    await reported(api, 'succeed', { result: 'old result' })
   },
   failed: async () => {
     await STATES.ready()
-    const { path, fence } = await claimed(api)
-    await api.call('POST', `${path}/fail`, { fence, error: { name: 'E', message: 'm' }, fatal: true })
+    await reported(api, 'fail', { fatal: true })
   },
   cancelled: async () => {
     await STATES.ready()

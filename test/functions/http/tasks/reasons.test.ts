@@ -3,7 +3,7 @@ import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { STATUS_REASONS } from '../../../../shared/core/states.ts'
 import type { StatusReason } from '../../../../shared/core/status/status.ts'
 import { registerHandlerType } from '../../../../shared/runtime/types/types.ts'
-import { anApi, anApiPerTest, claimed, published } from '../../../support/http/an-api.ts'
+import { anApi, anApiPerTest, claimed, published, reported } from '../../../support/http/an-api.ts'
 import { timed } from '../../../support/worlds/memory-system.ts'
 
 const api = anApiPerTest()
@@ -26,9 +26,7 @@ const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
   due: () => published(api, { dueAt: FAR }),
   retry: async () => {
     await published(api, { retry: { delayMs: 60_000 } })
-    const { id, path, fence } = await claimed(api)
-    await api.call('POST', `${path}/fail`, { fence, error: { name: 'E', message: 'm' } })
-    return id
+    return (await reported(api, 'fail')).id
   },
   paused: async () => {
     const id = await published(api)
@@ -57,9 +55,7 @@ const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
   'no-worker': () => published(api),
   'callbacks-owed': async () => {
     await published(api, { onSuccess: [{ type: 'jobs' }] })
-    const { id, path, fence } = await claimed(api)
-    await api.call('POST', `${path}/succeed`, { fence })
-    return id
+    return (await reported(api, 'succeed')).id
   },
 }
 

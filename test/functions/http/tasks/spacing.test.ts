@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { anApiPerTest, claimed, published } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, reported } from '../../../support/http/an-api.ts'
 import { NOW } from '../../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
@@ -82,8 +82,7 @@ describe('debounce', () => {
 
   it('a task that has ended starts over', async () => {
     await published(api, { key: 'k', input: 'one' })
-    const { path, fence } = await claimed(api)
-    await api.call('POST', `${path}/succeed`, { fence })
+    await reported(api, 'succeed')
 
     const again = await debounced('two')
 
@@ -95,10 +94,7 @@ describe('debounce', () => {
 describe('throttle', () => {
   const throttled = (input: string) =>
     api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input, throttle: { perMs: 10_000 } })
-  const ended = async () => {
-    const { path, fence } = await claimed(api)
-    await api.call('POST', `${path}/succeed`, { fence })
-  }
+  const ended = () => reported(api, 'succeed')
 
   it('the first publish of a window counts, however its task ends', async () => {
     const statuses = [(await throttled('one')).status]
