@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../../local/cloud.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { testAssembly } from '../../system/synthesise.ts'
@@ -30,6 +30,8 @@ export type LocalSystem = {
   readonly call: Call
   /** Publishes one task and returns its id. Throws when the API refuses it. */
   publish(body: Readonly<Record<string, unknown>>): Promise<string>
+  /** Publishes tasks, a hundred by a call, one call after the other. */
+  publishAll(tasks: ReadonlyArray<Readonly<Record<string, unknown>>>): Promise<void>
   /** Reads a path until `until` holds for the body, and returns that body. Throws with the last body after `limitMs`. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   answerWhen(path: string, until: (body: any) => boolean, limitMs?: number): Promise<any>
@@ -105,6 +107,12 @@ export async function startLocalSystem(deployed: Deployed = {}): Promise<LocalSy
       if (answer.status > 201)
         throw new Error(`publish answered ${answer.status}: ${JSON.stringify(answer.body)}`)
       return answer.body.id
+    },
+    publishAll: async tasks => {
+      for (let start = 0; start < tasks.length; start += 100) {
+        const { status } = await call('POST', '/v1/tasks/batch', { tasks: tasks.slice(start, start + 100) })
+        expect(status).toBe(200)
+      }
     },
     answerWhen,
     taskWhen: (id, until, limitMs) => answerWhen(pathOf('get', id), until, limitMs),

@@ -1,4 +1,4 @@
-import { afterEach, expect } from 'vitest'
+import { afterEach } from 'vitest'
 import { aLocalSystem, type LocalSystem } from '../local-system/local-system.ts'
 import { startWorker, type WorkerProcess } from './worker-process.ts'
 
@@ -35,12 +35,7 @@ export function aWorkerFleet(): WorkerFleet {
     },
     publishAll: async (count, prefix, body) => {
       const tasks = Array.from({ length: count }, (_, i) => ({ ...body, key: `${prefix}${i}` }))
-      for (let start = 0; start < count; start += 100) {
-        const { status } = await system.call('POST', '/v1/tasks/batch', {
-          tasks: tasks.slice(start, start + 100),
-        })
-        expect(status).toBe(200)
-      }
+      await system.publishAll(tasks)
       return tasks.map(({ key }) => `${body.type}:${key}`)
     },
     startsOf: prefix =>

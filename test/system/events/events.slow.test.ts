@@ -8,7 +8,7 @@ import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createWorkerStore } from '../../../shared/aws/dynamo/worker/worker-store.ts'
 import { createClient } from '../../../shared/client/client.ts'
 import { untilQuiet } from '../../support/dynamo/unit-bill.ts'
-import { aLocalSystem, PATIENCE_MS } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 import { startWorker } from '../../support/workers/worker-process.ts'
 
 const system = aLocalSystem()
@@ -51,12 +51,7 @@ function workerStore() {
   })
 }
 
-async function until(holds: () => boolean, limitMs = PATIENCE_MS): Promise<void> {
-  for (const giveUp = Date.now() + limitMs; !holds(); await sleep(20)) {
-    if (Date.now() > giveUp)
-      throw new Error(`not within ${limitMs} ms; seen: ${JSON.stringify(wordsOf(seen))}`)
-  }
-}
+const until = (holds: () => boolean) => expect.poll(holds, { interval: 20 }).toBe(true)
 
 /** Waits for the last event about a task or canvas, and for 150 ms more. Returns all events about it. */
 async function eventsOf(id: string, last: string): Promise<ApiEvent[]> {

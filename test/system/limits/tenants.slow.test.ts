@@ -19,13 +19,8 @@ beforeAll(async () => {
   await system.call('PUT', '/v1/types/bulk', { kind: 'http', defaults: { leaseMs: 600_000 } })
 })
 
-async function publishFor(tenants: readonly string[], count: number): Promise<void> {
-  const all = tenants.flatMap(fairnessKey => Array(count).fill({ type: 'bulk', fairnessKey }))
-  for (let start = 0; start < all.length; start += 100) {
-    const tasks = all.slice(start, start + 100)
-    expect((await system.call('POST', '/v1/tasks/batch', { tasks })).status).toBe(200)
-  }
-}
+const publishFor = (tenants: readonly string[], count: number) =>
+  system.publishAll(tenants.flatMap(fairnessKey => Array(count).fill({ type: 'bulk', fairnessKey })))
 
 /** Lets several workers claim, each one call after the other, until together they have at least `count` claims. */
 async function claimedTogether(count: number): Promise<Claim[]> {

@@ -44,6 +44,7 @@ async function work({ call, system }: TestApi): Promise<Shown[]> {
 }
 
 const add = (...input: number[]) => ({ type: 'add', input })
+const long = (length: number) => ({ type: 'add', input: 'x'.repeat(length) })
 const sums = [add(1, 1), add(2, 2), add(5, 6)]
 
 async function publish({ call }: TestApi, body: object) {
@@ -154,24 +155,11 @@ describe('POST /v1/canvases', () => {
     ['the reserved type', { chain: [{ type: 'canvas' }] }, 'chain.0.type', 404],
     [
       'an input and callbacks that are too long together',
-      {
-        group: [
-          {
-            type: 'add',
-            input: 'x'.repeat(200_000),
-            onError: [{ type: 'tell', input: 'x'.repeat(200_000) }],
-          },
-        ],
-      },
+      { group: [{ ...long(200_000), onError: [long(200_000)] }] },
       'group.0',
       413,
     ],
-    [
-      'an input that is too long',
-      { group: [{ type: 'add', input: 'x'.repeat(360_000) }] },
-      'group.0.input',
-      413,
-    ],
+    ['an input that is too long', { group: [long(360_000)] }, 'group.0.input', 413],
     ['an illegal sendConcurrency', { chain: [add(1)], sendConcurrency: 0 }, 'sendConcurrency'],
   ])('refuses %s by its path', async (_name, body, path, status) => {
     const api = await arithmetic()

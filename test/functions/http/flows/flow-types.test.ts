@@ -22,22 +22,23 @@ describe('a flow type', () => {
     expect((await api.call('GET', '/v1/types/order')).body).toEqual(replaced.body)
   })
 
-  const withStep = (step: object) => ({ kind: 'flow', steps: [{ ...STEPS[0], ...step }] })
+  const withSteps = (...steps: object[]) => ({
+    kind: 'flow',
+    steps: steps.map(one => ({ ...STEPS[0], ...one })),
+  })
+  const doing = (more: object) => ({ do: { type: 'jobs', ...more } })
+  const withStep = (step: object) => withSteps(step)
   it.each<[string, object, string]>([
     ['no steps', { kind: 'flow' }, 'steps'],
     ['an empty list', { kind: 'flow', steps: [] }, 'steps'],
     [
       'too many',
-      { kind: 'flow', steps: Array.from({ length: 101 }, (_, i) => ({ ...STEPS[0], name: `s${i}` })) },
+      withSteps(...Array.from({ length: 101 }, (_, i) => ({ ...STEPS[0], name: `s${i}` }))),
       'steps',
     ],
     ['steps of more than 100 KB', withStep({ do: { type: 'jobs', input: 'x'.repeat(103_000) } }), 'steps'],
-    ['two of one name', { kind: 'flow', steps: [STEPS[0], STEPS[0]] }, 'steps.1.name'],
-    [
-      'one named like the undo of another',
-      { kind: 'flow', steps: [STEPS[0], { name: 'undo reserve', do: { type: 'jobs' } }] },
-      'steps.1.name',
-    ],
+    ['two of one name', withSteps({}, {}), 'steps.1.name'],
+    ['one named like the undo of another', withSteps({}, { name: 'undo reserve' }), 'steps.1.name'],
     ['no name', withStep({ name: '' }), 'steps.0.name'],
     ['a name that is not a plain member', withStep({ name: '__proto__' }), 'steps.0.name'],
     ['nothing to do', { kind: 'flow', steps: [{ name: 'a' }] }, 'steps.0.do'],
@@ -45,11 +46,7 @@ describe('a flow type', () => {
     ['no type name', withStep({ undo: { type: 'a b' } }), 'steps.0.undo.type'],
     ['a timeout of nothing', withStep({ do: { type: 'jobs', timeoutMs: 0 } }), 'steps.0.do.timeoutMs'],
     ['a deadline of nothing', withStep({ undo: { type: 'jobs', deadlineMs: 0 } }), 'steps.0.undo.deadlineMs'],
-    [
-      'a bad retry',
-      withStep({ do: { type: 'jobs', retry: { maxRetries: -1 } } }),
-      'steps.0.do.retry.maxRetries',
-    ],
+    ['a bad retry', withStep(doing({ retry: { maxRetries: -1 } })), 'steps.0.do.retry.maxRetries'],
     ['an unknown field', withStep({ do: { type: 'jobs', priority: 1 } }), 'steps.0.do.priority'],
     ['options beside do', withStep({ timeoutMs: 5 }), 'steps.0.timeoutMs'],
     ['an order of its own', { ...FLOW, ordering: 'priority' }, 'ordering'],

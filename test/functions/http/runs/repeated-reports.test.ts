@@ -26,39 +26,21 @@ const sayInBatch = async ({ id, runId, fence }: Run, outcome: string, more: obje
 }
 
 describe('a worker that reports a second, different end is refused with the stored end', () => {
-  const next = (stage: string) => ({ result: 1, next: { stage } })
+  const [ONE, NO] = [{ result: 1 }, { error: FAILURE }]
+  const NEVER = { error: { ...FAILURE, message: 'never' } }
+  const next = (stage: string) => ({ ...ONE, next: { stage } })
 
   it.each<[string, [string, object], [string, object], object]>([
-    [
-      'another result',
-      ['succeed', { result: 1 }],
-      ['succeed', { result: 2 }],
-      { state: 'succeeded', result: 1 },
-    ],
-    [
-      'a failure',
-      ['succeed', { result: 1 }],
-      ['fail', { error: FAILURE }],
-      { state: 'succeeded', result: 1 },
-    ],
+    ['another result', ['succeed', ONE], ['succeed', { result: 2 }], { state: 'succeeded', ...ONE }],
+    ['a failure', ['succeed', ONE], ['fail', NO], { state: 'succeeded', ...ONE }],
     [
       'another stage',
       ['succeed', next('store')],
       ['succeed', next('ship')],
       { state: 'succeeded', stage: 'fetch' },
     ],
-    [
-      'another error',
-      ['fail', { error: FAILURE }],
-      ['fail', { error: { ...FAILURE, message: 'never' } }],
-      { state: 'failed', error: FAILURE },
-    ],
-    [
-      'that it was fatal',
-      ['fail', { error: FAILURE }],
-      ['fail', { error: FAILURE, fatal: true }],
-      { state: 'failed', error: FAILURE },
-    ],
+    ['another error', ['fail', NO], ['fail', NEVER], { state: 'failed', ...NO }],
+    ['that it was fatal', ['fail', NO], ['fail', { ...NO, fatal: true }], { state: 'failed', ...NO }],
     ['another delay', ['release', { delayMs: 5 }], ['release', { delayMs: 6 }], { state: 'released' }],
   ])('%s', async (_name, [word, more], [otherWord, other], stored) => {
     const run = await aRun()
