@@ -52,12 +52,3 @@ it('a canvas is cancelled with its tasks', async () => {
   expect((await t.canvas(id)).items.map(({ status }) => status)).toEqual(['succeeded', 'cancelled'])
   await expect(t.cancelCanvas('canvas:none')).rejects.toThrow('there is no canvas canvas:none')
 })
-
-it('a member with a wrong field is refused by its path', async () => {
-  const t = await aSystem()
-  const wrong = { chain: [add.with([1]), { type: 'add', key: 'mine' }] }
-
-  await expect(t.publish(wrong as never)).rejects.toThrow(
-    /^The request is not valid: chain\.1\.key is not a field here/,
-  )
-})

@@ -73,29 +73,6 @@ it.each([
   expect(t.now().getTime() - since).toBe(ms)
 })
 
-it('wrong inputs and options are refused by name', async () => {
-  const t = await aSystem()
-  const wrongly = loosely(t)
-
-  await expect(wrongly.publish(resize, { width: 'wide' })).rejects.toMatchObject({
-    code: 'invalid',
-    problems: [{ path: 'input.width' }],
-  })
-  await expect(wrongly.publish(rename, {}, { retry: { maxRetrys: 3 } })).rejects.toThrow(
-    "retry.maxRetrys is not a field here; did you mean 'maxRetries'",
-  )
-  await expect(wrongly.publish(rename, {}, { tags: { a: 1 } })).rejects.toThrow(
-    'tags.a must be text of 1–256 characters',
-  )
-  await expect(t.publish(rename, {}, { delayMs: 1, dueAt: '2027-01-02T00:00:00Z' })).rejects.toThrow(
-    'delayMs excludes dueAt',
-  )
-  await expect(t.publish(rename, { big: 'x'.repeat(400_000) })).rejects.toMatchObject({ status: 413 })
-  await expect(t.publish(rename, {}, { onSuccess: [{ type: 'nobody' }] })).rejects.toThrow(
-    "'nobody' in onSuccess.0.type",
-  )
-})
-
 it.each([
   [{ tasks: [{ run: () => {} }] }, 'tasks and flows must list what defineTask and defineFlow return'],
   [{ tasks: [undefined] }, 'tasks and flows must list what defineTask and defineFlow return'],

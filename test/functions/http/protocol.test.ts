@@ -105,16 +105,8 @@ describe('a path', () => {
     ['GET', '/v1/tasks/nothing'],
     ['GET', '/v1/tasks/jobs:nothing'],
     ['GET', `/v1/tasks/jobs:${'x'.repeat(3_000)}`],
-    ['DELETE', '/v1/tasks/jobs:nothing'],
-    ['PATCH', '/v1/tasks/jobs:nothing', {}],
-    ['POST', '/v1/tasks/jobs:nothing/cancel'],
-    ['POST', '/v1/tasks/jobs:nothing/retry'],
-    ['POST', '/v1/tasks/jobs:nothing/runs/01ARZ3NDEKTSV4RRFFQ69G5FAV.1/succeed', { fence: 1 }],
     ['POST', '/v1/tasks/jobs:nothing/runs/1/heartbeat', { fence: 1 }],
-    ['GET', '/v1/types/nothing'],
-    ['GET', '/v1/types/nothing/counts'],
     ['GET', '/v1/tasks?type=nothing'],
-    ['POST', '/v1/claims', { type: 'nothing', workerId: 'w' }],
   ])('%s %s names no resource and is a 404', async (method, path, body?: object) => {
     const answer = await api.call(method, path, body)
 
@@ -277,14 +269,6 @@ describe('an error', () => {
     expect(JSON.stringify(answer.body)).not.toContain('secret')
     expect(answer.headers.get('x-request-id')).toBe(answer.body.requestId)
     expect(broken.complaints.at(-1)?.fields).toMatchObject({ requestId: answer.body.requestId })
-  })
-
-  it('of the store is a 503 that says when to try again', async () => {
-    const broken = await anApi({ tasks: failing(new BatonError('unavailable', 'throttled')) })
-    const answer = await broken.call('POST', '/v1/tasks', { type: 'jobs' })
-
-    expect(answer.status).toBe(503)
-    expect(answer.headers.get('retry-after')).toBe('1')
   })
 
   it('with one member of a batch leaves the other members alone', async () => {
