@@ -434,12 +434,6 @@ describe('calls of the API', () => {
     expect(answer.headers.get('content-type')).toBe('text/event-stream')
     await expect.poll(() => signal.aborted).toBe(true)
   })
-
-  it('for events of a deployed system get its 501, and the page polls', async () => {
-    const call = await entered()
-
-    expect((await call('/v1/events')).status).toBe(501)
-  })
 })
 
 it('a port that is taken is named', async () => {

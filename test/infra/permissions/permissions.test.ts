@@ -57,6 +57,7 @@ const planAhead = [
   'scheduler:CreateSchedule scheduler/schedule/{TasksFarTimersGroup}/*',
 ]
 const toWaker = 'sqs:SendMessage {TasksMessagesWakeQueue}'
+const toDeadLetters = 'sqs:SendMessage {TasksMessagesDeadLettersQueue}'
 const toJobs = 'sqs:SendMessage {TasksMessagesJobsQueue}'
 const send = ['sqs:SendMessage sqs/Baton-q-*', toWaker, toJobs]
 const onTable = (...actions: string[]) => actions.map(action => `dynamodb:${action} {TasksTable}`)
@@ -68,7 +69,7 @@ const ofTypes = [
   ...onKeys(['GetItem', 'PutItem'], 'steps#*'),
 ]
 const handedOn = onKeys(['GetItem'], 'canvas:*')
-/** The permissions of a handler that may publish every type. */
+/** The permissions in the table of a handler that may publish every type. */
 const anyTask = [
   ...onKeys(['BatchGetItem'], '*:*'),
   ...onKeys(['GetItem', 'PutItem', 'UpdateItem'], ...['*:*', 'front#*#*', 'starts#*', 'turns#*#*']),
@@ -78,7 +79,14 @@ const anyTask = [
   ...handedOn,
   ...ofTypes,
 ]
-const queries = (...indexes: string[]) => indexes.map(index => `dynamodb:Query {TasksTable}/index/${index}`)
+/** The permissions of a function of the system, which reads these indexes. */
+const allTasks = (...indexes: string[]) => [
+  ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+  ...indexes.map(index => `dynamodb:Query {TasksTable}/index/${index}`),
+]
+const depthOfQueues = 'sqs:GetQueueAttributes sqs/Baton-q-*'
+/** All permissions of such a handler. */
+const handler = (queue: string) => [...anyTask, ...consume(queue), `sqs:SendMessage {${queue}}`]
 
 describe('Every statement', () => {
   it.each(statements)('%s names its actions', (_id, { Action }) => {
@@ -121,41 +129,18 @@ describe('Every statement', () => {
 
 describe('A role allows exactly what is needed by', () => {
   it.each<[string, string[]]>([
-    [
-      'Api',
-      [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('owner', 'place', 'view'),
-        ...send,
-        'sqs:GetQueueAttributes sqs/Baton-q-*',
-      ],
-    ],
-    [
-      'ApiClaims',
-      [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place'),
-      ],
-    ],
-    [
-      'Jobs',
-      [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place', 'view'),
-        ...send,
-        ...consume('TasksMessagesJobsQueue'),
-      ],
-    ],
+    ['Api', [...allTasks('owner', 'place', 'view'), ...send, depthOfQueues]],
+    ['ApiClaims', allTasks('place')],
+    ['Jobs', [...allTasks('place', 'view'), ...send, ...consume('TasksMessagesJobsQueue')]],
     [
       'Planner',
       [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place'),
+        ...allTasks('place'),
         ...['DescribeStream', 'GetRecords', 'GetShardIterator'].map(
           action => `dynamodb:${action} {TasksTable}`,
         ),
         'dynamodb:ListStreams {TasksTable}/stream/*',
-        'sqs:SendMessage {TasksMessagesDeadLettersQueue}',
+        toDeadLetters,
         'events:PutEvents {TasksEventsBus}',
         ...planAhead,
         ...send,
@@ -164,20 +149,18 @@ describe('A role allows exactly what is needed by', () => {
     [
       'Waker',
       [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place', 'view'),
+        ...allTasks('place', 'view'),
         ...send,
         ...consume('TasksMessagesWakeQueue'),
-        'sqs:GetQueueAttributes sqs/Baton-q-*',
+        depthOfQueues,
         'events:PutEvents {TasksEventsBus}',
       ],
     ],
     [
       'Sweeper',
       [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place', 'view'),
-        'sqs:GetQueueAttributes sqs/Baton-q-*',
+        ...allTasks('place', 'view'),
+        depthOfQueues,
         'sqs:GetQueueAttributes {TasksMessagesJobsQueue}',
         'sqs:DeleteMessage {TasksMessagesDeadLettersQueue}',
         'sqs:ReceiveMessage {TasksMessagesDeadLettersQueue}',
@@ -186,31 +169,16 @@ describe('A role allows exactly what is needed by', () => {
       ],
     ],
     ['Registrar', [...onTable('GetItem', 'PutItem', 'Query'), toJobs]],
-    [
-      'HandlersResize',
-      [
-        ...anyTask,
-        ...consume('TasksHandlersResizeTasksQueue'),
-        'sqs:SendMessage {TasksHandlersResizeTasksQueue}',
-      ],
-    ],
+    ['HandlersResize', handler('TasksHandlersResizeTasksQueue')],
     [
       'HandlersWebhook',
       [
-        ...anyTask,
-        ...consume('TasksHandlersWebhookTasksQueue'),
-        'sqs:SendMessage {TasksHandlersWebhookTasksQueue}',
+        ...handler('TasksHandlersWebhookTasksQueue'),
         'secretsmanager:GetSecretValue secretsmanager/secret:Baton/webhook/*',
       ],
     ],
-    [
-      'FarTimers',
-      ['sqs:SendMessage {TasksMessagesDeadLettersQueue}', 'sqs:SendMessage {TasksMessagesWakeQueue}'],
-    ],
-    [
-      'SweeperSchedule',
-      ['lambda:InvokeFunction {TasksSweeperFunction}', 'sqs:SendMessage {TasksMessagesDeadLettersQueue}'],
-    ],
+    ['FarTimers', [toDeadLetters, toWaker]],
+    ['SweeperSchedule', ['lambda:InvokeFunction {TasksSweeperFunction}', toDeadLetters]],
   ])('%s', (name, expected) => {
     expect(allowedTo(name)).toEqual([...expected].sort())
   })

@@ -94,6 +94,22 @@ describe('no-worker', () => {
     expect(await reasonOf(id)).toBe('no-worker')
   })
 
+  it('is the reason of a type that workers serve until a worker of this type is alive', async () => {
+    await registerHandlerType(api.system, 'resize', HANDLER, { servedBy: 'workers' })
+    const id = await published(api, { type: 'resize' })
+    const announceFor = (type: string) => {
+      const now = api.system.clock.now()
+      const worker = { workerId: 'host-1', kind: 'standalone', startedAt: now, lastSeen: now } as const
+      return api.system.workers.announce({ ...worker, types: [type] })
+    }
+
+    await announceFor('crop')
+    expect(await reasonOf(id)).toBe('no-worker')
+    await announceFor('resize')
+
+    expect(await reasonOf(id)).toBeUndefined()
+  })
+
   it('is the reason when the version of each worker over HTTP is below minWorkerVersion', async () => {
     await announce('old', { workerVersion: '1.9' })
     const id = await published(api, { minWorkerVersion: '2' })

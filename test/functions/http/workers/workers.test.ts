@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest'
 import { createApi } from '../../../../functions/http/create-api.ts'
-import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { WORKER_LIFE_MS } from '../../../../shared/core/worker/worker.ts'
 import { registerHandlerType } from '../../../../shared/runtime/types/types.ts'
 import { ALL_OPERATIONS } from '../../../../shared/service/operations.ts'
@@ -157,27 +156,4 @@ describe('an announcement of a worker', () => {
 
     expect((await list()).items).toEqual([])
   })
-})
-
-it('a task of a type that workers serve shows whether a worker of the type is alive', async () => {
-  await registerHandlerType(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
-  const id = await published(api, { type: 'resize' })
-  const reason = async () => (await api.call('GET', pathOf('get', id))).body.statusReason
-  const worker = { workerId: 'host-1', kind: 'standalone', startedAt: NOW } as const
-
-  const before = await reason()
-  await api.system.workers.announce({ ...worker, types: ['crop'], lastSeen: NOW + SECOND })
-  await api.system.clock.advance(SECOND)
-  const others = await reason()
-  await api.system.workers.announce({ ...worker, types: ['resize'], lastSeen: NOW + 2 * SECOND })
-  await api.system.clock.advance(SECOND)
-  const meanwhile = await reason()
-  await api.system.clock.advance(WORKER_LIFE_MS)
-
-  expect([before, others, meanwhile, await reason()]).toEqual([
-    'no-worker',
-    'no-worker',
-    undefined,
-    'no-worker',
-  ])
 })
