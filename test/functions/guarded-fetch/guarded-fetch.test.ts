@@ -8,6 +8,7 @@ import {
   textOf,
 } from '../../../functions/guarded-fetch/guarded-fetch.ts'
 import { Fatal } from '../../../shared/signals.ts'
+import { failureOf } from '../../support/failure-of.ts'
 
 /** The answers of a server by path, as raw bytes, so that the server can break the rules of HTTP. */
 const ANSWERS: Readonly<Record<string, (socket: Socket) => void>> = {
@@ -66,12 +67,6 @@ function call(target: string, more: Partial<GuardedCall> = {}) {
     ...more,
   })
 }
-
-const failureOf = (called: Promise<unknown>) =>
-  called.then(
-    () => expect.unreachable('it did not fail'),
-    (error: Error) => error,
-  )
 
 describe('a guarded fetch', () => {
   it('returns status and body', async () => {
