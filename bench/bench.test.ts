@@ -16,8 +16,8 @@ const rows: Row[] = []
 
 beforeAll(async () => {
   // The sweeper runs once a minute and would disturb the measurements.
-  fleet.system().cloud.scheduler.disable('Sweep')
-  await fleet.system().cloud.functions.find('Probe').warm(2)
+  fleet.system.cloud.scheduler.disable('Sweep')
+  await fleet.system.cloud.functions.find('Probe').warm(2)
 })
 
 afterAll(() => console.log(`\n${tableOf(rows)}\n`))

@@ -7,13 +7,13 @@ const MEMBERS = 400
 
 /** Measures a chord from its publish to the end of its callback. The control is the same number of plain tasks. */
 export async function chordRow({ system }: WorkerFleet): Promise<Row> {
-  await system().cloud.functions.find('Arithmetic').warm(3)
-  await plainTasks(system(), 'first-', 200)
-  const value = await chord(system())
+  await system.cloud.functions.find('Arithmetic').warm(3)
+  await plainTasks(system, 'first-', 200)
+  const value = await chord(system)
   return {
     name: `chord of ${MEMBERS} by Lambda, to the end of its callback`,
     value,
-    control: { name: `${MEMBERS} plain tasks`, value: await plainTasks(system(), 'plain-', MEMBERS) },
+    control: { name: `${MEMBERS} plain tasks`, value: await plainTasks(system, 'plain-', MEMBERS) },
     bound: { of: 'ratio', max: 1.3 },
   }
 }

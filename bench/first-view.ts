@@ -1,5 +1,6 @@
+import { startLocalSystem } from '../test/support/local-system/local-system.ts'
 import { chromiumPath, openBrowser } from '../test/support/web/browser.ts'
-import { startSystemWithDashboard } from '../test/support/web/dashboard.ts'
+import { builtDashboard } from '../test/support/web/dashboard.ts'
 import { timePage } from './page-timing.ts'
 import type { Row } from './row.ts'
 
@@ -12,7 +13,7 @@ const MARKS = { content: '.tiles', whole: '.attention ul, .all-well' }
 /** Measures what a reader meets on opening the overview with an empty cache. Without Chromium there are no rows. */
 export async function firstViewRows(): Promise<Row[]> {
   if (chromiumPath === undefined) return []
-  const [system, browser] = await Promise.all([startSystemWithDashboard(), openBrowser()])
+  const [system, browser] = await Promise.all([builtDashboard().then(startLocalSystem), openBrowser()])
   try {
     for (let nth = 0; nth < TYPES; nth++) {
       await system.call('PUT', `/v1/types/type-${nth}`, { kind: 'http' })

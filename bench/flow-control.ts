@@ -1,4 +1,5 @@
-import { hasEnded, type WorkerFleet } from '../test/support/workers/worker-fleet.ts'
+import { hasEnded } from '../test/support/local-system/local-system.ts'
+import type { WorkerFleet } from '../test/support/workers/worker-fleet.ts'
 import type { Row } from './row.ts'
 
 const STARTS_PER_SECOND = 20
@@ -59,13 +60,13 @@ async function spanOf(
   limits: object,
   more: (nth: number) => object = () => ({}),
 ): Promise<number> {
-  await system().call('PUT', '/v1/types/clip', { kind: 'handler', limits })
+  await system.call('PUT', '/v1/types/clip', { kind: 'handler', limits })
   const tasks = Array.from({ length: count }, (_, nth) => {
     return { type: 'clip', key: `${prefix}-${nth}`, input: {}, ...more(nth) }
   })
-  await system().call('POST', '/v1/tasks/batch', { tasks })
+  await system.call('POST', '/v1/tasks/batch', { tasks })
   const starts: number[] = []
   for (const { key } of tasks)
-    starts.push(Date.parse((await system().taskWhen(`clip:${key}`, hasEnded)).startedAt))
+    starts.push(Date.parse((await system.taskWhen(`clip:${key}`, hasEnded)).startedAt))
   return Math.max(...starts) - Math.min(...starts)
 }

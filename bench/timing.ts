@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { hasEnded, type WorkerFleet } from '../test/support/workers/worker-fleet.ts'
+import { hasEnded } from '../test/support/local-system/local-system.ts'
+import type { WorkerFleet } from '../test/support/workers/worker-fleet.ts'
 import { quantile, type Row } from './row.ts'
 
 const MEASURED_STARTS = 40
@@ -17,10 +18,10 @@ export async function startRows({ system, aWorker }: WorkerFleet): Promise<Row[]
     const calls: number[] = []
     // The first runs are not counted: they start processes and compile code.
     for (let nth = -5; nth < MEASURED_STARTS; nth++) {
-      const id = await system().publish({ type, key: `start-${nth}`, input: {} })
-      const { createdAt, startedAt } = await system().taskWhen(id, hasEnded)
+      const id = await system.publish({ type, key: `start-${nth}`, input: {} })
+      const { createdAt, startedAt } = await system.taskWhen(id, hasEnded)
       const askedAt = performance.now()
-      await system().call('GET', `/v1/tasks/${id}`)
+      await system.call('GET', `/v1/tasks/${id}`)
       if (nth < 0) continue
       calls.push(performance.now() - askedAt)
       waits.push(Date.parse(startedAt) - Date.parse(createdAt))
@@ -50,7 +51,7 @@ export async function latenessRows({ system, aWorker }: WorkerFleet): Promise<Ro
     dueAt: new Date(at).toISOString(),
   }))
   for (let start = 0; start < DELAYED_TASKS; start += 100)
-    await system().call('POST', '/v1/tasks/batch', { tasks: tasks.slice(start, start + 100) })
+    await system.call('POST', '/v1/tasks/batch', { tasks: tasks.slice(start, start + 100) })
   const timers = dueAt.map(async at => {
     await sleep(Math.max(0, at - Date.now()))
     return Math.max(0.1, Date.now() - at)
@@ -58,7 +59,7 @@ export async function latenessRows({ system, aWorker }: WorkerFleet): Promise<Ro
   const timerLateness = await Promise.all(timers)
   const taskLateness: number[] = []
   for (const { key } of tasks) {
-    const task = await system().taskWhen(`video:${key}`, hasEnded)
+    const task = await system.taskWhen(`video:${key}`, hasEnded)
     const lateMs = Date.parse(task.startedAt) - Date.parse(task.dueAt)
     if (lateMs < 0) throw new Error(`video:${key} started ${-lateMs} ms before it was due`)
     taskLateness.push(lateMs)

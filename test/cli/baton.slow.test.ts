@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
+import { aFolder } from '../support/a-folder.ts'
 
 const TASKS = 'test/system/tasks/by-workers.ts'
 const SYSTEM = { BATON_TABLE: 't', BATON_SYSTEM: 's', BATON_WAKE_QUEUE_URL: 'http://q/w' }
@@ -19,7 +20,7 @@ function baton(args: readonly string[], environment: Readonly<Record<string, str
 }
 
 describe('wrong use ends with code 2 and says what is legal:', () => {
-  it.each([
+  it.each<[string, string[], string, Readonly<Record<string, string>>?]>([
     ['no command', [], 'Usage: baton'],
     ['a command that there is not', ['constructor'], "unknown command 'constructor'"],
     ['a misspelt command', ['wroker'], 'Did you mean worker?'],
@@ -41,32 +42,28 @@ describe('wrong use ends with code 2 and says what is legal:', () => {
     ],
     ['a port that is none', ['dev', '--port', '70000'], 'Give a whole number from 0 to 65535.'],
     ['an argument too many', ['dev', 'app.ts'], "too many arguments for 'dev'"],
-  ])('%s', (_name, args, message) => {
-    const { status, stderr, stdout } = baton(args)
+    [
+      'a worker without a system',
+      ['worker', TASKS],
+      'BATON_TABLE is not set, and no baton dev of this user runs at http://127.0.0.1:1',
+      { BATON_URL: NOWHERE },
+    ],
+    [
+      'a concurrency that is no number',
+      ['worker', TASKS, '--concurrency', 'many'],
+      'concurrency is NaN',
+      SYSTEM,
+    ],
+  ])('%s', (_name, args, message, environment = {}) => {
+    const { status, stderr, stdout } = baton(args, environment)
 
     expect(stderr).toContain(message)
     expect(stdout).toBe('')
     expect(status).toBe(2)
   })
 
-  it('a worker without a system', () => {
-    const { status, stderr } = baton(['worker', TASKS], { BATON_URL: NOWHERE })
-
-    expect(stderr).toContain(
-      'BATON_TABLE is not set, and no baton dev of this user runs at http://127.0.0.1:1',
-    )
-    expect(status).toBe(2)
-  })
-
-  it('a concurrency that is not a number', () => {
-    const { status, stderr } = baton(['worker', TASKS, '--concurrency', 'many'], SYSTEM)
-
-    expect(stderr).toContain('concurrency is NaN')
-    expect(status).toBe(2)
-  })
-
   it('a folder without a CDK app', () => {
-    const { status, stderr } = baton(['dev', '--port', '0'], {}, mkdtempSync(join(tmpdir(), 'no-app-')))
+    const { status, stderr } = baton(['dev', '--port', '0'], {}, aFolder())
 
     expect(stderr).toContain('there is no cdk.json in')
     expect(stderr.trim().split('\n')).toHaveLength(1)

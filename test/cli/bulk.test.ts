@@ -1,17 +1,16 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
-import { runOn } from '../support/cli/a-terminal.ts'
-import { anApi, claimed, published, type TestApi } from '../support/http/an-api.ts'
+import { aFolder } from '../support/a-folder.ts'
+import { jsonLines, runOn } from '../support/cli/a-terminal.ts'
+import { anApiPerTest, published, reported, type TestApi } from '../support/http/an-api.ts'
 
-let api: TestApi
+const api = anApiPerTest()
 let folder: string
 let report: string
-beforeEach(async () => {
-  api = await anApi()
-  folder = mkdtempSync(join(tmpdir(), 'baton-bulk-'))
+beforeEach(() => {
+  folder = aFolder()
   report = join(folder, 'report.ndjson')
 })
 
@@ -20,27 +19,23 @@ const inputs = (text: string, name = 'in.ndjson') => {
   writeFileSync(join(folder, name), text)
   return join(folder, name)
 }
-const linesOf = (path: string) =>
-  readFileSync(path, 'utf8')
-    .trimEnd()
-    .split('\n')
-    .map(line => JSON.parse(line))
+const linesOf = (path: string) => jsonLines(readFileSync(path, 'utf8'))
 
 async function failedTask(key: string): Promise<void> {
   await published(api, { key })
-  const run = await claimed(api)
-  await api.call('POST', `${run.path}/fail`, {
-    fence: run.fence,
-    fatal: true,
-    error: { name: 'E', message: key },
-  })
+  await reported(api, 'fail', { fatal: true, error: { name: 'E', message: key } })
+}
+
+/** The words of a command, as the shell takes them. */
+function wordsOf(command: string): string[] {
+  const words = execFileSync('bash', ['-c', `printf '%s\\0' ${command}`], { encoding: 'utf8' })
+  return words.split('\0').slice(0, -1)
 }
 
 /** Retries a task as another operator does, and lets it succeed. */
 async function succeedMeanwhile(key: string): Promise<void> {
   await api.call('POST', `/v1/tasks/jobs:${key}/retry`, {})
-  const run = await claimed(api)
-  await api.call('POST', `${run.path}/succeed`, { fence: run.fence })
+  await reported(api, 'succeed')
 }
 
 const statusOf = async (key: string) => (await api.call('GET', `/v1/tasks/jobs:${key}`)).body.status
@@ -91,18 +86,8 @@ describe('tasks of a filter', () => {
   it('are chosen by tag, error and time, too', async () => {
     await failedTask('a')
     await failedTask('b')
-    const retried = await baton(
-      'retry',
-      '--type',
-      'jobs',
-      '--error',
-      'B',
-      '--since',
-      '1h',
-      '--yes',
-      '--report',
-      report,
-    )
+    const filter = ['--type', 'jobs', '--error', 'B', '--since', '1h']
+    const retried = await baton('retry', ...filter, '--yes', '--report', report)
 
     expect(retried.out).toBe('1 retried\n')
     expect([await statusOf('a'), await statusOf('b')]).toEqual(['failed', 'ready'])
@@ -172,16 +157,8 @@ describe('the printed command that continues', () => {
       ),
     )
 
-    expect(words).toEqual([
-      'retry',
-      '--resume',
-      odd,
-      '--clean',
-      'failed',
-      '--yes',
-      '--url',
-      'http://127.0.0.1:1',
-    ])
+    const options = ['--clean', 'failed', '--yes', '--url', 'http://127.0.0.1:1']
+    expect(words).toEqual(['retry', '--resume', odd, ...options])
     expect(await baton(...words)).toMatchObject({ code: 0, out: '2 retried\n' })
   })
 })
@@ -239,10 +216,7 @@ describe('a report', () => {
     ['ids', ['retry', 'jobs:a', '--resume'], 'either ids or --resume'],
   ])('is refused for %s', async (_name, args, message) => {
     await begin()
-    const { code, err } = await baton(...args, report)
-
-    expect(err).toContain(message)
-    expect(code).toBe(2)
+    expect(await baton(...args, report)).toMatchObject({ code: 2, err: expect.stringContaining(message) })
   })
 
   it.each([
@@ -259,10 +233,10 @@ describe('a report', () => {
   it('that exists is never overwritten', async () => {
     await published(api, { key: 'a' })
     writeFileSync(report, 'precious')
-    const { code, err } = await baton('remove', '--type', 'jobs', '--yes', '--report', report)
+    const err = expect.stringContaining('exists: give another --report')
+    const args = ['remove', '--type', 'jobs', '--yes', '--report', report]
 
-    expect(code).toBe(2)
-    expect(err).toContain('exists: give another --report')
+    expect(await baton(...args)).toMatchObject({ code: 2, err })
     expect(readFileSync(report, 'utf8')).toBe('precious')
     expect(await statusOf('a')).toBe('ready')
   })
@@ -370,8 +344,7 @@ describe('publish --from', () => {
     const first = await publish(...args, '--report', report)
     const [, command = ''] = /continue with baton (.*)\n/.exec(first.err) ?? []
     inputs('{"n":"a"}\n{"n":"b"}\n', "it's.json")
-    const words = execFileSync('bash', ['-c', `printf '%s\\0' ${command}`], { encoding: 'utf8' })
-    const second = await baton(...words.split('\0').slice(0, -1))
+    const second = await baton(...wordsOf(command))
 
     expect(first).toMatchObject({ code: 1, out: '1 published, 1 failed\n' })
     expect(command).toMatch(/ --url http:\/\/baton\.test\/$/)
@@ -388,19 +361,17 @@ describe('publish --from', () => {
   ])('refuses to continue with %s that the report does not know', async (options, message) => {
     const file = inputs('{"n":1}\n')
     await publish('--from', file, '--report', report)
-    const { code, err } = await publish('--from', file, '--resume', report, ...options)
 
-    expect(err).toContain(message)
-    expect(code).toBe(2)
+    const err = expect.stringContaining(message)
+    expect(await publish('--from', file, '--resume', report, ...options)).toMatchObject({ code: 2, err })
   })
 
   it('refuses to continue with a file whose published lines are others now', async () => {
     const file = inputs('{"n":1}\n{"n":2}\n')
     await publish('--from', file, '--report', report)
     inputs('{"n":0}\n{"n":1}\n{"n":2}\n')
-    const { code, err } = await publish('--from', file, '--resume', report)
 
-    expect(err).toContain('line 1 was published with another input')
-    expect(code).toBe(2)
+    const err = expect.stringContaining('line 1 was published with another input')
+    expect(await publish('--from', file, '--resume', report)).toMatchObject({ code: 2, err })
   })
 })

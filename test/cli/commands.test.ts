@@ -1,17 +1,14 @@
 import { readFileSync } from 'node:fs'
-import { beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../cli/program/commands.ts'
 import { ALL_OPERATIONS } from '../../shared/service/operations.ts'
-import { runOn } from '../support/cli/a-terminal.ts'
-import { anApi, claimed, published, type TestApi } from '../support/http/an-api.ts'
+import { jsonLines, runOn } from '../support/cli/a-terminal.ts'
+import { anApiPerTest, published, reported, type TestApi } from '../support/http/an-api.ts'
 
 /** Commands that speak to no system. */
 const LOCAL = ['dev', 'init', 'worker', 'completion']
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const baton = (...args: string[]) => runOn(api, args)
 
@@ -67,13 +64,8 @@ describe('a task', () => {
 
   it('that failed ends result and watch with code 1, and its log is shown', async () => {
     await published(api, { key: 'a' })
-    const run = await claimed(api)
-    await api.call('POST', `${run.path}/fail`, {
-      fence: run.fence,
-      fatal: true,
-      error: { name: 'Odd', message: 'bad\u001b[2J\u202e' },
-      log: 'one\ntwo',
-    })
+    const error = { name: 'Odd', message: 'bad\u001b[2J\u202e' }
+    await reported(api, 'fail', { fatal: true, error, log: 'one\ntwo' })
 
     const watched = await baton('watch', 'jobs:a')
     expect(watched.code).toBe(1)
@@ -130,8 +122,7 @@ describe('a task', () => {
 
   it('that succeeded has its result printed as JSON', async () => {
     await published(api, { key: 'a' })
-    const run = await claimed(api)
-    await api.call('POST', `${run.path}/succeed`, { fence: run.fence, result: { bytes: 4 } })
+    await reported(api, 'succeed', { result: { bytes: 4 } })
 
     expect(JSON.parse((await baton('result', 'jobs:a')).out)).toEqual({ bytes: 4 })
     expect(JSON.parse((await baton('publish', 'jobs', '--key', 'a', '--wait', '--json')).out)).toEqual({
@@ -164,10 +155,7 @@ describe('a task', () => {
     ['a body that is not JSON', ['api', 'publish', '--body', '{'], '--body is not JSON'],
     ['a key that is too long', ['publish', 'jobs', '--key', 'k'.repeat(300)], 'key'],
   ])('is not reached by %s: code 2', async (_name, args, message) => {
-    const { code, err } = await baton(...args)
-
-    expect(err).toContain(message)
-    expect(code).toBe(2)
+    expect(await baton(...args)).toMatchObject({ code: 2, err: expect.stringContaining(message) })
   })
 })
 
@@ -186,7 +174,7 @@ describe('an operation of the API', () => {
   })
 
   it('is listed with its request, each one except the stream of events', async () => {
-    const listed = (await baton('api', '--json')).out.trim().split('\n')
+    const listed = jsonLines((await baton('api', '--json')).out)
     const expected = ALL_OPERATIONS.filter(({ name }) => name !== 'events').map(({ name, method, path }) => ({
       name,
       method: method.toUpperCase(),
@@ -194,7 +182,7 @@ describe('an operation of the API', () => {
     }))
 
     const byName = (a: { name: string }, b: { name: string }) => a.name.localeCompare(b.name)
-    expect(listed.map(line => JSON.parse(line)).sort(byName)).toEqual(expected.sort(byName))
+    expect(listed.sort(byName)).toEqual(expected.sort(byName))
     expect((await baton('api')).out).toMatch(/^getType +GET \/v1\/types\/\{type\}$/m)
   })
 })

@@ -1,27 +1,22 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { type IncomingHttpHeaders, request as send } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { explainingRefusals } from '../../cli/aws/explain-refusal.ts'
 import { type DashboardServer, startDashboard } from '../../cli/dashboard/dashboard.ts'
 import { PAGE_TOKEN } from '../../cli/dashboard/session.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
+import { aFolder } from '../support/a-folder.ts'
 import { KEYS } from '../support/cli/a-signed-api.ts'
-import { anApi, published, type TestApi } from '../support/http/an-api.ts'
+import { anApiPerTest, published } from '../support/http/an-api.ts'
 
 const SYSTEM_URL = 'https://api.example'
 
-let folder: string
-beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'dashboard-'))
-  mkdirSync(join(folder, 'assets'))
-  writeFileSync(join(folder, 'index.html'), '<title>the dashboard</title>')
-  writeFileSync(join(folder, 'assets/main-AB12.js'), 'start()')
+const folder = aFolder({
+  'index.html': '<title>the dashboard</title>',
+  'assets/main-AB12.js': 'start()',
 })
 
-let api: TestApi
+const api = anApiPerTest()
 /** The calls that the system has got. */
 let calls: Request[]
 /** Answers in place of the API. */
@@ -30,8 +25,7 @@ let running: DashboardServer[]
 /** What the operator was reported in the terminal. */
 let reported: string[]
 
-beforeEach(async () => {
-  api = await anApi()
+beforeEach(() => {
   calls = []
   instead = undefined
   running = []
@@ -445,12 +439,6 @@ describe('calls of the API', () => {
     expect(new TextDecoder().decode(value)).toBe('id: 1\n\n')
     expect(answer.headers.get('content-type')).toBe('text/event-stream')
     await expect.poll(() => signal.aborted).toBe(true)
-  })
-
-  it('for events of a deployed system get its 501, and the page polls', async () => {
-    const call = await entered()
-
-    expect((await call('/v1/events')).status).toBe(501)
   })
 })
 

@@ -2,12 +2,12 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { leaveDevRecord, readDevRecord } from '../../cli/dev/command/dev-record.ts'
 
 const folder = join(tmpdir(), `baton-${process.getuid?.()}`)
 
-test('a worker finds a running system by any name of its address, until the system has ended', () => {
+it('a worker finds a running system by any name of its address, until the system has ended', () => {
   const record = { pid: process.pid, url: 'http://127.0.0.1:59871', environment: { BATON_TABLE: 't' } }
 
   const forget = leaveDevRecord(record)
@@ -19,7 +19,7 @@ test('a worker finds a running system by any name of its address, until the syst
   expect(readdirSync(folder)).not.toContain('dev-59871.json')
 })
 
-test('a system on another host is not taken for the one on this machine', () => {
+it('a system on another host is not taken for the one on this machine', () => {
   const forget = leaveDevRecord({ pid: process.pid, url: 'http://127.0.0.1:59875', environment: {} })
 
   const found = (host: string) => readDevRecord(`http://${host}:59875`) !== undefined
@@ -31,7 +31,7 @@ test('a system on another host is not taken for the one on this machine', () => 
   forget()
 })
 
-test('only the user can read the key of the system', () => {
+it('only the user can read the key of the system', () => {
   const forget = leaveDevRecord({ pid: process.pid, url: 'http://127.0.0.1:59873', environment: {} })
 
   expect(statSync(folder).mode & 0o777).toBe(0o700)
@@ -39,7 +39,7 @@ test('only the user can read the key of the system', () => {
   forget()
 })
 
-test('a system that was killed is not found', () => {
+it('a system that was killed is not found', () => {
   const { pid } = spawnSync(process.execPath, ['-e', ''])
   const forget = leaveDevRecord({ pid, url: 'http://127.0.0.1:59874', environment: {} })
 

@@ -4,7 +4,7 @@ import { compared } from '../../cli/doctor/check-system.ts'
 import { ownVersion } from '../../cli/terminal/io.ts'
 import { synthesise } from '../infra/synthesised.ts'
 import { aSignedApi, known, type SignedApi, stubAwsUser } from '../support/cli/a-signed-api.ts'
-import { runOn } from '../support/cli/a-terminal.ts'
+import { jsonLines, runOn } from '../support/cli/a-terminal.ts'
 import { anAws, type FakeAws } from '../support/cli/an-aws.ts'
 import { systemOutputs } from '../support/cli/aws-xml.ts'
 import { anApi } from '../support/http/an-api.ts'
@@ -242,35 +242,8 @@ describe('baton doctor of a deployed system', () => {
     ],
   ])('notices %s, with code 0', async (_name, prepare, check, text) => {
     prepare()
-    const { code, out } = await doctor('--json')
 
-    expect(findingsIn(out)).toEqual([
-      { level: 'notice', check, text: expect.stringMatching(text), next: expect.any(String) },
-    ])
-    expect(code).toBe(0)
-  })
-
-  it.each([
-    ['GetParameter', 'bootstrap', 'ssm:GetParameter'],
-    ['GetFunctionConfiguration', 'functions', 'lambda:GetFunctionConfiguration'],
-    ['ListEventSourceMappings', 'triggers', 'lambda:ListEventSourceMappings'],
-    ['GetQueueAttributes', 'queues', 'sqs:GetQueueAttributes'],
-    ['DescribeAlarms', 'alarms', 'cloudwatch:DescribeAlarms'],
-  ])('continues when %s is refused, and names the permission', async (action, check, permission) => {
-    aws.stacks.Shop!.resources!.push(['AWS::CloudWatch::Alarm', 'Shop-Late1A2B'])
-    for (let nth = 0; nth < 3; nth++) aws.refusals.push([400, 'AccessDeniedException', action])
-    const { code, out } = await doctor('--json')
-
-    expect(findingsIn(out)).toEqual([
-      {
-        ...{ level: 'notice', check },
-        text: expect.stringMatching(
-          `^${check} could not be checked: .* cannot be read: needs ${permission} `,
-        ),
-        next: `grant ${permission} to check this`,
-      },
-    ])
-    expect(code).toBe(0)
+    await expectNotice(check, text)
   })
 
   it('continues when the resources of the stack are refused', async () => {
@@ -300,82 +273,61 @@ describe('baton doctor of a deployed system', () => {
     expect(aws.refusals).toEqual([])
   })
 
+  const unread = (check: string, reason: string) => `^${check} could not be checked: .*${reason}`
+  const lacking = (permission: string) => `cannot be read: needs ${permission} `
+  const proxy = (service: string) => `not of ${service}, but perhaps of a proxy: <html>`
+
+  it.each([
+    ['GetParameter', 'bootstrap', 'ssm'],
+    ['GetFunctionConfiguration', 'functions', 'lambda'],
+    ['ListEventSourceMappings', 'triggers', 'lambda'],
+    ['GetQueueAttributes', 'queues', 'sqs'],
+    ['DescribeAlarms', 'alarms', 'cloudwatch'],
+  ])('goes on when %s is refused, and names the permission', async (action, check, service) => {
+    for (let nth = 0; nth < 3; nth++) aws.refusals.push([400, 'AccessDeniedException', action])
+
+    const permission = `${service}:${action}`
+    await expectNotice(check, unread(check, lacking(permission)), `grant ${permission} to check this`)
+  })
+
   it.each([
     [400, 'ThrottlingException', 'GetParameter', 'bootstrap'],
     [500, 'ServiceException', 'ListEventSourceMappings', 'triggers'],
   ])('says that a service is busy in all tries: %i %s', async (status, refusal, action, check) => {
     for (let nth = 0; nth < 4; nth++) aws.refusals.push([status, refusal, action])
-    const { code, out } = await doctor('--json')
 
-    expect(findingsIn(out)).toEqual([
-      {
-        ...{ level: 'notice', check, next: 'wait a minute, and repeat' },
-        text: expect.stringContaining(`cannot be read: busy in all 4 tries (${refusal}: `),
-      },
-    ])
+    const busy = String.raw`cannot be read: busy in all 4 tries \(${refusal}: `
+    await expectNotice(check, busy, 'wait a minute, and repeat')
     expect(aws.refusals).toEqual([])
-    expect(code).toBe(0)
   })
 
   it('says that the credentials have expired since the start, and asks for no permission', async () => {
     aws.refusals.push([400, 'ExpiredTokenException', 'GetParameter'])
-    const { code, out } = await doctor('--json', '--profile', 'live')
 
-    expect(findingsIn(out)).toEqual([
-      {
-        ...{ level: 'notice', check: 'bootstrap' },
-        text: expect.stringContaining('cannot be read: Your AWS credentials have expired (ExpiredToken'),
-        next: 'AWS refuses expired credentials: get new ones, for example with aws sso login --profile live',
-      },
-    ])
-    expect(code).toBe(0)
+    const next =
+      'AWS refuses expired credentials: get new ones, for example with aws sso login --profile live'
+    const expired = String.raw`cannot be read: Your AWS credentials have expired \(ExpiredToken`
+    await expectNotice('bootstrap', expired, next, '--profile', 'live')
   })
 
   it('reports a refusal for another reason as it is', async () => {
     aws.refusals.push([400, 'RegionDisabledException', 'GetParameter'])
-    const { out } = await doctor('--json')
 
-    expect(findingsIn(out)).toEqual([
-      { level: 'notice', check: 'bootstrap', text: expect.stringContaining('(RegionDisabledException: ') },
-    ])
-  })
-
-  it.each([
-    ['GetParameter', 'bootstrap'],
-    ['GetFunctionConfiguration', 'functions'],
-    ['DescribeAlarms', 'alarms'],
-  ])('continues when the answer to %s breaks off', async (action, check) => {
-    aws.stacks.Shop!.resources!.push(['AWS::CloudWatch::Alarm', 'Shop-Late1A2B'])
-    aws.strange.push({ action, breaksOff: true })
-    const { code, out } = await doctor('--json')
-
-    expect(findingsIn(out)).toEqual([
-      {
-        ...{ level: 'notice', check, next: 'check the connection, and repeat' },
-        text: expect.stringContaining(`${action} got no answer from ${aws.url}: `),
-      },
-    ])
-    expect(code).toBe(0)
+    await expectNotice('bootstrap', String.raw`\(RegionDisabledException: `, null)
   })
 
   it.each([
     ['GetParameter', 'bootstrap', 'ssm'],
+    ['GetFunctionConfiguration', 'functions', undefined],
     ['ListEventSourceMappings', 'triggers', 'lambda'],
     ['DescribeAlarms', 'alarms', 'monitoring'],
-  ])('continues when a proxy answers %s with a page of its own', async (action, check, service) => {
-    aws.stacks.Shop!.resources!.push(['AWS::CloudWatch::Alarm', 'Shop-Late1A2B'])
-    aws.strange.push({ action, page: '<html>log in first</html>' })
-    const { code, out } = await doctor('--json')
+  ])('goes on when the answer to %s breaks off, or is a page of a proxy', async (action, check, service) => {
+    const next = 'check the connection, and repeat'
+    aws.strange.push({ action, breaksOff: true })
+    await expectNotice(check, `${action} got no answer from ${aws.url}: `, next)
 
-    expect(findingsIn(out)).toEqual([
-      {
-        ...{ level: 'notice', check, next: 'check the connection, and repeat' },
-        text: expect.stringContaining(
-          `${action} got an answer that does not come from ${service}, but perhaps from a proxy: <html>`,
-        ),
-      },
-    ])
-    expect(code).toBe(0)
+    aws.strange.push({ action, page: '<html>log in first</html>' })
+    await expectNotice(check, `${action} got an answer that is ${proxy(service ?? 'lambda')}`, next)
   })
 
   it('names a service that does not answer', async () => {
@@ -403,12 +355,21 @@ const bootstrapIs = (version: string) => {
 type Found = { readonly level: string; readonly check: string }
 
 /** The findings that are not fine. */
-function findingsIn(out: string): Found[] {
-  return out
-    .trim()
-    .split('\n')
-    .map(line => JSON.parse(line) as Found)
-    .filter(({ level }) => level !== 'fine')
+const findingsIn = (out: string): Found[] => jsonLines(out).filter(({ level }) => level !== 'fine')
+
+/** Expects that one thing is noticed, and that the code is 0. */
+async function expectNotice(
+  check: string,
+  text: string | RegExp,
+  next: string | RegExp | null = /./,
+  ...options: string[]
+): Promise<void> {
+  aws.stacks.Shop!.resources!.push(['AWS::CloudWatch::Alarm', 'Shop-Late1A2B'])
+  const { code, out } = await doctor('--json', ...options)
+
+  const advice = next && { next: typeof next === 'string' ? next : expect.stringMatching(next) }
+  expect(findingsIn(out)).toEqual([{ level: 'notice', check, text: expect.stringMatching(text), ...advice }])
+  expect(code).toBe(0)
 }
 
 describe('the bootstrap', () => {

@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join, resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { readDevRecord } from '../../cli/dev/command/dev-record.ts'
 import { LOCAL_CREDENTIALS } from '../../local/account.ts'
 import { freshDashboard } from '../../scripts/build/dashboard.ts'
+import { aFolder } from '../support/a-folder.ts'
 import { anAws, type FakeAws } from '../support/cli/an-aws.ts'
 import { systemOutputs } from '../support/cli/aws-xml.ts'
 import { examplesInProcesses } from '../support/cli/help-examples.ts'
@@ -37,7 +37,7 @@ beforeAll(async () => {
   }
   const outputs = { ...systemOutputs('Shop', dev.url), ...names, JobsQueueUrl: own.BATON_JOBS_QUEUE_URL }
   aws.stacks.Shop = { outputs: outputs as Record<string, string> }
-  const config = join(mkdtempSync(join(tmpdir(), 'aws-')), 'config')
+  const config = join(aFolder(), 'config')
   const { accessKeyId, secretAccessKey } = LOCAL_CREDENTIALS
   writeFileSync(
     config,
@@ -130,7 +130,7 @@ function publishUntilStopped(): { stop(): Promise<void> } {
 
 describe('an example that ends', () => {
   it('baton init my-app', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'init-'))
+    const folder = aFolder()
     const { ended, output } = start('baton init my-app', folder)
 
     expect([await ended, output()]).toEqual([[0, null], expect.stringContaining('my-app')])
@@ -140,7 +140,7 @@ describe('an example that ends', () => {
   const completions = examplesInProcesses.filter(example => example.startsWith('baton completion'))
 
   it.each(completions)('%s', async example => {
-    const folder = mkdtempSync(join(tmpdir(), 'completion-'))
+    const folder = aFolder()
     const [call = ''] = example.split(' > ')
     const { ended, output } = start(`${call} > script`, folder)
 

@@ -1,8 +1,8 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
+import { aFolder } from '../support/a-folder.ts'
 import { aSignedApi, known, type SignedApi, stubAwsUser } from '../support/cli/a-signed-api.ts'
 import { type Ran, runOn } from '../support/cli/a-terminal.ts'
 import { anAws, type FakeAws } from '../support/cli/an-aws.ts'
@@ -34,7 +34,7 @@ beforeEach(async () => {
   api = await anApi()
   signed.api = api
   stubAwsUser()
-  folder = mkdtempSync(join(tmpdir(), 'baton-examples-'))
+  folder = aFolder()
   writeFileSync(join(folder, 'images.csv'), 'id,width:number\na,1\n')
   for (const type of ['mail', 'report', 'order']) await api.call('PUT', `/v1/types/${type}`, { kind: 'http' })
   await api.call('PUT', '/v1/types/resize', { kind: 'http' })

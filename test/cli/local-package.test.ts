@@ -1,13 +1,9 @@
-import { mkdirSync, mkdtempSync, realpathSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { findLocalSystem } from '../../cli/dev/command/dev-command.ts'
-
-function aProject(): string {
-  return realpathSync(mkdtempSync(join(tmpdir(), 'local-package-')))
-}
+import { aFolder } from '../support/a-folder.ts'
 
 const VERSION = '0.3.0'
 
@@ -30,26 +26,26 @@ function builtModule(folder: string): string {
   return pathToFileURL(join(place, 'cli', 'dev', 'command', 'dev-command.js')).href
 }
 
-test('the local system is the package of the project, run by the Node that it brings', async () => {
-  const folder = aProject()
+it('the local system is the package of the project, run by the Node that it brings', async () => {
+  const folder = aFolder()
   const place = install(folder)
 
-  const found = await findLocalSystem(builtModule(aProject()), folder)
+  const found = await findLocalSystem(builtModule(aFolder()), folder)
 
   expect(found).toEqual({ node: '/node-24', main: join(place, 'cli', 'dev', 'main.js') })
 })
 
-test('it may also be installed next to the command', async () => {
-  const elsewhere = aProject()
+it('it may also be installed next to the command', async () => {
+  const elsewhere = aFolder()
   const place = install(elsewhere)
 
-  const found = await findLocalSystem(builtModule(elsewhere), aProject())
+  const found = await findLocalSystem(builtModule(elsewhere), aFolder())
 
   expect(found.main).toBe(join(place, 'cli', 'dev', 'main.js'))
 })
 
-test('without it one line says how to install it', async () => {
-  const finding = findLocalSystem(builtModule(aProject()), aProject())
+it('without it one line says how to install it', async () => {
+  const finding = findLocalSystem(builtModule(aFolder()), aFolder())
 
   await expect(finding).rejects.toMatchObject({
     code: 'misconfigured',
@@ -57,11 +53,11 @@ test('without it one line says how to install it', async () => {
   })
 })
 
-test.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused next to another one', async version => {
-  const folder = aProject()
+it.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused next to another one', async version => {
+  const folder = aFolder()
   install(folder, version)
 
-  const finding = findLocalSystem(builtModule(aProject()), folder)
+  const finding = findLocalSystem(builtModule(aFolder()), folder)
 
   await expect(finding).rejects.toMatchObject({
     code: 'misconfigured',
@@ -69,8 +65,8 @@ test.each(['0.2.0', '0.3.1', '0.3.0-next.1'])('version %s is refused next to ano
   })
 })
 
-test('in this repository it is next to the module', async () => {
-  const found = await findLocalSystem(import.meta.resolve('../../cli/dev/command/dev-command.ts'), aProject())
+it('in this repository it is next to the module', async () => {
+  const found = await findLocalSystem(import.meta.resolve('../../cli/dev/command/dev-command.ts'), aFolder())
 
   expect(found).toEqual({ node: process.execPath, main: join(process.cwd(), 'cli/dev/main.ts') })
 })

@@ -1,12 +1,12 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../cli/program/commands.ts'
 import { LOCAL_CREDENTIALS } from '../../local/account.ts'
+import { aFolder } from '../support/a-folder.ts'
 import { batonInPipes, batonInTerminal, inShell } from '../support/cli/a-process.ts'
 import { anAws, type FakeAws } from '../support/cli/an-aws.ts'
-import { type LocalSystem, startLocalSystem } from '../support/local-system/local-system.ts'
+import { aLocalSystem } from '../support/local-system/local-system.ts'
 
 /** Every command as a process on one local system: in a pseudo-terminal, and between pipes. */
 
@@ -15,16 +15,15 @@ const ESCAPE = '\u001b'
 const COLOURED = new RegExp(`${ESCAPE}\\[\\d+m`)
 const SEQUENCE = new RegExp(`${ESCAPE}\\[[\\d;?]*[a-zA-Z]`, 'g')
 
-let system: LocalSystem
+const system = aLocalSystem()
 let aws: FakeAws
 let environment: Readonly<Record<string, string>>
 let folder: string
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   const { sessionToken } = system.cloud.clientOptions.credentials
   aws = await anAws(() => ({ ...LOCAL_CREDENTIALS, sessionToken }))
-  folder = mkdtempSync(join(tmpdir(), 'baton-terminal-'))
+  folder = aFolder()
   environment = { BATON_URL: system.cloud.apiUrl }
   await system.publish({ type: 'probe', key: 'fails', input: { failures: 1, how: 'fatal' } })
   await system.publish({ type: 'probe', key: 'later', input: {}, delayMs: HOUR_MS, tags: { team: 'red' } })
@@ -37,7 +36,6 @@ beforeAll(async () => {
   await system.answerWhen('/v1/failures', ({ items }) => items.length > 0)
 })
 afterAll(async () => {
-  await system?.stop()
   await aws?.stop()
 })
 

@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { expect, it } from 'vitest'
+import { aFolder } from '../support/a-folder.ts'
 import { runOn } from '../support/cli/a-terminal.ts'
 
 /** `baton worker FILE` in a project of its own. It ends where no system runs, after the file is loaded. */
 function workerIn(files: Readonly<Record<string, string>>, file: string, packages = ['esbuild']) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'worker-code-')))
+  const folder = aFolder()
   for (const [name, text] of Object.entries({ 'package.json': '{"type": "module"}', ...files })) {
     mkdirSync(dirname(join(folder, name)), { recursive: true })
     writeFileSync(join(folder, name), text)

@@ -1,17 +1,17 @@
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { NEEDED, packageManager, report, scaffold, UnusableFolder } from '../../create/scaffold.ts'
 import starter from '../../create/template/package.json' with { type: 'json' }
 import manifest from '../../package.json' with { type: 'json' }
 import { PACKAGES } from '../../scripts/build/packages.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 const MAIN = join(import.meta.dirname, '../../create/main.ts')
 
 describe('the starter', () => {
-  test('in a new folder is a whole project, named like the folder', () => {
+  it('in a new folder is a whole project, named like the folder', () => {
     const folder = join(anEmptyFolder(), 'My Shop')
 
     const { written, kept, hadApp } = scaffold(folder)
@@ -23,7 +23,7 @@ describe('the starter', () => {
     expect(readFileSync(join(folder, 'README.md'), 'utf8')).toContain('# my-shop')
   })
 
-  test('written again keeps every file, also a changed one', () => {
+  it('written again keeps every file, also a changed one', () => {
     const folder = aCdkApp({ name: 'shop' })
     scaffold(folder)
     writeFileSync(join(folder, 'tasks/welcome.ts'), 'mine')
@@ -35,7 +35,7 @@ describe('the starter', () => {
     expect(readFileSync(join(folder, 'tasks/welcome.ts'), 'utf8')).toBe('mine')
   })
 
-  test('in a CDK app adds tasks and their stack, and only packages and scripts that the app lacks', () => {
+  it('in a CDK app adds tasks and their stack, and only packages and scripts that the app lacks', () => {
     const own = {
       name: 'shop',
       scripts: { test: 'jest' },
@@ -65,7 +65,7 @@ describe('the starter', () => {
     expect(devDependencies).not.toHaveProperty('aws-cdk-lib')
   })
 
-  test('in an app with a test runner and a dev script of its own touches neither', () => {
+  it('in an app with a test runner and a dev script of its own touches neither', () => {
     const folder = aCdkApp({ scripts: { dev: 'vite', test: 'jest' } })
 
     const { written, scripts } = scaffold(folder)
@@ -80,7 +80,7 @@ describe('the starter', () => {
     expect(scaffold(folder).scripts).toEqual(scripts)
   })
 
-  test.each([
+  it.each([
     ['2.200.0', true],
     ['~2.275.1', true],
     ['^2.200.0', false],
@@ -95,7 +95,7 @@ describe('the starter', () => {
     expect(outdated).toEqual(isTooOld ? [{ name: 'aws-cdk-lib', own, needed: '2.276.0' }] : [])
   })
 
-  test.each([
+  it.each([
     ['^0.24.0', true],
     ['^0.25.0', false],
     ['0.24', true],
@@ -106,7 +106,7 @@ describe('the starter', () => {
     expect(outdated.map(({ name }) => name)).toEqual(isTooOld ? ['esbuild'] : [])
   })
 
-  test('needs of an app what the package declares as its peers', () => {
+  it('needs of an app what the package declares as its peers', () => {
     const { peers = {} } = PACKAGES.find(({ name }) => name === 'baton-tasks') ?? {}
 
     expect(NEEDED).toEqual(
@@ -116,7 +116,7 @@ describe('the starter', () => {
     )
   })
 
-  test('names packages in the versions that Baton itself is tested with', () => {
+  it('names packages in the versions that Baton itself is tested with', () => {
     const tested: Record<string, string> = { ...manifest.dependencies, ...manifest.devDependencies }
     const named = Object.entries({ ...starter.dependencies, ...starter.devDependencies })
 
@@ -127,7 +127,7 @@ describe('the starter', () => {
       expect([name, version.replace('^', '')]).toEqual([name, tested[name]])
   })
 
-  test.each([
+  it.each([
     ['a project without a CDK app', { 'package.json': '{}' }, 'has a package.json but no cdk.json'],
     ['a manifest that is not JSON', { 'package.json': '{', 'cdk.json': '{}' }, 'is not a JSON object'],
     ['a manifest that is a list', { 'package.json': '[]', 'cdk.json': '{}' }, 'is not a JSON object'],
@@ -140,7 +140,7 @@ describe('the starter', () => {
     expect(filesIn(folder)).toEqual(Object.keys(files).sort())
   })
 
-  test('refuses a path that is a file', () => {
+  it('refuses a path that is a file', () => {
     const folder = aFolderWith({ taken: '' })
 
     expect(() => scaffold(join(folder, 'taken'))).toThrow('is not a folder')
@@ -148,14 +148,14 @@ describe('the starter', () => {
 })
 
 describe('the report', () => {
-  test('names the stack that an existing app has to create', () => {
+  it('names the stack that an existing app has to create', () => {
     const lines = report(scaffold(aCdkApp({ name: 'shop' })), '/', 'pnpm')
 
     expect(lines).toContain("new TasksStack(app, 'Tasks')")
     expect(lines).toContain('pnpm install')
   })
 
-  test('names the scripts of the project, what is too old, and what version control should leave out', () => {
+  it('names the scripts of the project, what is too old, and what version control should leave out', () => {
     const own = { scripts: { dev: 'vite', test: 'jest' }, dependencies: { zod: '3.24.0' } }
     const folder = aFolderWith({
       'cdk.json': '{}',
@@ -170,11 +170,11 @@ describe('the report', () => {
     expect(lines).toEqual(expect.arrayContaining(['  npm run test:tasks', '  npm run dev:tasks']))
   })
 
-  test('of a new project has no remarks', () => {
+  it('of a new project has no remarks', () => {
     expect(report(scaffold(anEmptyFolder()), '/', 'npm')).not.toMatch(/Update|Add /)
   })
 
-  test.each([
+  it.each([
     ['pnpm/10.1.0 npm/? node/v20', 'pnpm'],
     ['yarn/4.0.0', 'yarn'],
     ['npm/11.0.0', 'npm'],
@@ -186,7 +186,7 @@ describe('the report', () => {
 })
 
 describe('npm create baton-tasks', () => {
-  test('writes into the named folder and says what to do next', () => {
+  it('writes into the named folder and says what to do next', () => {
     const cwd = anEmptyFolder()
 
     const { status, stdout } = create(cwd, 'shop')
@@ -195,7 +195,7 @@ describe('npm create baton-tasks', () => {
     expect(filesIn(join(cwd, 'shop'))).toContain('app.ts')
   })
 
-  test.each([
+  it.each([
     ['an option that it does not know', ['--force'], 'npm create baton-tasks [FOLDER]'],
     ['two folders', ['a', 'b'], 'npm create baton-tasks [FOLDER]'],
   ])('with %s writes nothing and exits with 2', (_what, args, said) => {
@@ -213,7 +213,7 @@ function create(cwd: string, ...args: string[]) {
 }
 
 function anEmptyFolder(): string {
-  return mkdtempSync(join(tmpdir(), 'starter-'))
+  return aFolder()
 }
 
 function aCdkApp(own: object): string {

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { LIFECYCLE, RUN_MOVES } from '../../shared/core/task/lifecycle.ts'
 
 const page = readFileSync(resolve(import.meta.dirname, '../../docs/lifecycle.md'), 'utf8')
@@ -13,7 +13,7 @@ const [, taskText = '', runText = ''] = page.split(/^## /m)
 const NOTHING = '[*]'
 
 describe('the diagrams of docs/lifecycle.md', () => {
-  test('show every move of a task that the lifecycle allows, and no other', () => {
+  it('show every move of a task that the lifecycle allows, and no other', () => {
     const moves = Object.entries(LIFECYCLE).flatMap(([operation, moves]) =>
       moves.flatMap(({ from, to }) => from.flatMap(one => to.map(other => edge(one, other, operation)))),
     )
@@ -21,7 +21,7 @@ describe('the diagrams of docs/lifecycle.md', () => {
     expect(edgesOf(taskDiagram)).toEqual([...moves, edge('delayed', 'ready', '(time)')].sort())
   })
 
-  test('show every move of a run, and no other', () => {
+  it('show every move of a run, and no other', () => {
     const moves = Object.entries(RUN_MOVES).flatMap(([state, operations]) =>
       operations.map(operation => edge('running', state, operation)),
     )
@@ -29,7 +29,7 @@ describe('the diagrams of docs/lifecycle.md', () => {
     expect(edgesOf(runDiagram)).toEqual([...moves, edge('none', 'running', 'claim')].sort())
   })
 
-  test.each([
+  it.each([
     ['status of a task', taskDiagram, taskText],
     ['state of a run', runDiagram, runText],
   ])('are explained: each %s, and the process that moves it on', (_what, diagram, text) => {

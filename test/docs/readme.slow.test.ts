@@ -1,7 +1,7 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { DEFAULT_OPTIONS } from '../../shared/core/options.ts'
 import { fromSources, readmeSnippets } from '../support/snippets.ts'
 
@@ -21,18 +21,18 @@ beforeAll(() => {
 })
 
 describe('the TypeScript of the README', () => {
-  test('is a definition, its use by a client, flows, and an app', () => {
+  it('is a definition, its use by a client, flows, and an app', () => {
     expect(readmeSnippets('ts')).toHaveLength(4)
   })
 
-  test('compiles, and refuses input that does not fit the schema', () => {
+  it('compiles, and refuses input that does not fit the schema', () => {
     const { status, stdout } = spawnSync('tsc', ['--project', FOLDER], { encoding: 'utf8' })
 
     expect(stdout).toBe('')
     expect(status).toBe(0)
   })
 
-  test('is an app that synthesises', () => {
+  it('is an app that synthesises', () => {
     const template = JSON.parse(execFileSync(process.execPath, ['app.ts'], { cwd: FOLDER, encoding: 'utf8' }))
 
     const resources = Object.entries<{ Type: string }>(template.Resources)
@@ -41,7 +41,7 @@ describe('the TypeScript of the README', () => {
   })
 })
 
-test('the defaults that the README names are the defaults of the system', () => {
+it('the defaults that the README names are the defaults of the system', () => {
   const { retry, heartbeatMs, leaseMs } = DEFAULT_OPTIONS
 
   expect(retry).toMatchObject({ maxRetries: 3, backoff: 'exponential', delayMs: 1_000 })

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { TASK_WRITE_UNITS, TASKS_PER_SHARD, WARM_HEADROOM } from '../../infra/bounds.ts'
 
 /** The figures of one busy type in docs/scale.md, computed by placing the keys of the index `view` at random in its partitions. */
@@ -48,7 +48,7 @@ function chanceOfThrottling(rate: number, shards: number, partitions: number): n
   return (100 * throttled) / RUNS
 }
 
-test('a warm type reaches 1,000 / 2 tasks a second for each shard', () => {
+it('a warm type reaches 1,000 / 2 tasks a second for each shard', () => {
   const shards = row('`shards`').map(numberIn)
   const most = row('tasks a second, at most').map(numberIn)
 
@@ -56,7 +56,7 @@ test('a warm type reaches 1,000 / 2 tasks a second for each shard', () => {
   expect(most).toEqual(shards.map(count => (count * PARTITION_UNITS) / 2))
 })
 
-test.each([4, 16])('the chance of throttling a cold index with %i shards is as in the table', shards => {
+it.each([4, 16])('the chance of throttling a cold index with %i shards is as in the table', shards => {
   const rates = row('tasks a second').map(numberIn)
   const chances = row(`${shards} shards`).map(numberIn)
 
@@ -67,7 +67,7 @@ test.each([4, 16])('the chance of throttling a cold index with %i shards is as i
     ).toBeLessThan(1.5)
 })
 
-test('the chance with expectedTasksPerSecond is as in the table', () => {
+it('the chance with expectedTasksPerSecond is as in the table', () => {
   const rates = row('expected tasks a second').map(numberIn)
   const settings = row('shards, warm write units a second')
   const chances = row('chance of throttling before DynamoDB splits partitions').map(numberIn)

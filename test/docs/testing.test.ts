@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { snippets } from '../support/snippets.ts'
 
 /** Below the repository, so that the packages of its test runner are found. */
@@ -11,7 +11,7 @@ const code = snippets('docs/testing.md', 'ts')
   .replaceAll("'baton-tasks/testing'", "'../../shared/testing/index.ts'")
   .replaceAll("'baton-tasks'", "'../../shared/index.ts'")
 
-test('the guide has one file of tests in its snippets', () => {
+it('the guide has one file of tests in its snippets', () => {
   expect(code.match(/^test\(/gm)).toHaveLength(5)
 })
 

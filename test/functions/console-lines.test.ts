@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { labelConsole, withConsoleLines } from '../../functions/console-lines.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/definitions.ts'
@@ -11,7 +11,7 @@ afterEach(() => {
 
 const context = (taskId: string) => ({ taskId }) as TaskContext
 
-test('what handlers print carries their tasks, also after they have waited for each other', async () => {
+it('what handlers print carries their tasks, also after they have waited for each other', async () => {
   const written: string[] = []
   vi.spyOn(process.stdout, 'write').mockImplementation(text => written.push(String(text)) > 0)
   const both = Promise.withResolvers<void>()
@@ -35,7 +35,7 @@ test('what handlers print carries their tasks, also after they have waited for e
   expect(lines[0]).toMatchObject({ level: 'WARN', message: 'at once { n: 1 }' })
 })
 
-test('what the process prints outside of runs is written as it is', () => {
+it('what the process prints outside of runs is written as it is', () => {
   const printed: unknown[][] = []
   console.log = (...all: unknown[]) => void printed.push(all)
   labelConsole()

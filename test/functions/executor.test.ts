@@ -1,5 +1,5 @@
 import type { SQSEvent, SQSRecord } from 'aws-lambda'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { definitionByQueue } from '../../functions/executor.ts'
 import { queueNameOf } from '../../shared/core/types/task-type.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
@@ -12,7 +12,7 @@ const eventFrom = (queue: string): Pick<SQSEvent, 'Records'> => ({
 
 afterEach(() => vi.unstubAllEnvs())
 
-test('A function of several types serves each queue with the definition of its type', () => {
+it('A function of several types serves each queue with the definition of its type', () => {
   vi.stubEnv('BATON_SYSTEM', 'Shop')
   const definitionFor = definitionByQueue(tasks)
 
@@ -23,7 +23,7 @@ test('A function of several types serves each queue with the definition of its t
   expect(served).toEqual(['resize', 'images.second'])
 })
 
-test('A function of several types refuses messages of a queue that it does not serve, so that they stay there', () => {
+it('A function of several types refuses messages of a queue that it does not serve, so that they stay there', () => {
   vi.stubEnv('BATON_SYSTEM', 'Shop')
   const definitionFor = definitionByQueue(tasks)
 

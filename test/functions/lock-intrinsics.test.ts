@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 
 const MODULE = new URL('../../functions/lock-intrinsics.ts', import.meta.url).href
 
@@ -18,7 +18,7 @@ async function triedInOwnProcess(statements: readonly string[]): Promise<string[
   return JSON.parse(stdout)
 }
 
-test('a handler that replaces an object of all tasks fails with its own error', async () => {
+it('a handler that replaces an object of all tasks fails with its own error', async () => {
   const hostile = [
     'JSON.stringify = () => "{}"',
     'JSON.parse = () => 1',
@@ -36,7 +36,7 @@ test('a handler that replaces an object of all tasks fails with its own error', 
   expect(await triedInOwnProcess(hostile)).toEqual(hostile.map(() => 'TypeError'))
 })
 
-test('usual statements of libraries still work', async () => {
+it('usual statements of libraries still work', async () => {
   const usual = [
     'const one = {}; one.toString = () => "x"; one.stringify = 1',
     'class Thing { constructor() { this.constructor = 1; this.valueOf = () => 2 } } new Thing()',

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { prices } from '../../local/gateway/meter.ts'
 import { create } from '../../shared/core/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
@@ -34,7 +34,7 @@ afterEach(() => {
   vi.restoreAllMocks()
 })
 
-test('a successful run writes one line, with the length and price in docs/operations.md', async () => {
+it('a successful run writes one line, with the length and price in docs/operations.md', async () => {
   const { log } = await import('../../functions/compose/compose.ts')
   const published = create(aPublication({ key: KEY, traceparent: TRACE, dueAt: AT }), undefined, AT).after
   const running = changeOf(claim(published, { workerId: 'w1' }, AT)).after
@@ -53,7 +53,7 @@ test('a successful run writes one line, with the length and price in docs/operat
   expect([said, price]).toEqual([String(bytes), perMillion.toFixed(2)])
 })
 
-test('the log of an error whose causes form a circle throws nothing', async () => {
+it('the log of an error whose causes form a circle throws nothing', async () => {
   const { log } = await import('../../functions/compose/compose.ts')
   const error = new Error('round')
   error.cause = error

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 
 let lines: string[]
 beforeEach(() => {
@@ -38,14 +38,14 @@ async function written(kept: string | undefined): Promise<string[]> {
 
 const ALL = ['Lateness * 3', 'RunTime * 7', 'SweeperRepaired * 1']
 
-test('metrics are written for all types together, and for no single type unless the app asks for it', async () => {
+it('metrics are written for all types together, and for no single type unless the app asks for it', async () => {
   expect((await written(undefined)).sort()).toEqual(ALL)
 })
 
-test('a metric that the app asked for is written for its type, too', async () => {
+it('a metric that the app asked for is written for its type, too', async () => {
   expect((await written('Lateness:resize,RunTime:crop')).sort()).toEqual([...ALL, 'Lateness resize 3'].sort())
 })
 
-test('a metric that is kept for every type is written for each type; other metrics are not', async () => {
+it('a metric that is kept for every type is written for each type; other metrics are not', async () => {
   expect((await written('RunTime:*')).sort()).toEqual([...ALL, 'RunTime resize 7'].sort())
 })

@@ -1,16 +1,16 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { existsSync, mkdtempSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, utimesSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { aSystem, readTemplate } from '../infra/synthesised.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 const { stack, tasks } = aSystem()
 tasks.addWorkerService('Media', { entry: 'test/infra/fixtures/two-tasks.ts' })
 const [definition] = readTemplate(stack).ofType('AWS::ECS::TaskDefinition')
 const [container] = definition!.Properties.ContainerDefinitions
 
-const folder = mkdtempSync(join(tmpdir(), 'health-'))
+const folder = aFolder()
 const file = join(folder, 'alive')
 /** The health check as ECS runs it in the container, on the file of this test. */
 const isHealthy = () => {
@@ -21,7 +21,7 @@ const isHealthy = () => {
 let worker: ChildProcess | undefined
 afterEach(() => worker?.kill('SIGKILL'))
 
-test('a container is healthy while the event loop of its worker runs, and not when it hangs', async () => {
+it('a container is healthy while the event loop of its worker runs, and not when it hangs', async () => {
   const main = join(folder, 'main.ts')
   const imports = ['functions/worker.ts', 'shared/define/define-task.ts'].map(path =>
     JSON.stringify(resolve(path)),
@@ -56,7 +56,7 @@ test('a container is healthy while the event loop of its worker runs, and not wh
   await expect.poll(isHealthy, { interval: 500 }).toBe(true)
 })
 
-test('a service can go without the health check, for an image without a shell', () => {
+it('a service can go without the health check, for an image without a shell', () => {
   const other = aSystem()
   other.tasks.addWorkerService('Media', { entry: 'test/infra/fixtures/two-tasks.ts', healthCheck: false })
 

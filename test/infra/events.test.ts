@@ -2,7 +2,7 @@ import type { Stack } from 'aws-cdk-lib'
 import { Rule } from 'aws-cdk-lib/aws-events'
 import { SqsQueue } from 'aws-cdk-lib/aws-events-targets'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { aSystem, readTemplate, synthesise, targetOf } from './synthesised.ts'
 
 const { ofType } = synthesise()
@@ -11,7 +11,7 @@ const functionsWith = (variable: string) =>
     ({ Properties }) => Properties.Environment?.Variables?.[variable] !== undefined,
   )
 
-test('A system has one bus, on which planner and waker publish the events that types ask for', () => {
+it('A system has one bus, on which planner and waker publish the events that types ask for', () => {
   const buses = ofType('AWS::Events::EventBus')
   const tellers = functionsWith('BATON_EVENT_BUS')
 
@@ -24,7 +24,7 @@ test('A system has one bus, on which planner and waker publish the events that t
   }
 })
 
-test('Users add rules of their own to the bus', () => {
+it('Users add rules of their own to the bus', () => {
   const { tasks, stack } = aSystem()
   const queue = new Queue(stack, 'Mine')
 
@@ -38,7 +38,7 @@ test('Users add rules of their own to the bus', () => {
   expect(targetOf(rule?.Properties.EventBusName)).toMatch(/^TasksEventsBus/)
 })
 
-test('Each way to add a type overrides whether its definition publishes events', () => {
+it('Each way to add a type overrides whether its definition publishes events', () => {
   const { tasks, stack } = aSystem({ webhook: false })
   tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts', events: true })
   tasks.addWorkerQueue('Second', { entry: 'test/infra/fixtures/two-tasks.ts', task: 'second', events: false })
@@ -50,7 +50,7 @@ test('Each way to add a type overrides whether its definition publishes events',
   expect(new Set(Object.values(ofShop))).toEqual(new Set([true]))
 })
 
-test('addFlow overrides whether a flow publishes events; without the option the definition decides', () => {
+it('addFlow overrides whether a flow publishes events; without the option the definition decides', () => {
   const { tasks, stack } = aSystem({ webhook: false })
   tasks.addFlow('Order', { entry: 'test/infra/fixtures/order.ts', events: true })
   tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts' })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { createApi } from '../../functions/http/create-api.ts'
 import type { TaskSystemProps } from '../../infra/index.ts'
 import { prices } from '../../local/gateway/meter.ts'
@@ -38,7 +38,7 @@ function watchedMetrics(alarms: readonly Resource[]): number {
   return alarms.reduce((sum, { Properties }) => sum + (Properties.Metrics?.filter(isMetric).length ?? 1), 0)
 }
 
-test('an idle default stack costs at most $2 a month', async () => {
+it('an idle default stack costs at most $2 a month', async () => {
   const { ofType } = readTemplate(aSystem().stack)
   const system = await aMeteredSystem()
   const measures: string[] = []
@@ -83,7 +83,7 @@ test('an idle default stack costs at most $2 a month', async () => {
   expect(total).toBeLessThanOrEqual(2)
 })
 
-test('Contributor Insights are off, since their eight rules would cost $4 a month', () => {
+it('Contributor Insights are off, since their eight rules would cost $4 a month', () => {
   const rulesOf = (props: TaskSystemProps) => {
     const { Properties } = readTemplate(aSystem(props).stack).ofType('AWS::DynamoDB::GlobalTable')[0]!
     const [{ ContributorInsightsSpecification: own, GlobalSecondaryIndexes = [] }] = Properties.Replicas
@@ -96,7 +96,7 @@ test('Contributor Insights are off, since their eight rules would cost $4 a mont
   expect(rulesOf({ contributorInsights: true }) * prices.contributorRule).toBe(4)
 })
 
-test('an idle waiting HTTP worker costs at most $4 a month', async () => {
+it('an idle waiting HTTP worker costs at most $4 a month', async () => {
   const { ofType } = readTemplate(aSystem().stack)
   const claims = ofType('AWS::Lambda::Function').find(({ id }) => id.startsWith('TasksApiClaims'))!.Properties
   const retryAfterMs = Number(claims.Environment.Variables.BATON_CLAIM_RETRY_MS)

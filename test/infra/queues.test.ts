@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { queueNameOf } from '../../shared/core/types/task-type.ts'
 import { named, type Resource, synthesise, targetOf } from './synthesised.ts'
 
@@ -13,7 +13,7 @@ const feeding = (queue: Resource) =>
 const fed = named(queues.filter(feeding))
 const deadLetters = named(queues.filter(queue => !feeding(queue)))
 
-test('Every mapping reports which records of a batch failed', () => {
+it('Every mapping reports which records of a batch failed', () => {
   expect(mappings).toHaveLength(6)
   for (const { Properties } of mappings) {
     expect(Properties.FunctionResponseTypes).toEqual(['ReportBatchItemFailures'])
@@ -21,11 +21,11 @@ test('Every mapping reports which records of a batch failed', () => {
 })
 
 describe('Every mapping of a queue', () => {
-  test.each(named(queueMappings))('%s has a maximum concurrency', (_id, { Properties }) => {
+  it.each(named(queueMappings))('%s has a maximum concurrency', (_id, { Properties }) => {
     expect(Properties.ScalingConfig.MaximumConcurrency).toBeGreaterThanOrEqual(2)
   })
 
-  test.each(named(queueMappings))(
+  it.each(named(queueMappings))(
     '%s takes at most ten messages and does not wait for them',
     (_id, { Properties }) => {
       expect(Properties.BatchSize).toBeLessThanOrEqual(10)
@@ -35,25 +35,25 @@ describe('Every mapping of a queue', () => {
 })
 
 describe('Every queue that feeds a function', () => {
-  test.each(fed)('%s has a dead-letter queue after at least five receives', (_id, { Properties }) => {
+  it.each(fed)('%s has a dead-letter queue after at least five receives', (_id, { Properties }) => {
     const { deadLetterTargetArn, maxReceiveCount } = Properties.RedrivePolicy
 
     expect(deadLetters.map(([id]) => id)).toContain(targetOf(deadLetterTargetArn))
     expect(maxReceiveCount).toBeGreaterThanOrEqual(5)
   })
 
-  test.each(fed)("%s hides messages for six times the function's timeout or longer", (_id, queue) => {
+  it.each(fed)("%s hides messages for six times the function's timeout or longer", (_id, queue) => {
     const { Timeout } = json.Resources[targetOf(feeding(queue)!.Properties.FunctionName)!]!.Properties
 
     expect(queue.Properties.VisibilityTimeout).toBeGreaterThanOrEqual(6 * Timeout)
   })
 
-  test.each(fed)('%s keeps messages for the four days that the sweeper relies on', (_id, { Properties }) => {
+  it.each(fed)('%s keeps messages for the four days that the sweeper relies on', (_id, { Properties }) => {
     expect(Properties.MessageRetentionPeriod).toBe(4 * DAY_S)
   })
 })
 
-test('Long jobs have their own queue and at most five concurrent functions', () => {
+it('Long jobs have their own queue and at most five concurrent functions', () => {
   const mappingOf = (name: string) =>
     queueMappings.find(({ id }) => id.startsWith(`TasksMessages${name}`))!.Properties
   const [wake, jobs] = [mappingOf('Wake'), mappingOf('Jobs')]
@@ -64,20 +64,20 @@ test('Long jobs have their own queue and at most five concurrent functions', () 
 })
 
 describe('The only dead-letter queue', () => {
-  test('is in the system itself', () => {
+  it('is in the system itself', () => {
     expect(deadLetters.map(([id]) => id)).toEqual([expect.stringMatching(/^TasksMessagesDeadLettersQueue/)])
   })
 
-  test.each(deadLetters)('%s keeps messages for 14 days', (_id, { Properties }) => {
+  it.each(deadLetters)('%s keeps messages for 14 days', (_id, { Properties }) => {
     expect(Properties.MessageRetentionPeriod).toBe(14 * DAY_S)
   })
 
-  test.each(deadLetters)('%s takes what queues, the stream and the schedules give up', (id, _queue) => {
+  it.each(deadLetters)('%s takes what queues, the stream and the schedules give up', (id, _queue) => {
     for (const sources of [queues, mappings, ofType('AWS::Scheduler::Schedule')])
       expect(JSON.stringify(sources.map(({ Properties }) => Properties))).toContain(`"${id}"`)
   })
 
-  test.each(deadLetters)('%s is emptied by the sweeper only', (id, _queue) => {
+  it.each(deadLetters)('%s is emptied by the sweeper only', (id, _queue) => {
     const readers = ofType('AWS::IAM::Policy').filter(({ Properties }) =>
       Properties.PolicyDocument.Statement.some(
         ({ Action, Resource }: { Action: unknown; Resource: unknown }) =>
@@ -91,7 +91,7 @@ describe('The only dead-letter queue', () => {
 })
 
 describe('Every queue', () => {
-  test.each(named(queues))('%s is encrypted and refuses plain HTTP', (id, { Properties }) => {
+  it.each(named(queues))('%s is encrypted and refuses plain HTTP', (id, { Properties }) => {
     const policies = ofType('AWS::SQS::QueuePolicy').filter(policy =>
       policy.Properties.Queues.some((queue: unknown) => targetOf(queue) === id),
     )
@@ -102,14 +102,11 @@ describe('Every queue', () => {
     )
   })
 
-  test.each(named(queues))(
-    '%s takes messages of 1 MiB, as large as dispatches of flows get',
-    (_id, queue) => {
-      expect(queue.Properties.MaximumMessageSize).toBe(1_048_576)
-    },
-  )
+  it.each(named(queues))('%s takes messages of 1 MiB, as large as dispatches of flows get', (_id, queue) => {
+    expect(queue.Properties.MaximumMessageSize).toBe(1_048_576)
+  })
 
-  test('has a name only if functions derive it from the type', () => {
+  it('has a name only if functions derive it from the type', () => {
     const names = queues.flatMap(({ Properties }) => Properties.QueueName ?? [])
 
     expect(names.sort()).toEqual(
@@ -118,7 +115,7 @@ describe('Every queue', () => {
   })
 })
 
-test('A handler chooses the size of its batches and its maximum concurrency', () => {
+it('A handler chooses the size of its batches and its maximum concurrency', () => {
   const second = queueMappings.find(({ id }) => id.includes('Second'))!
 
   expect(second.Properties.BatchSize).toBe(1)

@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { App, Stack } from 'aws-cdk-lib'
 import { Template } from 'aws-cdk-lib/assertions'
 import { TaskSystem, type TaskSystemProps } from '../../infra/index.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 export type Resource = {
   readonly id: string
@@ -18,7 +18,7 @@ const { context } = JSON.parse(readFileSync('cdk.json', 'utf8')) as { context: R
 
 /** An app with the flags of `cdk.json`. It does not bundle functions, since templates do not depend on their code. */
 export function anApp(more: Readonly<Record<string, unknown>> = {}): App {
-  const outdir = mkdtempSync(join(tmpdir(), 'app-'))
+  const outdir = aFolder()
   return new App({ outdir, context: { ...context, 'aws:cdk:bundling-stacks': [], ...more } })
 }
 
@@ -63,7 +63,7 @@ export function manyTasks(count: number, prefix = 'task') {
 
 /** A file that exports a task of each of these types. */
 export function tasksOf(types: readonly string[]) {
-  const entry = join(mkdtempSync(join(tmpdir(), 'tasks-')), 'tasks.ts')
+  const entry = join(aFolder(), 'tasks.ts')
   const task = (type: string) =>
     `export const ${type.replaceAll('-', '_')} = defineTask('${type}', { run: ({ number }) => ({ doubled: 2 * number }) })`
   const definer = JSON.stringify(resolve('shared/define/define-task.ts'))

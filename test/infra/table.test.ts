@@ -1,6 +1,6 @@
 import { RemovalPolicy } from 'aws-cdk-lib'
 import { Match } from 'aws-cdk-lib/assertions'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { passesFilters } from '../../local/mappings/mapping.ts'
 import { aSystem, readTemplate, synthesise, targetOf } from './synthesised.ts'
 
@@ -8,7 +8,7 @@ const { template, ofType } = synthesise()
 const [table] = ofType('AWS::DynamoDB::GlobalTable')
 const planner = ofType('AWS::Lambda::EventSourceMapping').find(({ id }) => id.startsWith('TasksPlanner'))!
 
-test('There is one table, paid per request, with expiry, backups, and a stream of new images', () => {
+it('There is one table, paid per request, with expiry, backups, and a stream of new images', () => {
   template.resourceCountIs('AWS::DynamoDB::GlobalTable', 1)
   template.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
     BillingMode: 'PAY_PER_REQUEST',
@@ -23,7 +23,7 @@ test('There is one table, paid per request, with expiry, backups, and a stream o
   })
 })
 
-test('The three indexes of the table hold keys only, so that a write of other attributes costs nothing there', () => {
+it('The three indexes of the table hold keys only, so that a write of other attributes costs nothing there', () => {
   const indexes = table!.Properties.GlobalSecondaryIndexes as Array<{
     IndexName: string
     Projection: unknown
@@ -33,7 +33,7 @@ test('The three indexes of the table hold keys only, so that a write of other at
   for (const { Projection } of indexes) expect(Projection).toEqual({ ProjectionType: 'KEYS_ONLY' })
 })
 
-test('The table outlives its stack, unless the stack is for development', () => {
+it('The table outlives its stack, unless the stack is for development', () => {
   const [temporary] = synthesise({ removalPolicy: RemovalPolicy.DESTROY }).ofType(
     'AWS::DynamoDB::GlobalTable',
   )
@@ -47,7 +47,7 @@ test('The table outlives its stack, unless the stack is for development', () => 
   expect(temporary!.Properties.Replicas[0].DeletionProtectionEnabled).toBe(false)
 })
 
-test('The throughput of the table can be limited', () => {
+it('The throughput of the table can be limited', () => {
   const limited = synthesise({ tableLimits: { maxWriteUnitsPerSecond: 500, maxReadUnitsPerSecond: 900 } })
 
   limited.template.hasResourceProperties('AWS::DynamoDB::GlobalTable', {
@@ -55,7 +55,7 @@ test('The throughput of the table can be limited', () => {
   })
 })
 
-test('A warm table has warm indexes, because each task writes them, too', () => {
+it('A warm table has warm indexes, because each task writes them, too', () => {
   const warmThroughput = { writeUnitsPerSecond: 12_000, readUnitsPerSecond: 15_000 }
   const [warm] = synthesise({ warmThroughput }).ofType('AWS::DynamoDB::GlobalTable')
   const expected = { WriteUnitsPerSecond: 12_000, ReadUnitsPerSecond: 15_000 }
@@ -64,7 +64,7 @@ test('A warm table has warm indexes, because each task writes them, too', () => 
   for (const index of warm!.Properties.GlobalSecondaryIndexes) expect(index.WarmThroughput).toEqual(expected)
 })
 
-test('The expected tasks of all handlers warm the table, and set the shards of their types', () => {
+it('The expected tasks of all handlers warm the table, and set the shards of their types', () => {
   const { stack, tasks } = aSystem()
   tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts', expectedTasksPerSecond: 1_000 })
   tasks.addHandlers('Two', { entries: 'test/infra/fixtures/two-tasks.ts', expectedTasksPerSecond: 100 })
@@ -88,7 +88,7 @@ test('The expected tasks of all handlers warm the table, and set the shards of t
   })
 })
 
-test('Few expected tasks leave the table as it is', () => {
+it('Few expected tasks leave the table as it is', () => {
   const { stack, tasks } = aSystem()
   tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts', expectedTasksPerSecond: 300 })
 
@@ -97,18 +97,15 @@ test('Few expected tasks leave the table as it is', () => {
   expect(cold?.Properties.WarmThroughput).toBeUndefined()
 })
 
-test.each([0, 1.5, 8_001])(
-  'Expected tasks of %s a second are refused, since 64 shards serve 8,000',
-  number => {
-    const { tasks } = aSystem()
+it.each([0, 1.5, 8_001])('Expected tasks of %s a second are refused, since 64 shards serve 8,000', number => {
+  const { tasks } = aSystem()
 
-    expect(() =>
-      tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts', expectedTasksPerSecond: number }),
-    ).toThrow('expectedTasksPerSecond must be a whole number of tasks a second')
-  },
-)
+  expect(() =>
+    tasks.addHandler('Resize', { entry: 'test/infra/fixtures/resize.ts', expectedTasksPerSecond: number }),
+  ).toThrow('expectedTasksPerSecond must be a whole number of tasks a second')
+})
 
-test('The planner takes its parallelization and memory from the app, within the bounds of Lambda', () => {
+it('The planner takes its parallelization and memory from the app, within the bounds of Lambda', () => {
   const { ofType } = synthesise({ planner: { parallelization: 4, memorySize: 1_024 } })
   const [mapping] = ofType('AWS::Lambda::EventSourceMapping').filter(({ id }) =>
     id.startsWith('TasksPlanner'),
@@ -120,13 +117,13 @@ test('The planner takes its parallelization and memory from the app, within the 
   expect(() => synthesise({ planner: { parallelization: 11 } })).toThrow('planner.parallelization must be')
 })
 
-test('A warm throughput below the default of a new table is refused', () => {
+it('A warm throughput below the default of a new table is refused', () => {
   const warmThroughput = { writeUnitsPerSecond: 3_999, readUnitsPerSecond: 12_000 }
 
   expect(() => synthesise({ warmThroughput })).toThrow('give whole numbers of at least 12000 and 4000')
 })
 
-test('The planner reads the stream from its start, two batches of a shard at a time, and no outage of 12 hours loses a record', () => {
+it('The planner reads the stream from its start, two batches of a shard at a time, and no outage of 12 hours loses a record', () => {
   expect(planner.Properties).toMatchObject({
     StartingPosition: 'TRIM_HORIZON',
     BatchSize: 100,
@@ -141,7 +138,7 @@ test('The planner reads the stream from its start, two batches of a shard at a t
   )
 })
 
-test.each([
+it.each([
   ['a published task', 'INSERT', 'a:b', 'head', 'publish', true],
   ['a claim', 'MODIFY', 'a:b', 'head', 'claim', true],
   ['a heartbeat', 'MODIFY', 'a:b', 'head', 'beat', false],

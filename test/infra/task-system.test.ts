@@ -3,7 +3,7 @@ import { CfnWaitConditionHandle, Duration, NestedStack, Stack } from 'aws-cdk-li
 import { Template } from 'aws-cdk-lib/assertions'
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { TaskSystem } from '../../infra/index.ts'
 import type { HandlerProps } from '../../infra/types/handlers.ts'
 import { anApp, aSystem, type Resource, readTemplate, synthesise, targetOf } from './synthesised.ts'
@@ -13,13 +13,13 @@ const HERE = { account: '111111111111', region: 'eu-central-1' }
 const RESIZE = 'test/infra/fixtures/resize.ts'
 const { json, ofType } = synthesise()
 
-test('A stack needs no account and no look-up to be synthesised', () => {
+it('A stack needs no account and no look-up to be synthesised', () => {
   const { app } = aSystem()
 
   expect(app.synth().manifest.missing ?? []).toEqual([])
 })
 
-test('The outputs have plain names', () => {
+it('The outputs have plain names', () => {
   expect(Object.keys(json.Outputs).sort()).toEqual([
     'ApiUrl',
     'EventBusName',
@@ -30,7 +30,7 @@ test('The outputs have plain names', () => {
   ])
 })
 
-test('The outputs of a named system begin with its name, so that two systems fit into a stack', () => {
+it('The outputs of a named system begin with its name, so that two systems fit into a stack', () => {
   const { stack } = aSystem()
   new TaskSystem(stack, 'More', { systemName: 'Baton-more' })
 
@@ -41,7 +41,7 @@ test('The outputs of a named system begin with its name, so that two systems fit
   expect(names.sort()).toEqual([...plain, ...plain.map(name => `Batonmore${name}`)].sort())
 })
 
-test.each<[string, object, string]>([
+it.each<[string, object, string]>([
   ['of the system', { alarm: 'all' }, "alarm is not a field here; did you mean 'alarmTopic' or 'alarms'?"],
   ['of its API', { api: { acesslog: true } }, "api.acesslog is not a field here; did you mean 'accessLog'?"],
   [
@@ -60,7 +60,7 @@ test.each<[string, object, string]>([
   expect(() => aSystem(props)).toThrow(`the task system Baton/Tasks: ${message}`)
 })
 
-test('Options without a value are not options', () => {
+it('Options without a value are not options', () => {
   expect(() => aSystem({ api: undefined, alarm: undefined } as object)).not.toThrow()
 })
 
@@ -81,7 +81,7 @@ const namesOf = (resource: Resource) =>
         .map(property => resource.Properties[property])
         .filter(value => typeof value === 'string')
 
-test('Two stacks in one account share only the names of policies, which belong to their roles', () => {
+it('Two stacks in one account share only the names of policies, which belong to their roles', () => {
   const app = anApp()
   const stacks = ['Baton', 'BatonStaging'].map(stackName => {
     const { stack, tasks } = aSystem({}, stackName, app)
@@ -99,7 +99,7 @@ test('Two stacks in one account share only the names of policies, which belong t
   expect(other).toEqual(['BatonStaging-events', 'BatonStaging-q-webhook', 'BatonStaging-q-resize'])
 })
 
-test('Thirty types fit into the 500 resources of a stack', () => {
+it('Thirty types fit into the 500 resources of a stack', () => {
   const perType = ofType('AWS::Lambda::Function').length - 7
   const { resources: bare } = readTemplate(aSystem({ webhook: false }).stack)
   const { resources: all } = synthesise()
@@ -109,7 +109,7 @@ test('Thirty types fit into the 500 resources of a stack', () => {
 })
 
 describe('A deployed type', () => {
-  test('is registered after its mapping is created, and removed before the mapping is deleted', () => {
+  it('is registered after its mapping is created, and removed before the mapping is deleted', () => {
     const registrations = ofType('Custom::BatonType')
     const resize = registrations.find(({ Properties }) => Properties.type === 'resize')!
 
@@ -126,7 +126,7 @@ describe('A deployed type', () => {
     expect(resize.DependsOn).toContainEqual(expect.stringMatching(/^TasksHandlersResizeTasksMapping/))
   })
 
-  test('has a timeout that leaves time to record the outcome of its task', () => {
+  it('has a timeout that leaves time to record the outcome of its task', () => {
     const timeoutOf = (id: string) =>
       ofType('AWS::Lambda::Function').find(fn => fn.id.includes(id))!.Properties.Timeout
 
@@ -134,7 +134,7 @@ describe('A deployed type', () => {
     expect(timeoutOf('Second')).toBe(300)
   })
 
-  test('is bundled from an entry that joins its definition and the executor', () => {
+  it('is bundled from an entry that joins its definition and the executor', () => {
     expect(readFileSync('.baton/entries/Baton-q-resize.ts', 'utf8').split('\n').slice(1)).toEqual([
       'import { executorOf } from "../../functions/executor.ts"',
       'import { resize as task0 } from "../../test/infra/fixtures/resize.ts"',
@@ -146,7 +146,7 @@ describe('A deployed type', () => {
 })
 
 describe('Synthesis refuses', () => {
-  test('two handlers of one type', () => {
+  it('two handlers of one type', () => {
     const { tasks } = aSystem()
     tasks.addHandler('Resize', { entry: RESIZE })
 
@@ -155,30 +155,16 @@ describe('Synthesis refuses', () => {
     )
   })
 
-  test('an environment variable with a reserved name', () => {
-    const { tasks } = aSystem()
-
-    expect(() => tasks.addHandler('Resize', { entry: RESIZE, environment: { BATON_TABLE: 'mine' } })).toThrow(
-      'BATON_TABLE',
-    )
-  })
-
-  test.each([0, 11])('a batch of %s messages', batchSize => {
-    expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, batchSize })).toThrow(
-      `batchSize must be a whole number from 1 to 10, not ${batchSize}`,
-    )
-  })
-
-  test.each([
-    ['is below what a mapping takes', { reservedConcurrency: 1 }],
-    ['is less than its mapping may use', { reservedConcurrency: 5, maxConcurrency: 6 }],
-  ])('a reserved concurrency that %s', (_name, props) => {
-    expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, ...props })).toThrow(
+  it.each<[string, Partial<HandlerProps>, string]>([
+    ['an environment variable with a reserved name', { environment: { BATON_TABLE: 'mine' } }, 'BATON_TABLE'],
+    ['no message in a batch', { batchSize: 0 }, 'batchSize must be a whole number from 1 to 10, not 0'],
+    ['11 messages in a batch', { batchSize: 11 }, 'batchSize must be a whole number from 1 to 10, not 11'],
+    ['less reserved concurrency than a mapping takes', { reservedConcurrency: 1 }, 'reservedConcurrency'],
+    [
+      'less reserved concurrency than its mapping may use',
+      { reservedConcurrency: 5, maxConcurrency: 6 },
       'reservedConcurrency',
-    )
-  })
-
-  test.each<[string, Partial<HandlerProps>, string]>([
+    ],
     [
       'too little memory',
       { memorySize: 64 },
@@ -209,7 +195,7 @@ describe('Synthesis refuses', () => {
     expect(() => aSystem().tasks.addHandler('Resize', { entry: RESIZE, ...props })).toThrow(message)
   })
 
-  test('a run of 20 minutes on Lambda, and says where such a run can be served', () => {
+  it('a run of 20 minutes on Lambda, and says where such a run can be served', () => {
     expect(() => aSystem().tasks.addHandler('Long', { entry: 'test/infra/fixtures/long-run.ts' })).toThrow(
       "long-run.ts, task 'long': timeoutMs must be at most 885000 on Lambda, not 1200000; serve longer runs with addWorkerService",
     )
@@ -218,23 +204,23 @@ describe('Synthesis refuses', () => {
     ).not.toThrow()
   })
 
-  test('a handler of a type that is claimed over HTTP', () => {
+  it('a handler of a type that is claimed over HTTP', () => {
     expect(() => aSystem().tasks.addHandler('Pulled', { entry: 'test/infra/fixtures/pulled.ts' })).toThrow(
       "kind 'http'",
     )
   })
 
-  test.each(['a b', '1st', 'x'.repeat(41), 'a-q-b'])("the system name '%s'", systemName => {
+  it.each(['a b', '1st', 'x'.repeat(41), 'a-q-b'])("the system name '%s'", systemName => {
     expect(() => aSystem({ systemName })).toThrow(`'${systemName}' is not a legal system name`)
   })
 
-  test('two systems of one name', () => {
+  it('two systems of one name', () => {
     const { stack } = aSystem()
 
     expect(() => new TaskSystem(stack, 'More')).toThrow("already named 'Baton'")
   })
 
-  test.each<[string, Environment, Environment]>([
+  it.each<[string, Environment, Environment]>([
     ['without fixed environments', {}, {}],
     ['of one environment', HERE, HERE],
     ['where one has no fixed environment', HERE, {}],
@@ -248,7 +234,7 @@ describe('Synthesis refuses', () => {
     )
   })
 
-  test('nothing when two systems of one name are in different regions', () => {
+  it('nothing when two systems of one name are in different regions', () => {
     const app = anApp()
 
     for (const region of ['eu-west-1', 'us-east-1']) {
@@ -259,7 +245,7 @@ describe('Synthesis refuses', () => {
     expect(app.node.children).toHaveLength(2)
   })
 
-  test('another queue of the app with the name of a system’s queue, in any stack', () => {
+  it('another queue of the app with the name of a system’s queue, in any stack', () => {
     const { app, stack, tasks } = aSystem()
     tasks.addHandler('Resize', { entry: RESIZE })
     new Queue(new Stack(app, 'Mine'), 'Mine', { queueName: 'Baton-q-resize' })
@@ -267,7 +253,7 @@ describe('Synthesis refuses', () => {
     expect(() => Template.fromStack(stack)).toThrow(/both named 'Baton-q-resize' in one account and region/)
   })
 
-  test('a stack of more than 500 resources, and says how many a handler takes and what helps', () => {
+  it('a stack of more than 500 resources, and says how many a handler takes and what helps', () => {
     const { stack } = aSystem()
     for (let nth = 0; nth < 500; nth++) new CfnWaitConditionHandle(stack, `Filler${nth}`)
 
@@ -276,7 +262,7 @@ describe('Synthesis refuses', () => {
     )
   })
 
-  test('a system without a name in a stack without a fixed name', () => {
+  it('a system without a name in a stack without a fixed name', () => {
     const nested = new NestedStack(new Stack(anApp(), 'Outer'), 'Inner')
 
     expect(() => new TaskSystem(nested, 'Tasks')).toThrow("give 'systemName'")
@@ -301,7 +287,7 @@ describe('A function of the user', () => {
     }
   }
 
-  test('may publish: it can write and read tasks, and knows the addresses', () => {
+  it('may publish: it can write and read tasks, and knows the addresses', () => {
     const { stack, tasks } = aSystem()
 
     tasks.grantPublish(aFunction(stack))
@@ -319,7 +305,7 @@ describe('A function of the user', () => {
   })
 })
 
-test('Concurrency can be reserved for the functions of the system', () => {
+it('Concurrency can be reserved for the functions of the system', () => {
   const { ofType: ofTypeIn } = synthesise({ reservedConcurrency: { planner: 20, api: 50 } })
   const reserved = ofTypeIn('AWS::Lambda::Function').flatMap(({ id, Properties }) =>
     Properties.ReservedConcurrentExecutions === undefined

@@ -1,6 +1,6 @@
-import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { aFolder } from '../support/a-folder.ts'
 import { eventually } from './tiny-cloud.ts'
 
 /** Code of a handler that answers with its version. An event with a `folder` says there that it has begun, and waits for `open`. */
@@ -16,7 +16,7 @@ export const waitingCode = (version: string) => `
 
 /** A folder at which an invocation waits until the test opens it. */
 export function createBarrier() {
-  const folder = mkdtempSync(join(tmpdir(), 'barrier-'))
+  const folder = aFolder()
   return {
     folder,
     begun: () => eventually('the begin of the invocation', () => existsSync(join(folder, 'begun'))),

@@ -1,13 +1,13 @@
-import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { DynamoDBClient, GetItemCommand, PutItemCommand } from '@aws-sdk/client-dynamodb'
 import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { CustomResource, type Stack } from 'aws-cdk-lib'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { startLocalCloud } from '../../local/cloud.ts'
+import { aFolder } from '../support/a-folder.ts'
 import { bootTinyCloud, fixtureFunction, linesOf, synthesize } from './tiny-cloud.ts'
 
 const thing =
@@ -43,13 +43,13 @@ const alive = (pid: number) => {
   }
 }
 
-test('a custom resource that answers FAILED fails the boot with its reason', async () => {
+it('a custom resource that answers FAILED fails the boot with its reason', async () => {
   await expect(bootTinyCloud(thing('one', true))).rejects.toThrow(
     'Thing (Custom::Thing) failed to Create: told to refuse',
   )
 })
 
-test('a function that only custom resources call soon frees its memory, and others keep a process', async () => {
+it('a function that only custom resources call soon frees its memory, and others keep a process', async () => {
   const cloud = await bootTinyCloud(stack => {
     thing('one')(stack)
     fixtureFunction(stack, 'Reader', 'writer')
@@ -64,14 +64,14 @@ test('a function that only custom resources call soon frees its memory, and othe
   await cloud.stop()
 })
 
-test('a stack that was never synthesised is named in the error', async () => {
+it('a stack that was never synthesised is named in the error', async () => {
   const assemblyDir = synthesize(stack => void new Queue(stack, 'Work'))
   const booting = startLocalCloud({ assemblyDir, stackName: 'Other', apiPort: 0 })
   await expect(booting).rejects.toThrow('There is no template of stack Other')
 })
 
-test('items, messages and custom resources in a data folder outlive a restart; custom resources with changed properties are updated', async () => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'tiny-data-'))
+it('items, messages and custom resources in a data folder outlive a restart; custom resources with changed properties are updated', async () => {
+  const dataDir = aFolder()
   const first = await bootTinyCloud(thing('one'), { dataDir })
   const TableName = first.resource('AWS::DynamoDB::GlobalTable').physicalId
   const Key = { pk: { S: 'kept' } }

@@ -1,29 +1,20 @@
 import { spawnSync } from 'node:child_process'
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { openDataFolder } from '../../local/data-folder.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 let folder: string
 beforeEach(() => {
-  folder = join(mkdtempSync(join(tmpdir(), 'data-folder-')), 'deep', 'data')
+  folder = join(aFolder(), 'deep', 'data')
 })
 
 const modeOf = (...path: string[]) => (statSync(join(folder, ...path)).mode & 0o777).toString(8)
 const database = (name: string) => join(folder, 'dynamodb', name)
 
 describe('a data folder', () => {
-  test('keeps the access key of its first start, and only its owner can read it', () => {
+  it('keeps the access key of its first start, and only its owner can read it', () => {
     const first = openDataFolder(folder)
     chmodSync(join(folder, 'access-key'), 0o644)
     chmodSync(first.dynamodb, 0o755)
@@ -41,7 +32,7 @@ describe('a data folder', () => {
     expect(openDataFolder(`${folder}-other`).accessKey).not.toBe(first.accessKey)
   })
 
-  test('of an earlier version gets a key, and its tables come to belong to the key', () => {
+  it('of an earlier version gets a key, and its tables come to belong to the key', () => {
     mkdirSync(join(folder, 'dynamodb'), { recursive: true })
     writeFileSync(database('shared-local-instance.db'), 'tables')
     writeFileSync(database('shared-local-instance.db-wal'), 'latest')
@@ -55,7 +46,7 @@ describe('a data folder', () => {
     expect(modeOf('schedules.json')).toBe('600')
   })
 
-  test('with tables of two versions is refused, and the error says what to do', () => {
+  it('with tables of two versions is refused, and the error says what to do', () => {
     const { accessKey } = openDataFolder(folder)
     writeFileSync(database(`${accessKey}_us-east-1.db`), 'new')
     writeFileSync(database('shared-local-instance.db'), 'old')
@@ -65,7 +56,7 @@ describe('a data folder', () => {
     )
   })
 
-  test('without a valid key is refused: its tables would seem to be gone', () => {
+  it('without a valid key is refused: its tables would seem to be gone', () => {
     const { accessKey } = openDataFolder(folder)
     writeFileSync(database(`${accessKey}_us-east-1.db`), '')
     rmSync(join(folder, 'access-key'))
@@ -76,7 +67,7 @@ describe('a data folder', () => {
   })
 })
 
-test('a file of the folder that cannot be written is reported in one line', () => {
+it('a file of the folder that cannot be written is reported in one line', () => {
   mkdirSync(join(openDataFolder(folder).sqs, 'messages.db'))
 
   expect(() => openDataFolder(folder)).toThrow(/cannot be used .*messages\.db.* this user may write$/)
@@ -91,19 +82,19 @@ const UNUSABLE: ReadonlyArray<readonly [string, () => string]> = [
 ]
 
 function aFile(): string {
-  const file = join(mkdtempSync(join(tmpdir(), 'data-folder-')), 'file')
+  const file = join(aFolder(), 'file')
   writeFileSync(file, '')
   return file
 }
 
 describe.runIf(process.platform === 'linux')('an unusable data folder', () => {
-  test.each(UNUSABLE)('such as %s is reported in one line', (_what, pathOf) => {
+  it.each(UNUSABLE)('such as %s is reported in one line', (_what, pathOf) => {
     expect(() => openDataFolder(pathOf())).toThrow(
       /^the data folder [^\n]* cannot be used [^\n]* this user may write$/,
     )
   })
 
-  test('ends `npm start` with an exit code before anything else begins', () => {
+  it('ends `npm start` with an exit code before anything else begins', () => {
     const { status, stderr, stdout } = spawnSync(process.execPath, ['scripts/start.ts', '--data', aFile()], {
       encoding: 'utf8',
     })

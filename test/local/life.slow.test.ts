@@ -1,5 +1,5 @@
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { isAlive, javaOf, startLocalProcess } from '../support/local-system/local-process.ts'
 import { eventually, fixtureFunction, synthesize } from './tiny-cloud.ts'
 
@@ -12,7 +12,7 @@ const start = () =>
     stackName: 'Tiny',
   })
 
-test("a killed cloud's functions and store end with it", async () => {
+it("a killed cloud's functions and store end with it", async () => {
   const { child, functionPids } = await start()
   const java = await javaOf(child.pid!)
   expect([...functionPids, java].every(isAlive)).toBe(true)
@@ -22,7 +22,7 @@ test("a killed cloud's functions and store end with it", async () => {
   await eventually('the end of all', () => [...functionPids, java].every(pid => !isAlive(pid)))
 })
 
-test('a cloud ends itself and says why when its store in memory dies, because an empty store would be wrong', async () => {
+it('a cloud ends itself and says why when its store in memory dies, because an empty store would be wrong', async () => {
   const { child, functionPids, broken, apiUrl } = await start()
 
   process.kill(await javaOf(child.pid!), 'SIGKILL')

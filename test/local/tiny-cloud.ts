@@ -1,18 +1,18 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { App, Duration, Stack } from 'aws-cdk-lib'
 import { Code, type FunctionProps, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
+import { afterAll, beforeAll } from 'vitest'
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../local/cloud.ts'
+import { aFolder } from '../support/a-folder.ts'
 import { sharedDynamoDb } from '../support/dynamo/one-dynamodb.ts'
+import { standIn } from '../support/stand-in.ts'
 
 const fixtures = fileURLToPath(new URL('./fixtures', import.meta.url))
 
 /** Synthesises a stack named `Tiny` and returns the folder of its assembly. */
 export function synthesize(build: (stack: Stack) => void): string {
-  const assemblyDir = mkdtempSync(join(tmpdir(), 'tiny-cloud-'))
+  const assemblyDir = aFolder()
   const context = { 'aws:cdk:enable-path-metadata': true }
   const app = new App({ outdir: assemblyDir, analyticsReporting: false, context })
   build(new Stack(app, 'Tiny'))
@@ -29,6 +29,29 @@ export async function bootTinyCloud(
   const port = sharedDynamoDb()
   const shared = port === undefined ? {} : { dynamoDbPort: port }
   return startLocalCloud({ assemblyDir, stackName: 'Tiny', apiPort: 0, ...shared, ...options })
+}
+
+/** The same for the tests of a file: the cloud boots before them, and stops after them. */
+export function aTinyCloud(...args: Parameters<typeof bootTinyCloud>): LocalCloud {
+  let started: LocalCloud | undefined
+  beforeAll(async () => {
+    started = await bootTinyCloud(...args)
+  })
+  afterAll(() => started?.stop())
+  return standIn('the cloud', () => started)
+}
+
+/** A client of the SDK for a cloud that boots later. */
+export function clientOf<Client extends object>(
+  cloud: LocalCloud,
+  make: new (options: LocalCloud['clientOptions'] & { maxAttempts?: number }) => Client,
+  more: { readonly maxAttempts?: number } = {},
+): Client {
+  let client: Client | undefined
+  return standIn('the client', () => {
+    client ??= new make({ ...cloud.clientOptions, ...more })
+    return client
+  })
 }
 
 /** A function whose code is `fixtures/<name>.mjs`. */

@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { type Admit, admitting } from '../../loopback/loopback.ts'
 
 const isAdmitted = (admit: Admit, headers: Record<string, string>) =>
   admit({ headers } as unknown as IncomingMessage) === undefined
 
-test.each([
+it.each([
   ['host.docker.internal:7070', true],
   ['HOST.docker.internal:7070', true],
   ['host.docker.internal:8080', false],
@@ -26,7 +26,7 @@ test.each([
   },
 )
 
-test('on port 80 a host is admitted without the port', () => {
+it('on port 80 a host is admitted without the port', () => {
   const admit = admitting('80', [])
 
   expect(['localhost', '[::1]', '127.0.0.1:80'].map(host => isAdmitted(admit, { host }))).toEqual([

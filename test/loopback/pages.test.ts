@@ -1,16 +1,16 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { servePages } from '../../loopback/pages.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 const server = createServer()
 let url = ''
 
 beforeAll(async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pages-'))
+  const folder = aFolder()
   mkdirSync(join(folder, 'assets'))
   writeFileSync(join(folder, 'index.html'), '<title>the dashboard</title>')
   writeFileSync(join(folder, 'assets/main-AB12.js'), 'start()')
@@ -27,7 +27,7 @@ afterAll(() => void server.close())
 const asDocument = (path: string, init: RequestInit = {}) =>
   fetch(url + path, { ...init, headers: { accept: 'text/html,*/*', ...init.headers } })
 
-test.each(['/', '/tasks', '/tasks/resize%3Aimg%2F1', '/types/a?x=1'])('%s is the document', async path => {
+it.each(['/', '/tasks', '/tasks/resize%3Aimg%2F1', '/types/a?x=1'])('%s is the document', async path => {
   const answer = await asDocument(path)
 
   expect(answer.status).toBe(200)
@@ -35,11 +35,11 @@ test.each(['/', '/tasks', '/tasks/resize%3Aimg%2F1', '/types/a?x=1'])('%s is the
   expect(answer.headers.get('cache-control')).toBe('no-cache')
 })
 
-test.each(['/v1', '/v1/tasks?type=x', '/healthz'])('%s is left to the API', async path => {
+it.each(['/v1', '/v1/tasks?type=x', '/healthz'])('%s is left to the API', async path => {
   expect(await (await asDocument(path)).text()).toBe('left to the API')
 })
 
-test('a request that is not a document and names no file is left to the API, and so is every other method', async () => {
+it('a request that is not a document and names no file is left to the API, and so is every other method', async () => {
   const answers = await Promise.all([
     fetch(`${url}/assets/none.js`),
     asDocument('/', { method: 'POST' }),
@@ -49,7 +49,7 @@ test('a request that is not a document and names no file is left to the API, and
   expect(answers.map(({ status }) => status)).toEqual([404, 404, 404])
 })
 
-test('a file whose name has a hash is kept for ever, and sent zipped', async () => {
+it('a file whose name has a hash is kept for ever, and sent zipped', async () => {
   const answer = await fetch(`${url}/assets/main-AB12.js`)
 
   expect(await answer.text()).toBe('start()')
@@ -58,7 +58,7 @@ test('a file whose name has a hash is kept for ever, and sent zipped', async () 
   expect(answer.headers.get('content-encoding')).toBe('gzip')
 })
 
-test('a file that the browser has is not sent again', async () => {
+it('a file that the browser has is not sent again', async () => {
   const etag = (await asDocument('/')).headers.get('etag') ?? ''
 
   const again = await asDocument('/', { headers: { 'if-none-match': etag } })
@@ -66,14 +66,14 @@ test('a file that the browser has is not sent again', async () => {
   expect(again.status).toBe(304)
 })
 
-test('HEAD has the headers only', async () => {
+it('HEAD has the headers only', async () => {
   const answer = await asDocument('/', { method: 'HEAD' })
 
   expect(answer.status).toBe(200)
   expect(await answer.text()).toBe('')
 })
 
-test('each answer allows code and calls of its own origin only, and no frames', async () => {
+it('each answer allows code and calls of its own origin only, and no frames', async () => {
   const policy = (await asDocument('/')).headers.get('content-security-policy') ?? ''
 
   expect(policy.split('; ')).toEqual(
@@ -87,6 +87,6 @@ test('each answer allows code and calls of its own origin only, and no frames', 
   expect(policy).not.toMatch(/unsafe|\*|https?:/)
 })
 
-test('a folder without a document is refused', () => {
-  expect(() => servePages(mkdtempSync(join(tmpdir(), 'empty-')))).toThrow('has no index.html')
+it('a folder without a document is refused', () => {
+  expect(() => servePages(aFolder())).toThrow('has no index.html')
 })

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { API_PROBLEM_CODES } from '../../shared/api/problem-codes.ts'
 import {
   CLAIM_WAIT_MS_MAX,
@@ -66,7 +66,7 @@ function inRequests(): Set<string> {
 }
 
 describe('every field', () => {
-  test('has a description', () => {
+  it('has a description', () => {
     const bare = fields.filter(({ schema }) => !schema.description && !resolved(schema).description)
 
     expect(fields.length).toBeGreaterThan(400)
@@ -74,7 +74,7 @@ describe('every field', () => {
     expect(parameters.filter(({ description }) => !description)).toEqual([])
   })
 
-  test('that is a duration says that it counts milliseconds', () => {
+  it('that is a duration says that it counts milliseconds', () => {
     const durations = fields.filter(({ name }) => /Ms$|^ms$/.test(name))
 
     expect(durations.length).toBeGreaterThan(40)
@@ -83,7 +83,7 @@ describe('every field', () => {
     ).toEqual([])
   })
 
-  test('of a request that may be left out says what holds then', () => {
+  it('of a request that may be left out says what holds then', () => {
     const requests = inRequests()
     const open = fields.filter(({ at, isOptional }) => isOptional && requests.has(at.split('.')[0] ?? ''))
     const silent = open.filter(({ schema }) => !/Default: \S/.test(schema.description))
@@ -95,7 +95,7 @@ describe('every field', () => {
     ).toEqual([])
   })
 
-  test('that is a number or a list in a request has its bounds', () => {
+  it('that is a number or a list in a request has its bounds', () => {
     const requests = inRequests()
     const numbers = fields
       .filter(({ at }) => requests.has(at.split('.')[0] ?? ''))
@@ -120,7 +120,7 @@ describe('the defaults in words', () => {
       ?.replaceAll(',', '')
   }
 
-  test('are those of the code', () => {
+  it('are those of the code', () => {
     const { retry, workerIds: _any, ...options } = DEFAULT_OPTIONS
     for (const component of [
       'Publish',
@@ -138,13 +138,13 @@ describe('the defaults in words', () => {
     expect(words('ScheduleBody.graceMs')).toBe(String(SCHEDULE_GRACE_MS))
   })
 
-  test('are not keywords, because a client that sends them would override what the type configures', () => {
+  it('are not keywords, because a client that sends them would override what the type configures', () => {
     expect(fields.filter(({ schema }) => schema.default !== undefined)).toEqual([])
   })
 })
 
 describe('every operation', () => {
-  test('has a tag, a summary of one line, and a description', () => {
+  it('has a tag, a summary of one line, and a description', () => {
     const tags = document.tags.map(({ name }: Part) => name)
 
     for (const { operationId, tags: own, summary, description } of operations) {
@@ -157,7 +157,7 @@ describe('every operation', () => {
     }
   })
 
-  test('lists the refusals of API Gateway and of the API, with their problems', () => {
+  it('lists the refusals of API Gateway and of the API, with their problems', () => {
     for (const { operationId, responses } of operations) {
       expect({ operationId, statuses: Object.keys(responses) }).toMatchObject({
         statuses: expect.arrayContaining(['400', '401', '403', '429', '500', '503']),
@@ -168,7 +168,7 @@ describe('every operation', () => {
     expect(unnamed.filter(code => !text.includes(`urn:baton:problem:${code}`))).toEqual([])
   })
 
-  test('that may be tried again later names the header Retry-After', () => {
+  it('that may be tried again later names the header Retry-After', () => {
     const { responses } = document.components
 
     for (const name of ['TooManyRequests', 'TooManyWaiting', 'Unavailable'])
@@ -178,7 +178,7 @@ describe('every operation', () => {
       })
   })
 
-  test('that creates something names the header Location', () => {
+  it('that creates something names the header Location', () => {
     const creating = operations
       .filter(({ responses }) => responses['201'])
       .map(({ responses }) => responses['201'])
@@ -188,12 +188,12 @@ describe('every operation', () => {
   })
 })
 
-test('every component has a name that was given, and a description', () => {
+it('every component has a name that was given, and a description', () => {
   expect(components.filter(([name]) => name.startsWith('__'))).toEqual([])
   expect(components.filter(([, { description }]) => !description).map(([name]) => name)).toEqual([])
 })
 
-test('alternatives that a word tells apart have a discriminator', () => {
+it('alternatives that a word tells apart have a discriminator', () => {
   expect(schemas.FinishMany.properties.runs.items.discriminator).toEqual({
     propertyName: 'outcome',
     mapping: {
@@ -204,7 +204,7 @@ test('alternatives that a word tells apart have a discriminator', () => {
   })
 })
 
-test('calls may be signed, carry a token, or, on the local system, neither', () => {
+it('calls may be signed, carry a token, or, on the local system, neither', () => {
   expect(document.security).toEqual([{}, { SigV4: [] }, { Bearer: [] }])
   expect(document.components.securitySchemes).toMatchObject({
     SigV4: { type: 'apiKey', name: 'Authorization', 'x-amazon-apigateway-authtype': 'awsSigv4' },

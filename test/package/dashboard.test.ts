@@ -1,12 +1,12 @@
-import { globSync, mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { buildDashboard } from '../../scripts/build/dashboard.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 const KB = 1_000
-const folder = mkdtempSync(join(tmpdir(), 'dashboard-'))
+const folder = aFolder()
 let inputs: readonly string[] = []
 
 beforeAll(async () => {

@@ -2,8 +2,8 @@ import { execFile } from 'node:child_process'
 import { copyFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../support/local-system/local-system.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { aLocalSystem } from '../support/local-system/local-system.ts'
 import { aProject, type Project, versionsOf } from '../support/package/a-project.ts'
 
 /** Clients that generators make of the OpenAPI document: they compile in a strict project, and call the local system. */
@@ -53,7 +53,7 @@ const TSCONFIG = {
 }
 
 let project: Project
-let system: LocalSystem
+const system = aLocalSystem()
 beforeAll(async () => {
   project = aProject({
     files: {
@@ -70,10 +70,8 @@ beforeAll(async () => {
     },
   })
   copyFileSync('functions/http/openapi.json', join(project.folder, 'openapi.json'))
-  system = await startLocalSystem()
   await system.call('PUT', '/v1/types/jobs', { kind: 'http' })
 })
-afterAll(() => system?.stop())
 
 /** Runs a program of the project next to the local system, which this process serves. */
 async function called(file: string): Promise<unknown> {

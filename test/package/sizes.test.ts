@@ -1,11 +1,10 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { relative } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { type BuildOptions, build, type Metafile } from 'esbuild'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { runnableOptionsOf, SYSTEM_OPTIONS } from '../../infra/bundling/esbuild.ts'
 import { IN_BROWSERS, IN_HANDLERS } from '../../scripts/build/bundles.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 const KB = 1_000
 
@@ -72,7 +71,7 @@ describe('the bundle of a handler of two lines', () => {
   let definition: string
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), 'in-handlers-'))
+    folder = aFolder()
     await build({ ...IN_HANDLERS, entryPoints: { index: 'shared/index.ts' }, outdir: folder })
     definition = `
       import { defineTask } from '${folder}/index.js'

@@ -2,7 +2,7 @@ import { globSync, readFileSync, statSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 import { publint } from 'publint'
-import { beforeAll, describe, expect, it, test } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { aProject, emptyProject, type Project } from '../support/package/a-project.ts'
 import { tarballs } from '../support/package/tarballs.ts'
 
@@ -105,7 +105,7 @@ describe('baton-tasks-local', () => {
 })
 
 describe('without any other package, on the Node of the machine', () => {
-  test('definitions, client and worker load, with import and with require', () => {
+  it('definitions, client and worker load, with import and with require', () => {
     const names =
       "import { defineTask } from 'baton-tasks'; import { createWorker } from 'baton-tasks/worker'"
     const script = `${names}; console.log(typeof defineTask, typeof createWorker)`
@@ -116,7 +116,7 @@ describe('without any other package, on the Node of the machine', () => {
     )
   })
 
-  test('the client of the table brings its own SDK, and says what it lacks', () => {
+  it('the client of the table brings its own SDK, and says what it lacks', () => {
     project.write({
       'table.mjs': `
         import { BatonError } from 'baton-tasks'
@@ -128,7 +128,7 @@ describe('without any other package, on the Node of the machine', () => {
     expect(project.succeed('node', 'table.mjs')).toBe('true misconfigured undefined\n')
   })
 
-  test('an error of the worker is one of the client', () => {
+  it('an error of the worker is one of the client', () => {
     project.write({
       'misconfigured.mjs': `
         import { BatonError, defineTask } from 'baton-tasks'
@@ -140,13 +140,13 @@ describe('without any other package, on the Node of the machine', () => {
     expect(project.succeed('node', 'misconfigured.mjs')).toBe('true misconfigured\n')
   })
 
-  test('a wrong option is refused', () => {
+  it('a wrong option is refused', () => {
     const script = "require('baton-tasks').defineTask('a', { run() {}, retry: { maxRetries: -1 } })"
 
     expect(project.run('node', '--eval', script).output).toContain('retry.maxRetries must be')
   })
 
-  test('a worker of a TypeScript file says that it needs esbuild', () => {
+  it('a worker of a TypeScript file says that it needs esbuild', () => {
     project.write({ 'task.ts': "export const task = { kind: 'baton-task', type: 'a', run() {} }" })
 
     const { status, output } = project.run('npx', '--no-install', 'baton', 'worker', 'task.ts')
@@ -196,7 +196,7 @@ describe('without any other package, on the Node of the machine', () => {
     },
   )
 
-  test('a worker in a bundle without the files of isolated runs says so', async () => {
+  it('a worker in a bundle without the files of isolated runs says so', async () => {
     const source = `
       import { defineTask } from 'baton-tasks'
       import { createHttpWorker } from 'baton-tasks/worker'
@@ -213,7 +213,7 @@ describe('without any other package, on the Node of the machine', () => {
     expect(project.succeed('node', 'worker.cjs')).toContain('leave baton-tasks out of the bundle')
   })
 
-  test('the command lists its commands', () => {
+  it('the command lists its commands', () => {
     expect(project.run('npx', '--no-install', 'baton').output).toContain('worker')
   })
 })

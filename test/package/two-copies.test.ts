@@ -1,24 +1,23 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { build } from 'esbuild'
-import { beforeAll, describe, expect, it, test } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { BatonError, isItemFault, isOutage } from '../../shared/core/values/values.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import * as own from '../../shared/index.ts'
 import { outcomeOfResult, outcomeOfThrown } from '../../shared/runtime/handler/handler.ts'
+import { aFolder } from '../support/a-folder.ts'
 
 /** The library as a user's project has it, next to the copy in the prebuilt executor, which this repository's sources stand for. */
 let users: typeof own
 
 beforeAll(async () => {
-  const outfile = join(mkdtempSync(join(tmpdir(), 'copy-')), 'index.mjs')
+  const outfile = join(aFolder(), 'index.mjs')
   await build({ entryPoints: ['shared/index.ts'], bundle: true, format: 'esm', platform: 'node', outfile })
   users = await import(pathToFileURL(outfile).href)
 })
 
-test('the copies are two', () => {
+it('the copies are two', () => {
   expect(users.Fatal).not.toBe(own.Fatal)
   expect(users.defineTask).not.toBe(defineTask)
 })

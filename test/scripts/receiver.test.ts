@@ -1,7 +1,7 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { startReceiver } from '../../scripts/demonstration/http-worker.ts'
 
-test('the receiver of the demonstration takes nothing, and outlives nonsense, from a page that does not know its path', async () => {
+it('the receiver of the demonstration takes nothing, and outlives nonsense, from a page that does not know its path', async () => {
   const receiver = await startReceiver()
   const { origin } = new URL(receiver.url)
   const post = (url: string, body: string) =>

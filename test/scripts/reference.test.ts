@@ -1,12 +1,12 @@
-import { globSync, mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { buildReference } from '../../scripts/build/reference/reference.ts'
+import { aFolder } from '../support/a-folder.ts'
 import { readContract } from '../support/conformance/contract.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'reference-'))
+const folder = aFolder()
 let page = ''
 
 beforeAll(() => {

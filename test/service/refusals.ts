@@ -86,4 +86,6 @@ export const REFUSALS: readonly Step[] = [
   ...['pauseSchedule', 'resumeSchedule'].map(operation =>
     refuses(operation, 'ended', 409, { path: { name: 'once' }, body: {} }),
   ),
+  prepares('triggerSchedule', 'ended', 202, { path: { name: 'once' }, body: {} }),
+  refuses('getSchedule', 'removed', 404, {}),
 ]

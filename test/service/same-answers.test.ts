@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { CONVERSATION } from '../../openapi/examples/examples.ts'
 import { createMemoryStage } from '../../openapi/examples/memory-stage.ts'
 import { type Exchanged, play } from '../../openapi/examples/play.ts'
@@ -24,7 +24,7 @@ const [overHttp, inProcess] = (await Promise.all(
 const shown = ({ operation, name, answer }: Exchanged) =>
   `${operation} ${name}: ${answer.status} ${JSON.stringify(answer.body)}`
 
-test('every exchange has the same answer over HTTP and in the process of a test, byte for byte', () => {
+it('every exchange has the same answer over HTTP and in the process of a test, byte for byte', () => {
   expect(inProcess.map(shown)).toEqual(overHttp.map(shown))
 })
 
@@ -34,7 +34,7 @@ test('every exchange has the same answer over HTTP and in the process of a test,
  */
 const UNREACHABLE = ['purge conflict', 'triggerSchedule unknown-type', 'triggerSchedule conflict']
 
-test('every refusal that an operation names is among the exchanges', () => {
+it('every refusal that an operation names is among the exchanges', () => {
   const typeOf = ({ answer }: Exchanged) => String(Object(answer.body).type)
   const seen = new Set(
     overHttp.map(one => `${one.operation} ${typeOf(one).replace('urn:baton:problem:', '')}`),

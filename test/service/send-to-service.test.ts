@@ -1,10 +1,10 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { BatonError } from '../../shared/core/values/values.ts'
 import { sendToService } from '../../shared/service/send-to-service.ts'
 
 const failing = (error: unknown) => sendToService(async () => Promise.reject(error))(['GET', '/healthz'])
 
-test('an error with a code of Baton is thrown as a problem, with its cause', async () => {
+it('an error with a code of Baton is thrown as a problem, with its cause', async () => {
   const cause = new BatonError('unavailable', 'the table does not answer')
 
   await expect(failing(cause)).rejects.toMatchObject({
@@ -15,7 +15,7 @@ test('an error with a code of Baton is thrown as a problem, with its cause', asy
   })
 })
 
-test('any other error is thrown as it is', async () => {
+it('any other error is thrown as it is', async () => {
   const bug = new TypeError('a bug')
 
   await expect(failing(bug)).rejects.toBe(bug)

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { group } from '../../shared/define/canvases.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
@@ -19,7 +19,7 @@ async function behindAnApi() {
   return { t, system }
 }
 
-test('tasks are published, claimed, read and changed by the public client', async () => {
+it('tasks are published, claimed, read and changed by the public client', async () => {
   const { t } = await behindAnApi()
 
   const { id, created } = await t.publish(jobs, { nth: 1 }, { key: 'a' })
@@ -41,7 +41,7 @@ test('tasks are published, claimed, read and changed by the public client', asyn
   expect(await t.children('jobs:a')).toEqual([])
 })
 
-test('a run by hand fails, is released, and its task is retried and removed', async () => {
+it('a run by hand fails, is released, and its task is retried and removed', async () => {
   const { t } = await behindAnApi()
   await t.publish(jobs, { nth: 1 }, { key: 'a', retry: { maxRetries: 0 } })
 
@@ -58,7 +58,7 @@ test('a run by hand fails, is released, and its task is retried and removed', as
   await expect(t.task('jobs:a')).rejects.toMatchObject({ status: 404 })
 })
 
-test('types are paused, and schedules are set and read', async () => {
+it('types are paused, and schedules are set and read', async () => {
   const { t, system } = await behindAnApi()
 
   expect(await timed(system, t.pause(jobs))).toEqual({ type: 'jobs', paused: true, revision: 2 })
@@ -69,7 +69,7 @@ test('types are paused, and schedules are set and read', async () => {
   expect(await t.schedule('s')).toMatchObject({ name: 's' })
 })
 
-test('waiting for the end names what is still open, and covers canvases', async () => {
+it('waiting for the end names what is still open, and covers canvases', async () => {
   const { t } = await behindAnApi()
   const { id } = await t.publish(group([jobs.with({ nth: 1 })]))
 
@@ -80,13 +80,13 @@ test('waiting for the end names what is still open, and covers canvases', async 
   expect(await t.canvas(id)).toMatchObject({ status: 'cancelled' })
 })
 
-test('a wrong input is refused before it is sent', async () => {
+it('a wrong input is refused before it is sent', async () => {
   const { t } = await behindAnApi()
 
   await expect(t.publish(jobs, { nth: 'one' } as never)).rejects.toMatchObject({ code: 'invalid' })
 })
 
-test('virtual time, faults and the inside of the system are not available', async () => {
+it('virtual time, faults and the inside of the system are not available', async () => {
   const { t } = await behindAnApi()
   const refused = (name: string) => ({
     name: 'BatonError',
@@ -108,6 +108,6 @@ test('virtual time, faults and the inside of the system are not available', asyn
   for (const [name, call] of throwing) expect(call).toThrow(expect.objectContaining(refused(name)))
 })
 
-test('an address that is not a URL is refused', async () => {
+it('an address that is not a URL is refused', async () => {
   await expect(createTestSystem({ url: 'localhost' })).rejects.toThrow("url: 'localhost' is not a URL")
 })

@@ -1,10 +1,10 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, expect, it, vi } from 'vitest'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { createTestSystem } from '../../shared/testing/index.ts'
 
 afterEach(() => void vi.useRealTimers())
 
-test('a test may fake all timers of its process, and the date that handlers read', async () => {
+it('a test may fake all timers of its process, and the date that handlers read', async () => {
   const dates: string[] = []
   const dated = defineTask('dated', { run: () => void dates.push(new Date().toISOString()) })
   const t = await createTestSystem({ tasks: [dated], now: '2027-06-01T12:00:00Z' })

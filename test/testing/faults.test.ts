@@ -1,24 +1,28 @@
 import { setTimeout as realSleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { RetryLater } from '../../shared/signals.ts'
 import { createTestSystem, type TestSystem } from '../../shared/testing/index.ts'
 
-/** A task that notes each call of its handler. */
-function noted(options: { readonly timeoutMs?: number; readonly deadlineMs?: number } = {}) {
+/** A system with one task, `work:a`. It notes each call of its handler, whose work takes no time unless `takes` says how much. */
+async function aPublished(
+  options: { readonly timeoutMs?: number; readonly deadlineMs?: number } = {},
+  takes?: string,
+) {
   const attempts: number[] = []
   const work = defineTask('work', {
     ...options,
     retry: { maxRetries: 2, backoff: 'fixed', delayMs: 10_000 },
     run: (_input, { attempt }) => void attempts.push(attempt),
   })
-  return { work, attempts }
+  const t = await createTestSystem({ tasks: [work] })
+  if (takes !== undefined) t.takes(work, takes)
+  await t.publish(work, {}, { key: 'a' })
+  return { t, work, attempts }
 }
 
-test('fail: the next runs fail with the given error, in place of the handler', async () => {
-  const { work, attempts } = noted()
-  const t = await createTestSystem({ tasks: [work] })
-  await t.publish(work, {}, { key: 'a' })
+it('fail: the next runs fail with the given error, in place of the handler', async () => {
+  const { t, attempts } = await aPublished()
 
   t.fail('work:a', 'no answer')
   t.fail('work:a', new RetryLater(60_000, 'come back later'))
@@ -34,10 +38,8 @@ test('fail: the next runs fail with the given error, in place of the handler', a
   expect(attempts).toEqual([3])
 })
 
-test('kill: the work is done, its end is never reported, and the lease ends', async () => {
-  const { work, attempts } = noted()
-  const t = await createTestSystem({ tasks: [work] })
-  await t.publish(work, {}, { key: 'a' })
+it('kill: the work is done, its end is never reported, and the lease ends', async () => {
+  const { t, attempts } = await aPublished()
 
   t.kill('work:a')
   await t.runUntilIdle()
@@ -46,10 +48,8 @@ test('kill: the work is done, its end is never reported, and the lease ends', as
   expect(attempts).toEqual([1, 2])
 })
 
-test('kill at the start: the handler is not called in that run', async () => {
-  const { work, attempts } = noted()
-  const t = await createTestSystem({ tasks: [work] })
-  await t.publish(work, {}, { key: 'a' })
+it('kill at the start: the handler is not called in that run', async () => {
+  const { t, work, attempts } = await aPublished()
 
   t.kill(work, { when: 'start' })
   await t.runUntilIdle()
@@ -57,11 +57,8 @@ test('kill at the start: the handler is not called in that run', async () => {
   expect(attempts).toEqual([2])
 })
 
-test('kill strikes the run that is under way', async () => {
-  const { work } = noted()
-  const t = await createTestSystem({ tasks: [work] })
-  t.takes(work, '1m')
-  await t.publish(work, {}, { key: 'a' })
+it('kill strikes the run that is under way', async () => {
+  const { t } = await aPublished({}, '1m')
   await t.advance('30s')
 
   const before = t.task('work:a')
@@ -72,10 +69,8 @@ test('kill strikes the run that is under way', async () => {
   expect(t.task('work:a').runs.map(({ state }) => state)).toEqual(['lost', 'succeeded'])
 })
 
-test('freeze: a worker that comes back after its lease has no say any more', async () => {
-  const { work } = noted()
-  const t = await createTestSystem({ tasks: [work] })
-  await t.publish(work, {}, { key: 'a' })
+it('freeze: a worker that comes back after its lease has no say any more', async () => {
+  const { t } = await aPublished()
 
   t.freeze('work:a', '2m')
   await t.advance('1m')
@@ -87,10 +82,8 @@ test('freeze: a worker that comes back after its lease has no say any more', asy
   expect(whileFrozen.runs.map(({ state }) => state)).toEqual(['lost', 'succeeded'])
 })
 
-test('freeze: a worker that comes back within its lease reports as if nothing was', async () => {
-  const { work, attempts } = noted()
-  const t = await createTestSystem({ tasks: [work] })
-  await t.publish(work, {}, { key: 'a' })
+it('freeze: a worker that comes back within its lease reports as if nothing was', async () => {
+  const { t, attempts } = await aPublished()
 
   t.freeze('work:a', '10s')
   await t.runUntilIdle()
@@ -99,11 +92,8 @@ test('freeze: a worker that comes back within its lease reports as if nothing wa
   expect(attempts).toEqual([1])
 })
 
-test('a run that takes too long times out, and its handler sees the signal', async () => {
-  const { work } = noted({ timeoutMs: 30_000 })
-  const t = await createTestSystem({ tasks: [work] })
-  t.takes('work', '1m')
-  await t.publish(work, {}, { key: 'a' })
+it('a run that takes too long times out, and its handler sees the signal', async () => {
+  const { t } = await aPublished({ timeoutMs: 30_000 }, '1m')
 
   await t.runUntilIdle()
 
@@ -111,7 +101,7 @@ test('a run that takes too long times out, and its handler sees the signal', asy
   expect(t.task('work:a').runs).toHaveLength(3)
 })
 
-test('a handler waits in virtual time, until its signal aborts', async () => {
+it('a handler waits in virtual time, until its signal aborts', async () => {
   const reasons: string[] = []
   const wait = defineTask('wait', {
     timeoutMs: 60_000,
@@ -130,10 +120,8 @@ test('a handler waits in virtual time, until its signal aborts', async () => {
   expect(t.now().toISOString()).toBe('2027-01-01T00:01:00.000Z')
 })
 
-test('a passed deadline is final', async () => {
-  const { work } = noted({ deadlineMs: 15_000 })
-  const t = await createTestSystem({ tasks: [work] })
-  await t.publish(work, {}, { key: 'a' })
+it('a passed deadline is final', async () => {
+  const { t, work } = await aPublished({ deadlineMs: 15_000 })
 
   t.fail(work, 'no answer', { times: 5 })
   await t.runUntilIdle()
@@ -142,7 +130,7 @@ test('a passed deadline is final', async () => {
   expect(t.now().toISOString()).toBe('2027-01-01T00:00:15.000Z')
 })
 
-test('real work takes no virtual time, and one handler ends before the next begins', async () => {
+it('real work takes no virtual time, and one handler ends before the next begins', async () => {
   const steps: string[] = []
   const slow = defineTask('slow', {
     run: async (_input, { key }) => {
@@ -160,7 +148,7 @@ test('real work takes no virtual time, and one handler ends before the next begi
   expect(t.now().toISOString()).toBe('2027-01-01T00:00:00.000Z')
 })
 
-test('a handler that does not end is named, and the message says how to wait in virtual time', async () => {
+it('a handler that does not end is named, and the message says how to wait in virtual time', async () => {
   const stuck = defineTask('stuck', { run: () => new Promise(() => {}) })
   const t = await createTestSystem({ tasks: [stuck], handlerPatienceMs: 20 })
   await t.publish(stuck, {}, { key: 'a' })
@@ -170,7 +158,7 @@ test('a handler that does not end is named, and the message says how to wait in 
   )
 })
 
-test('a handler cannot call the test system, and a test cannot sleep', async () => {
+it('a handler cannot call the test system, and a test cannot sleep', async () => {
   let system: TestSystem | undefined
   const odd = defineTask('odd', { retry: { maxRetries: 0 }, run: () => system?.advance('1s') })
   const t = await createTestSystem({ tasks: [odd] })

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { defineFlow } from '../../shared/define/flow/define-flow.ts'
 import { Fatal } from '../../shared/signals.ts'
@@ -23,7 +23,7 @@ function anOrder(calls: string[] = []) {
   return { order, calls }
 }
 
-test('a flow runs its steps and shows their results', async () => {
+it('a flow runs its steps and shows their results', async () => {
   const { order } = anOrder()
   const t = await createTestSystem({ flows: [order] })
 
@@ -40,7 +40,7 @@ test('a flow runs its steps and shows their results', async () => {
   expect(params).toMatchObject({ sku: 'a', reserve: { by: 'reserve-stock' } })
 })
 
-test('a saga with a failing step undoes its steps in reverse order', async () => {
+it('a saga with a failing step undoes its steps in reverse order', async () => {
   const { order, calls } = anOrder()
   const t = await createTestSystem({ flows: [order] })
   await t.publish(order, { sku: 'a' }, { key: '1' })
@@ -53,7 +53,7 @@ test('a saga with a failing step undoes its steps in reverse order', async () =>
   expect(t.task('order:1').steps?.map(({ state }) => state)).toEqual(['undone', 'undone', 'failed'])
 })
 
-test('an undo that fails for good halts the flow, and continues when an operator says so', async () => {
+it('an undo that fails for good halts the flow, and continues when an operator says so', async () => {
   const { order, calls } = anOrder()
   const t = await createTestSystem({ flows: [order] })
   await t.publish(order, { sku: 'a' }, { key: '1' })

@@ -4,12 +4,12 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 
 const run = promisify(execFile)
 const JEST = 'jest@30.2.0'
 
-test('jest runs a test file that uses the kit, as an ES module', async () => {
+it('jest runs a test file that uses the kit, as an ES module', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'baton-jest-'))
   try {
     await build({

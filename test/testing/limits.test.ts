@@ -1,8 +1,8 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { createTestSystem } from '../../shared/testing/index.ts'
 
-test('a rate limit of 50 a second lets 150 tasks start within three seconds, and no second has more', async () => {
+it('a rate limit of 50 a second lets 150 tasks start within three seconds, and no second has more', async () => {
   const starts: number[] = []
   const call = defineTask('call', {
     limits: { rate: { limit: 50, perMs: 1_000 } },
@@ -20,7 +20,7 @@ test('a rate limit of 50 a second lets 150 tasks start within three seconds, and
   expect(perSecond).toEqual([50, 50, 50])
 })
 
-test('a concurrency limit lets only so many run at a time', async () => {
+it('a concurrency limit lets only so many run at a time', async () => {
   const work = defineTask('work', { limits: { concurrency: { max: 2 } }, run: () => {} })
   const t = await createTestSystem({ tasks: [work] })
   t.takes(work, '10s')
@@ -38,37 +38,7 @@ test('a concurrency limit lets only so many run at a time', async () => {
   expect(t.now().getTime()).toBe(Date.parse('2027-01-01T00:00:30.000Z'))
 })
 
-test('debounced publishes run once, with the last input, after the last of them', async () => {
-  const inputs: unknown[] = []
-  const index = defineTask('index', { run: input => void inputs.push(input) })
-  const t = await createTestSystem({ tasks: [index] })
-
-  for (const version of [1, 2, 3]) {
-    await t.publish(index, { version }, { key: 'page', debounce: { ms: 10_000 } })
-    await t.advance('4s')
-  }
-  await t.runUntilIdle()
-
-  expect(inputs).toEqual([{ version: 3 }])
-  expect(t.task('index:page').startedAt).toBe('2027-01-01T00:00:18.000Z')
-})
-
-test('throttled publishes run once per window, with the first input', async () => {
-  const inputs: unknown[] = []
-  const mail = defineTask('mail', { run: input => void inputs.push(input) })
-  const t = await createTestSystem({ tasks: [mail] })
-
-  for (const nth of [1, 2, 3]) {
-    await t.publish(mail, { nth }, { key: 'ada', throttle: { perMs: 60_000 } })
-    await t.advance('25s')
-  }
-  await t.publish(mail, { nth: 4 }, { key: 'ada', throttle: { perMs: 60_000 } })
-  await t.runUntilIdle()
-
-  expect(inputs).toEqual([{ nth: 1 }, { nth: 4 }])
-})
-
-test('a paused type starts nothing until its pause ends', async () => {
+it('a paused type starts nothing until its pause ends', async () => {
   const work = defineTask('work', { run: () => {} })
   const t = await createTestSystem({ tasks: [work] })
   await t.pause(work)

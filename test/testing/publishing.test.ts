@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { createTestSystem } from '../../shared/testing/index.ts'
@@ -17,7 +17,7 @@ const mail = defineTask('mail', { run: (_input, { previous }) => ({ previous: pr
 
 const aSystem = () => createTestSystem({ tasks: [resize, notify, mail] })
 
-test('the same test has the same ids, and a publish of the same key creates nothing', async () => {
+it('the same test has the same ids, and a publish of the same key creates nothing', async () => {
   const ids = async () => {
     const t = await aSystem()
     const answers = [
@@ -37,7 +37,7 @@ test('the same test has the same ids, and a publish of the same key creates noth
   ])
 })
 
-test('children, callbacks, logs and results are shown as JSON gives them back', async () => {
+it('children, callbacks, logs and results are shown as JSON gives them back', async () => {
   const t = await aSystem()
 
   await t.publish(resize, { url: 'a', width: 200 }, { key: 'k', onSuccess: [{ type: 'mail', key: 'm' }] })
@@ -53,7 +53,7 @@ test('children, callbacks, logs and results are shown as JSON gives them back', 
   expect(t.logs('mail:m')).toEqual([])
 })
 
-test('tasks are cancelled, removed, patched and retried as over the API', async () => {
+it('tasks are cancelled, removed, patched and retried as over the API', async () => {
   const t = await aSystem()
   for (const key of ['a', 'b', 'c']) await t.publish(notify, {}, { key, delayMs: 3_600_000 })
 
@@ -73,7 +73,7 @@ test('tasks are cancelled, removed, patched and retried as over the API', async 
   await expect(t.remove('notify:b')).rejects.toMatchObject({ status: 404 })
 })
 
-test('a finished task is gone after its retention', async () => {
+it('a finished task is gone after its retention', async () => {
   const t = await aSystem()
   await t.publish(notify, {}, { key: 'a', retentionMs: 60_000 })
 
@@ -85,7 +85,7 @@ test('a finished task is gone after its retention', async () => {
   expect(() => t.task('notify:a')).toThrow('there is no task notify:a; none is published yet')
 })
 
-test('tasks of a type of kind http are claimed by hand', async () => {
+it('tasks of a type of kind http are claimed by hand', async () => {
   const t = await createTestSystem({ types: { encode: { kind: 'http' } } })
   await t.publish('encode', { file: 'a' }, { key: 'a' })
   await t.publish('encode', { file: 'b' }, { key: 'b' })
@@ -104,7 +104,7 @@ test('tasks of a type of kind http are claimed by hand', async () => {
   await expect(t.claim('nothing')).rejects.toThrow("'nothing' is not registered")
 })
 
-test('calls that are not awaited one by one run in their order', async () => {
+it('calls that are not awaited one by one run in their order', async () => {
   const t = await aSystem()
 
   await Promise.all([

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { defineTask } from '../../shared/define/define-task.ts'
 import type { TaskContext } from '../../shared/define/definitions.ts'
@@ -27,7 +27,7 @@ const throwing = (error: unknown) =>
     throw error
   })
 
-test('the handler gets its parsed input and a whole context, and everything it does is recorded', async () => {
+it('the handler gets its parsed input and a whole context, and everything it does is recorded', async () => {
   const ran = await runTask(resize, { url: 'secret.example' }, { attempt: 2, key: 'img-1' })
 
   expect(ran).toEqual({
@@ -39,7 +39,7 @@ test('the handler gets its parsed input and a whole context, and everything it d
   })
 })
 
-test('the context is what the options say', async () => {
+it('the context is what the options say', async () => {
   const seen: TaskContext[] = []
   const work = aTask((_input, ctx) => void seen.push(ctx))
 
@@ -63,7 +63,7 @@ test('the context is what the options say', async () => {
   expect(seen[1]).not.toHaveProperty('direction')
 })
 
-test.each([
+it.each([
   [new Error('no answer'), 1, { outcome: 'retry', retryInMs: 1_000, error: { message: 'no answer' } }],
   [new Error('no answer'), 2, { outcome: 'retry', retryInMs: 2_000 }],
   [new Error('no answer'), 3, { outcome: 'failed' }],
@@ -78,7 +78,7 @@ test.each([
   expect(ran.thrown).toBe(error)
 })
 
-test('a handler of stages continues to the next one, and an unknown stage fails', async () => {
+it('a handler of stages continues to the next one, and an unknown stage fails', async () => {
   const staged = defineTask('staged', {
     stages: {
       fetch: (_input, ctx) => ctx.next('store', { input: { file: 'a' }, delayMs: 10 }),
@@ -100,7 +100,7 @@ test('a handler of stages continues to the next one, and an unknown stage fails'
   })
 })
 
-test('what the system would refuse fails here, too', async () => {
+it('what the system would refuse fails here, too', async () => {
   const wrongInput = await runTask(resize, { url: 'a', width: 0.5 })
   const wrongResult = await runTask(aTask(() => 10n))
   const wrongProgress = await runTask(aTask((_input, ctx) => ctx.progress('x'.repeat(2_000))))
@@ -120,7 +120,7 @@ function abortOf({ signal }: TaskContext): Promise<string> {
   return new Promise(resolve => signal.addEventListener('abort', () => resolve(signal.reason.message)))
 }
 
-test('a run whose signal is aborted already does not call the handler', async () => {
+it('a run whose signal is aborted already does not call the handler', async () => {
   const called: number[] = []
   const work = defineTask('work', { run: () => called.push(1) })
 
@@ -130,7 +130,7 @@ test('a run whose signal is aborted already does not call the handler', async ()
   expect(called).toEqual([])
 })
 
-test('a run is stopped by the signal, after which nothing of it counts', async () => {
+it('a run is stopped by the signal, after which nothing of it counts', async () => {
   const stopping = new AbortController()
   const work = aTask(async (_input, ctx) => {
     stopping.abort()
@@ -142,7 +142,7 @@ test('a run is stopped by the signal, after which nothing of it counts', async (
   expect(ran).toMatchObject({ outcome: 'stopped', thrown: { code: 'refused' }, published: [] })
 })
 
-test('a run times out after the given real time, and its handler sees it', async () => {
+it('a run times out after the given real time, and its handler sees it', async () => {
   const reasons: string[] = []
   const work = aTask(async (_input, ctx) => void reasons.push(await abortOf(ctx)))
 
@@ -152,7 +152,7 @@ test('a run times out after the given real time, and its handler sees it', async
   expect(reasons).toEqual(['the run is over: timed-out'])
 })
 
-test.each([
+it.each([
   [
     defineFlow('order', { steps: [{ name: 'a', do: resize }] }),
     {},

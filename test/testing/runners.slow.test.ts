@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process'
 import { resolve } from 'node:path'
 import { promisify } from 'node:util'
 import { build } from 'esbuild'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 
 const run = promisify(execFile)
 const KIT = resolve(import.meta.dirname, '../../shared/testing/index.ts')
 
-test('node:test runs a test file that uses the kit', async () => {
+it('node:test runs a test file that uses the kit', async () => {
   const file = resolve(import.meta.dirname, 'fixtures/node-test.ts')
 
   const { stdout } = await run(process.execPath, ['--test', '--test-reporter=tap', file])
@@ -16,7 +16,7 @@ test('node:test runs a test file that uses the kit', async () => {
   expect(stdout).toContain('# fail 0')
 })
 
-test('the kit brings neither an AWS SDK, nor a schema library, nor a test runner', async () => {
+it('the kit brings neither an AWS SDK, nor a schema library, nor a test runner', async () => {
   const { metafile } = await build({
     entryPoints: [KIT],
     bundle: true,

@@ -1,19 +1,16 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { createTestSystem } from '../../shared/testing/index.ts'
 
 const report = defineTask('report', { run: () => ({ sent: true }) })
 const nightly = { cron: '30 2 * * *', timezone: 'Europe/Berlin', task: { type: 'report' } }
 
-/** The starts of all reports. */
-async function startsDuring(now: string, days: number): Promise<string[]> {
-  const t = await createTestSystem({ tasks: [report], now, schedules: { nightly } })
-  await t.advance(`${days}d`)
-  return t.tasks({ type: report }).map(({ startedAt = '' }) => startedAt)
-}
+it('a nightly cron leaves out the night whose time the clock skips', async () => {
+  const t = await createTestSystem({ tasks: [report], now: '2027-03-26T12:00:00Z', schedules: { nightly } })
 
-test('a nightly cron leaves out the night whose time the clock skips', async () => {
-  expect(await startsDuring('2027-03-26T12:00:00Z', 4)).toEqual([
+  await t.advance('4d')
+
+  expect(t.tasks({ type: report }).map(({ startedAt }) => startedAt)).toEqual([
     '2027-03-27T01:30:00.000Z',
     // On the 28th the clock goes from 2:00 to 3:00.
     '2027-03-29T00:30:00.000Z',
@@ -21,15 +18,7 @@ test('a nightly cron leaves out the night whose time the clock skips', async () 
   ])
 })
 
-test('a nightly cron runs once in the night whose time the clock repeats', async () => {
-  expect(await startsDuring('2027-10-29T12:00:00Z', 3)).toEqual([
-    '2027-10-30T00:30:00.000Z',
-    '2027-10-31T00:30:00.000Z',
-    '2027-11-01T01:30:00.000Z',
-  ])
-})
-
-test('a schedule is set, read, triggered, paused and removed', async () => {
+it('a schedule is set, read, triggered, paused and removed', async () => {
   const t = await createTestSystem({ tasks: [report], now: '2027-05-01T00:00:00Z' })
 
   const set = await t.schedule('hourly', { cron: '0 * * * *', task: { type: 'report' } })
@@ -52,25 +41,7 @@ test('a schedule is set, read, triggered, paused and removed', async () => {
   await expect(t.schedule('hourly')).rejects.toThrow('there is no schedule hourly')
 })
 
-test.each([
-  [{ cron: '99 * * * *', task: { type: 'report' } }, /cron /],
-  [{ cron: '0 * * * *', everyMs: 60_000, task: { type: 'report' } }, /everyMs is one too many/],
-  [
-    { everyMs: 60_000, task: { type: 'reprt' } },
-    /'reprt' in task.type is not registered; did you mean 'report'/,
-  ],
-  [{ everyMs: 60_000, missed: 'catch', task: { type: 'report' } }, /missed must be "skip" or {catchUp: n}/],
-  [
-    { everyMs: 60_000, timezon: 'UTC', task: { type: 'report' } },
-    /timezon is not a field here; did you mean 'timezone'/,
-  ],
-])('a wrong schedule is refused in the words of the API: %j', async (schedule, message) => {
-  const t = await createTestSystem({ tasks: [report] })
-
-  await expect(t.schedule('s', schedule as never)).rejects.toThrow(message)
-})
-
-test('idle systems do not wait for the next ticks of schedules', async () => {
+it('idle systems do not wait for the next ticks of schedules', async () => {
   const t = await createTestSystem({ tasks: [report], schedules: { nightly }, now: '2027-05-01T00:00:00Z' })
   await t.publish(report, {}, { delayMs: 60_000 })
 

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { LocalSystem } from '../support/local-system/local-system.ts'
-import { chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
-import { startSystemWithDashboard } from '../support/web/dashboard.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, type openReader } from '../support/web/browser.ts'
+import { aDashboard } from '../support/web/dashboard.ts'
 
 /** axe looks at each page, in both themes and both sizes. */
 
@@ -26,22 +24,15 @@ const PAGES = [
   '/events',
 ]
 
-let system: LocalSystem
-let browser: Browser
-
 describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
+  const { system, aReader } = aDashboard()
+
   beforeAll(async () => {
-    ;[system, browser] = await Promise.all([startSystemWithDashboard(), openBrowser()])
     await system.publish({ type: 'probe', key: 'fails', input: { failures: 1, how: 'fatal' } })
     await system.publish({ type: 'probe', key: 'later', input: {}, delayMs: 3_600_000, userId: 'ada' })
     await system.call('PUT', '/v1/schedules/nightly', { cron: '0 3 * * *', task: { type: 'probe' } })
     await system.call('POST', '/v1/canvases', { key: 'album', group: [{ type: 'clip' }, { type: 'clip' }] })
     await system.taskWhen('probe:fails', ({ status }) => status === 'failed')
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    await system?.stop()
   })
 
   it.each([
@@ -50,7 +41,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
     ['light', true],
     ['dark', true],
   ] as const)('has no serious finding in %s, on a phone: %s', async (colorScheme, isPhone) => {
-    const { page } = await openReader(browser, system.cloud.apiUrl, { colorScheme, isPhone })
+    const { page } = await aReader({ colorScheme, isPhone })
     const findings: string[] = []
     for (const path of PAGES) {
       await page.goto(path)
@@ -63,7 +54,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
   })
 
   it.each(['/', '/tasks?type=probe', '/types'])('draws %s without moving what is drawn', async path => {
-    const { page } = await openReader(browser, system.cloud.apiUrl)
+    const { page } = await aReader()
     await page.addInitScript(`
       globalThis.moved = 0
       new PerformanceObserver(list => {
@@ -79,7 +70,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
   })
 
   it('asks nothing in vain before the code of the overview is there', async () => {
-    const { page } = await openReader(browser, system.cloud.apiUrl)
+    const { page } = await aReader()
 
     await page.goto('/')
     await page.getByRole('table').first().waitFor()
@@ -88,7 +79,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
   })
 
   it('shows what each type and each task would cost', async () => {
-    const { page } = await openReader(browser, system.cloud.apiUrl)
+    const { page } = await aReader()
     const id = await system.publish({ type: 'probe', key: 'costs', input: {} })
     await system.taskWhen(id, ({ status }) => status === 'succeeded')
 
@@ -103,7 +94,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
   })
 
   it('says that the cost of a task is not kept', async () => {
-    const { page } = await openReader(browser, system.cloud.apiUrl)
+    const { page } = await aReader()
     const id = await system.publish({ type: 'probe', key: 'forgotten', input: {} })
     await page.route('**/local/cost?task=*', route => route.fulfill({ json: {} }))
 
@@ -113,7 +104,7 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
   })
 
   it('shows no cost where nothing meters, and does not ask for it again', async () => {
-    const { page } = await openReader(browser, system.cloud.apiUrl)
+    const { page } = await aReader()
     let asked = 0
     await page.route('**/local/cost*', route => {
       asked += 1

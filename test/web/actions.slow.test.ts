@@ -1,38 +1,17 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { LocalSystem } from '../support/local-system/local-system.ts'
-import { acting, chromiumPath, openBrowser, openReader, type Reader } from '../support/web/browser.ts'
-import { startSystemWithDashboard } from '../support/web/dashboard.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath } from '../support/web/browser.ts'
+import { aDashboardTab } from '../support/web/dashboard.ts'
 
 /** What a reader can do on the pages, and what becomes of it in the system. */
 
 const HOUR = 3_600_000
 
-let system: LocalSystem
-let browser: Browser
-let reader: Reader
-let page: Page
-
-const open = (id: string) => page.goto(`/tasks/${encodeURIComponent(id)}`)
-const { press, told } = acting(() => page)
-const statusOf = async (id: string) => (await system.call('GET', `/v1/tasks/${id}`)).body.status
-
 describe.skipIf(chromiumPath === undefined)('a reader', () => {
-  beforeAll(async () => {
-    ;[system, browser] = await Promise.all([startSystemWithDashboard(), openBrowser()])
-    await system.call('PUT', '/v1/types/by-hand', { kind: 'http' })
-  })
+  const { system, page, press, told, complaints } = aDashboardTab()
+  const open = (id: string) => page.goto(`/tasks/${encodeURIComponent(id)}`)
+  const statusOf = async (id: string) => (await system.call('GET', `/v1/tasks/${id}`)).body.status
 
-  beforeEach(async () => {
-    await page?.context().close()
-    reader = await openReader(browser, system.cloud.apiUrl)
-    page = reader.page
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    await system?.stop()
-  })
+  beforeAll(() => system.call('PUT', '/v1/types/by-hand', { kind: 'http' }))
 
   it('cancels a task, and retries it', async () => {
     const id = await system.publish({ type: 'by-hand', key: 'c1', delayMs: HOUR })
@@ -197,7 +176,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
 
     expect(await page.locator('main script').count()).toBe(0)
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
-    expect(reader.complaints).toEqual([])
+    expect(complaints()).toEqual([])
   })
 
   it('asks nothing while the tab is hidden', async () => {

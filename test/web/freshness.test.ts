@@ -1,5 +1,5 @@
 import { QueryClient, QueryObserver } from '@tanstack/react-query'
-import { afterEach, beforeEach, describe, expect, it, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import { refusal, watchRefusals } from '../../web/api/store.ts'
 
@@ -133,7 +133,7 @@ describe('the connection', () => {
     expect(isStreamForbidden.get()).toBe(true)
   })
 
-  test('breaks with the system, and is live again only with the stream', async () => {
+  it('breaks with the system, and is live again only with the stream', async () => {
     await send('/v1/events')
     answers = () => {
       throw new TypeError('fetch failed')

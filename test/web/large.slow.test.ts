@@ -1,8 +1,6 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { LocalSystem } from '../support/local-system/local-system.ts'
-import { chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
-import { startSystemWithDashboard } from '../support/web/dashboard.ts'
+import { describe, expect, it } from 'vitest'
+import { chromiumPath } from '../support/web/browser.ts'
+import { aDashboard } from '../support/web/dashboard.ts'
 
 /** Lists and groups of 10,000 tasks. Answers are made up where the pages are under test, not the table. */
 
@@ -10,9 +8,6 @@ const TASKS = 10_000
 const PAGE_TASKS = 50
 /** The rows that may be in the document at a time, however many are loaded. */
 const ROWS_MAX = 100
-
-let system: LocalSystem
-let browser: Browser
 
 const aTask = (index: number) => ({
   id: `clip:${index}`,
@@ -28,17 +23,10 @@ const aTask = (index: number) => ({
 })
 
 describe.skipIf(chromiumPath === undefined)('10,000 tasks', () => {
-  beforeAll(async () => {
-    ;[system, browser] = await Promise.all([startSystemWithDashboard(), openBrowser()])
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    await system?.stop()
-  })
+  const { system, aReader } = aDashboard()
 
   it('are scrolled through to the last one, with few rows in the document', async () => {
-    const { page } = await openReader(browser, system.cloud.apiUrl)
+    const { page } = await aReader()
     await page.route('**/v1/tasks?*', (route, request) => {
       const from = Number(new URL(request.url()).searchParams.get('cursor') ?? 0)
       const items = Array.from({ length: PAGE_TASKS }, (_, index) => aTask(from + index))
@@ -59,7 +47,7 @@ describe.skipIf(chromiumPath === undefined)('10,000 tasks', () => {
   })
 
   it('of one group are drawn page by page', async () => {
-    const { page } = await openReader(browser, system.cloud.apiUrl)
+    const { page } = await aReader()
     await page.route('**/v1/canvases/*', (route, request) => {
       const { searchParams } = new URL(request.url())
       const from = Number(searchParams.get('cursor') ?? 0)
@@ -90,7 +78,7 @@ describe.skipIf(chromiumPath === undefined)('10,000 tasks', () => {
     const group = Array.from({ length: TASKS }, () => ({ type: 'by-hand' }))
     const { status } = await system.call('POST', '/v1/canvases', { key: 'crowd', group })
     expect(status).toBe(202)
-    const { page } = await openReader(browser, system.cloud.apiUrl)
+    const { page } = await aReader()
 
     await page.goto('/canvases/canvas%3Acrowd')
     await page.locator('.tile strong').getByText('10,000').waitFor()

@@ -1,33 +1,13 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { LocalSystem } from '../support/local-system/local-system.ts'
-import { acting, chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
-import { startSystemWithDashboard } from '../support/web/dashboard.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath } from '../support/web/browser.ts'
+import { aDashboardTab } from '../support/web/dashboard.ts'
 
 /** What a reader meets when another person changes the same thing meanwhile. */
 
-let system: LocalSystem
-let browser: Browser
-let page: Page
-
-const { press, told } = acting(() => page)
-
 describe.skipIf(chromiumPath === undefined)('a reader', () => {
-  beforeAll(async () => {
-    ;[system, browser] = await Promise.all([startSystemWithDashboard(), openBrowser()])
-    await system.call('PUT', '/v1/types/letter', { kind: 'http' })
-  })
+  const { system, page, press, told } = aDashboardTab()
 
-  beforeEach(async () => {
-    await page?.unrouteAll({ behavior: 'ignoreErrors' })
-    await page?.context().close()
-    page = (await openReader(browser, system.cloud.apiUrl)).page
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    await system?.stop()
-  })
+  beforeAll(() => system.call('PUT', '/v1/types/letter', { kind: 'http' }))
 
   it('leaves a failed task alone that another person has changed meanwhile', async () => {
     await system.call('PUT', '/v1/types/lost', { kind: 'http' })

@@ -1,4 +1,4 @@
-import { describe, expect, it, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { parseSearch, stringifySearch } from '../../web/api/search.ts'
 import { graphOf } from '../../web/canvases/graph.ts'
 import { ownUsd, ratesOfAll, ratesOfType } from '../../web/cost/cost.ts'
@@ -84,7 +84,7 @@ describe('the timeline', () => {
   })
 })
 
-test('the graph of a canvas is rebuilt from the paths of its tasks, whatever their order', () => {
+it('the graph of a canvas is rebuilt from the paths of its tasks, whatever their order', () => {
   const leaf = (path: string) => ({ path, taskId: path, status: 'ready' as const })
 
   const graph = graphOf([leaf('chain.1.chord.then'), leaf('chain.0'), leaf('chain.1.chord.group.0')])
@@ -103,18 +103,18 @@ test('the graph of a canvas is rebuilt from the paths of its tasks, whatever the
   expect(graphOf([])).toBeUndefined()
 })
 
-test('characters that change the direction of text, or cannot be seen, are written out', () => {
+it('characters that change the direction of text, or cannot be seen, are written out', () => {
   expect(visible('a\u202Eb\u200Bc\nd é 漢')).toBe(String.raw`a\u202eb\u200bc\u000ad é 漢`)
 })
 
-test('an address keeps numbers as text, and repeats a name for a list', () => {
+it('an address keeps numbers as text, and repeats a name for a list', () => {
   const search = { type: ['a', 'b'], userId: '0123' }
 
   expect(parseSearch(stringifySearch(search))).toEqual(search)
   expect(stringifySearch({ type: undefined })).toBe('')
 })
 
-test.each([
+it.each([
   ['Error: http://# answered 403: never', 'answered 403: never'],
   ['Error: #', undefined],
   ['TimeoutError: no answer after # ms', 'no answer after'],
@@ -122,7 +122,7 @@ test.each([
   expect(searchedPart(error)).toBe(part)
 })
 
-test('the tasks of a group of failures failed no earlier than its first failure', () => {
+it('the tasks of a group of failures failed no earlier than its first failure', () => {
   const group = { type: 'mail', firstAt: at(0) }
 
   expect(tasksOfGroup({ ...group, error: 'Error: no answer after # ms' })).toEqual({
@@ -161,7 +161,7 @@ describe('the next ticks', () => {
   })
 })
 
-test.each([
+it.each([
   [340, '340 ms'],
   [1_240, '1.2 s'],
   [245_000, '4 min 5 s'],
@@ -171,7 +171,7 @@ test.each([
   expect(duration(ms)).toBe(text)
 })
 
-test('a time is shown as its distance', () => {
+it('a time is shown as its distance', () => {
   const now = Date.parse(at(100))
 
   expect([at(100), at(112.5), at(40), at(-4_000)].map(one => relative(one, now))).toEqual([

@@ -1,5 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Browser } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -7,23 +6,25 @@ import { PAGE_TOKEN } from '../../cli/dashboard/session.ts'
 import { LOCAL_CREDENTIALS } from '../../local/account.ts'
 import { freshDashboard } from '../../scripts/build/dashboard.ts'
 import { signedFetch } from '../../shared/client/signed/signed-fetch.ts'
+import { aFolder } from '../support/a-folder.ts'
 import { batonInTerminal, type InTerminal } from '../support/cli/a-process.ts'
 import { anAws, type FakeAws } from '../support/cli/an-aws.ts'
-import { type LocalSystem, startLocalSystem } from '../support/local-system/local-system.ts'
+import { aLocalSystem } from '../support/local-system/local-system.ts'
 import { chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
 
 /** `baton dashboard --stack` in a real browser, for a system that demands signatures. */
 
-let system: LocalSystem
 let aws: FakeAws
 let browser: Browser
 const terminals: InTerminal[] = []
 const sign = signedFetch({ credentials: LOCAL_CREDENTIALS })
 
 describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
+  const system = aLocalSystem({ auth: 'iam' })
+
   beforeAll(async () => {
     await freshDashboard()
-    ;[system, browser] = await Promise.all([startLocalSystem({ auth: 'iam' }), openBrowser()])
+    browser = await openBrowser()
     aws = await anAws(() => LOCAL_CREDENTIALS)
     aws.stacks.Shop = { outputs: system.cloud.outputs as Record<string, string> }
     await sign(`${system.cloud.apiUrl}/v1/tasks`, {
@@ -37,19 +38,14 @@ describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
     for (const terminal of terminals) terminal.interrupt()
     await Promise.all(terminals.map(({ exitCode }) => exitCode))
     await browser?.close()
-    await system?.stop()
     await aws?.stop()
   })
 
-  async function start(...options: string[]) {
-    return startAs(
-      {
-        AWS_ACCESS_KEY_ID: LOCAL_CREDENTIALS.accessKeyId,
-        AWS_SECRET_ACCESS_KEY: LOCAL_CREDENTIALS.secretAccessKey,
-      },
-      ...options,
-    )
+  const USER = {
+    AWS_ACCESS_KEY_ID: LOCAL_CREDENTIALS.accessKeyId,
+    AWS_SECRET_ACCESS_KEY: LOCAL_CREDENTIALS.secretAccessKey,
   }
+  const start = (...options: string[]) => startAs(USER, ...options)
 
   async function startAs(
     user: Readonly<Record<string, string>>,
@@ -107,7 +103,7 @@ describe.skipIf(chromiumPath === undefined)('baton dashboard', () => {
   })
 
   it('says on the page and in the terminal that the credentials have expired, and continues after a login', async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'aws-'))
+    const folder = aFolder()
     const [config, keys] = [join(folder, 'config'), join(folder, 'keys.json')]
     const logIn = (SecretAccessKey: string = LOCAL_CREDENTIALS.secretAccessKey) => {
       // Credentials that end soon are loaded again for each call.

@@ -1,21 +1,17 @@
-import type { Browser } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { LocalSystem } from '../support/local-system/local-system.ts'
-import { chromiumPath, openBrowser, openReader, type Reader } from '../support/web/browser.ts'
-import { startSystemWithDashboard } from '../support/web/dashboard.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath, type Reader } from '../support/web/browser.ts'
+import { aDashboard } from '../support/web/dashboard.ts'
 
 /** Each page of the dashboard, in a real browser on a real system. */
 
 const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>\u202Etxt'
 
-let system: LocalSystem
-let browser: Browser
-let reader: Reader
-
 describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
+  const { system, aReader } = aDashboard()
+  let reader: Reader
+
   beforeAll(async () => {
-    ;[system, browser] = await Promise.all([startSystemWithDashboard(), openBrowser()])
-    reader = await openReader(browser, system.cloud.apiUrl)
+    reader = await aReader()
     await system.call('PUT', '/v1/types/by-hand', { kind: 'http' })
     await system.call('PUT', '/v1/schedules/nightly', { cron: '0 3 * * *', task: { type: 'by-hand' } })
     await system.publish({ type: 'by-hand', key: 'letter-1', input: { text: HOSTILE }, userId: 'ada' })
@@ -23,11 +19,6 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
       key: 'album',
       chain: [{ type: 'by-hand' }, { group: [{ type: 'by-hand' }, { type: 'by-hand' }] }],
     })
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    await system?.stop()
   })
 
   it.each([

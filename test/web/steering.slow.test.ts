@@ -1,22 +1,15 @@
-import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { LocalSystem } from '../support/local-system/local-system.ts'
-import { acting, chromiumPath, openBrowser, openReader } from '../support/web/browser.ts'
-import { startSystemWithDashboard } from '../support/web/dashboard.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { chromiumPath } from '../support/web/browser.ts'
+import { aDashboardTab } from '../support/web/dashboard.ts'
 
 /** What the pages of types and schedules show of the present load, and how a reader steers it. */
 
 const PACE_MS = 2_000
 
-let system: LocalSystem
-let browser: Browser
-let page: Page
-
-const { press, told } = acting(() => page)
-
 describe.skipIf(chromiumPath === undefined)('a reader', () => {
+  const { system, page, press, told } = aDashboardTab()
+
   beforeAll(async () => {
-    ;[system, browser] = await Promise.all([startSystemWithDashboard(), openBrowser()])
     await system.call('PUT', '/v1/types/by-hand', { kind: 'http', limits: { concurrency: { max: 2 } } })
     await system.call('PUT', '/v1/types/letter', {
       kind: 'http',
@@ -33,17 +26,6 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
         },
       },
     })
-  })
-
-  beforeEach(async () => {
-    await page?.unrouteAll({ behavior: 'ignoreErrors' })
-    await page?.context().close()
-    page = (await openReader(browser, system.cloud.apiUrl)).page
-  })
-
-  afterAll(async () => {
-    await browser?.close()
-    await system?.stop()
   })
 
   it('sees what a type did in the last hour, without a reload', async () => {

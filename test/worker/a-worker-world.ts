@@ -1,3 +1,4 @@
+import { onTestFinished } from 'vitest'
 import { z } from 'zod'
 import type { Task } from '../../shared/core/task/task.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
@@ -24,11 +25,12 @@ export function aDefinition(run: Run, type = 'resize'): TaskDefinition {
   return defineTask(type, { input: z.unknown(), run })
 }
 
-/** A worker on queues and a store in memory, that has started. */
+/** A worker on queues and a store in memory, that has started. It ends with its test. */
 export function aWorkerWorld(settings: WorkerSettings, system = aMemorySystem()): WorkerWorld {
   const inbox = createMemoryInbox(system.clock)
   const worker = runQueueWorker(system, inbox, { workerId: 'w1', ...settings })
   worker.start()
+  onTestFinished(() => ended({ system, worker }))
   let keys = 0
   return {
     system,

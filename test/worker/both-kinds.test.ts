@@ -19,6 +19,15 @@ function reasonOf(signal: AbortSignal): Promise<string> {
   return new Promise(resolve => signal.addEventListener('abort', () => resolve(signal.reason.message)))
 }
 
+/** Whether the promise is fulfilled. */
+function watched(promise: Promise<unknown>) {
+  const seen = { isOver: false }
+  promise.then(() => {
+    seen.isOver = true
+  })
+  return seen
+}
+
 /** What the hooks of a worker were called with, by their names. */
 function seenByHooks() {
   const seen: Array<[hook: string, Partial<SeenRun>]> = []
@@ -39,49 +48,27 @@ describe.each(KINDS)('a worker of kind %s: a run', kind => {
   }
   let calls = 0
 
-  const ENDS: ReadonlyArray<[string, Run, object, { state: string; runs: string[]; outcome: string }]> = [
-    ['succeeds', () => 1, {}, { state: 'succeeded', runs: ['succeeded'], outcome: 'succeed' }],
-    ['throws', throwing(new TypeError('no')), {}, { state: 'open', runs: ['failed'], outcome: 'fail' }],
-    ['throws Fatal', throwing(new Fatal('no')), {}, { state: 'failed', runs: ['failed'], outcome: 'fail' }],
-    [
-      'gives its task back',
-      () => new Release(600_000),
-      {},
-      { state: 'open', runs: ['released'], outcome: 'release' },
-    ],
-    [
-      'fails twice and has two local retries',
-      () => {
-        calls += 1
-        if (calls < 3) throw new Error('again')
-      },
-      { retry: { localRetries: 2 } },
-      { state: 'succeeded', runs: ['succeeded'], outcome: 'succeed' },
-    ],
-    [
-      'takes longer than its timeout',
-      (_input, { signal }) => reasonOf(signal),
-      { timeoutMs: 3_000 },
-      { state: 'open', runs: ['failed'], outcome: 'fail' },
-    ],
-    [
-      'ignores its timeout',
-      () => new Promise(() => {}),
-      { timeoutMs: 3_000 },
-      { state: 'open', runs: ['failed'], outcome: 'fail' },
-    ],
-    [
-      'reports progress that cannot be stored',
-      (_input, { progress }) => progress(2n as never),
-      {},
-      { state: 'open', runs: ['failed'], outcome: 'fail' },
-    ],
-    [
-      'returns what cannot be stored',
-      () => 'x'.repeat(400_000),
-      {},
-      { state: 'failed', runs: ['failed'], outcome: 'fail' },
-    ],
+  const SUCCEEDS = { state: 'succeeded', runs: ['succeeded'], outcome: 'succeed' }
+  const FAILS = { state: 'open', runs: ['failed'], outcome: 'fail' }
+  const FAILS_FOR_GOOD = { ...FAILS, state: 'failed' }
+  const IS_RELEASED = { state: 'open', runs: ['released'], outcome: 'release' }
+  const failsTwice: Run = () => {
+    calls += 1
+    if (calls < 3) throw new Error('again')
+  }
+  const waitsForTimeout: Run = (_input, { signal }) => reasonOf(signal)
+  const reportsWrongly: Run = (_input, { progress }) => progress(2n as never)
+
+  const ENDS: ReadonlyArray<[string, Run, object, typeof FAILS]> = [
+    ['succeeds', () => 1, {}, SUCCEEDS],
+    ['throws', throwing(new TypeError('no')), {}, FAILS],
+    ['throws Fatal', throwing(new Fatal('no')), {}, FAILS_FOR_GOOD],
+    ['gives its task back', () => new Release(600_000), {}, IS_RELEASED],
+    ['fails twice and has two local retries', failsTwice, { retry: { localRetries: 2 } }, SUCCEEDS],
+    ['takes longer than its timeout', waitsForTimeout, { timeoutMs: 3_000 }, FAILS],
+    ['ignores its timeout', () => new Promise(() => {}), { timeoutMs: 3_000 }, FAILS],
+    ['reports progress that cannot be stored', reportsWrongly, {}, FAILS],
+    ['returns what cannot be stored', () => 'x'.repeat(400_000), {}, FAILS_FOR_GOOD],
   ]
   it.each(ENDS)('that %s', async (_what, run, options, { outcome, ...expected }) => {
     calls = 0
@@ -252,15 +239,13 @@ describe.each(KINDS)('a worker of kind %s', kind => {
     const running = await world.publish()
     await world.until(() => gate.running() === 1)
 
-    let isOver = false
-    const stopped = world.worker.stop({ timeoutMs: 600_000 }).then(() => {
-      isOver = true
-    })
+    const stopped = world.worker.stop({ timeoutMs: 600_000 })
+    const stopping = watched(stopped)
     const later = await world.publish({ key: 'later' })
     await world.system.clock.advance(2_000)
-    const early = isOver
+    const early = stopping.isOver
     gate.openAll()
-    await world.until(() => isOver)
+    await world.until(() => stopping.isOver)
     await stopped
 
     expect(early).toBe(false)
@@ -282,14 +267,11 @@ describe.each(KINDS)('a worker of kind %s', kind => {
       const id = await world.publish({ ...options, leaseMs: 3_600_000 })
       await world.until(() => claims.waiting() > 0)
 
-      let isOver = false
-      void world.worker.stop({ timeoutMs: 600_000 }).then(() => {
-        isOver = true
-      })
+      const stopping = watched(world.worker.stop({ timeoutMs: 600_000 }))
       await world.system.clock.advance(2_000)
-      const early = isOver
+      const early = stopping.isOver
       claims.letGo()
-      await world.until(() => isOver)
+      await world.until(() => stopping.isOver)
 
       const head = await world.head(id)
       expect(early).toBe(false)
@@ -306,11 +288,8 @@ describe.each(KINDS)('a worker of kind %s', kind => {
       const id = await world.publish()
       await world.until(() => names().includes('beforeRun'))
 
-      let isOver = false
-      void world.worker[how]().then(() => {
-        isOver = true
-      })
-      await world.until(() => isOver)
+      const stopping = watched(world.worker[how]())
+      await world.until(() => stopping.isOver)
 
       const head = await world.head(id)
       expect(head).toMatchObject({ state: 'open', failures: 0, live: {} })

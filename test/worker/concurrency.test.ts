@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { SECOND } from '../support/tasks/a-task.ts'
 import { aMemorySystem } from '../support/worlds/memory-system.ts'
-import { aDefinition, aGate, aWorkerWorld, ended } from './a-worker-world.ts'
+import { aDefinition, aGate, aWorkerWorld } from './a-worker-world.ts'
 
 describe('a worker', () => {
   it('runs as many tasks at a time as its concurrency, and then the others', async () => {
@@ -21,7 +21,6 @@ describe('a worker', () => {
     expect(gate.most()).toBe(3)
     expect(new Set(states)).toEqual(new Set(['succeeded']))
     expect(world.inbox.size('resize')).toBe(0)
-    await ended(world)
   })
 
   it('with a concurrency of 1 serves its types alternately: a long queue starves no other', async () => {
@@ -43,7 +42,6 @@ describe('a worker', () => {
     expect(order).toHaveLength(22)
     expect(order.indexOf('rare')).toBeLessThanOrEqual(2)
     expect(order.lastIndexOf('rare')).toBeLessThanOrEqual(5)
-    await ended(world)
   })
 
   it('with idle types next to it gives a busy type all its capacity', async () => {
@@ -56,7 +54,6 @@ describe('a worker', () => {
     await world.system.clock.advance(1 * SECOND)
 
     expect(gate.running()).toBe(4)
-    await ended(world)
   })
 
   it('that is full sends back a dispatch of an idle type, and serves it when capacity is free', async () => {
@@ -76,7 +73,6 @@ describe('a worker', () => {
 
     expect(whileFull).toEqual([])
     expect(served).toEqual(['rare'])
-    await ended(world)
   })
 
   it.each([

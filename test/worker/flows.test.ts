@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { defineFlow } from '../../shared/define/flow/define-flow.ts'
 import { definitionsIn } from '../../shared/worker/definitions-in.ts'
 import { SECOND } from '../support/tasks/a-task.ts'
-import { aDefinition, aWorkerWorld, ended } from './a-worker-world.ts'
+import { aDefinition, aWorkerWorld } from './a-worker-world.ts'
 
 describe('a worker that is given flows', () => {
   it('serves the tasks of their steps, each type once', async () => {
@@ -19,7 +19,6 @@ describe('a worker that is given flows', () => {
     const [presence] = await world.system.workers.list()
     expect(presence?.types).toEqual(['resize', 'shrink'])
     expect((await world.head(task!)).state).toBe('succeeded')
-    await ended(world)
   })
 
   it('refuses two definitions of one type', () => {

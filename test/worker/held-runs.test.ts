@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import type { Claim, FinishMember, RunResult } from '../../shared/api/runs.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
@@ -94,7 +94,7 @@ function finish(run: HeldRun, outcome: Outcome = { outcome: 'succeed' }) {
 }
 
 describe('the heartbeats of held runs', () => {
-  test('begin 1.5 s after the claim at the latest, also next to runs that are held already', async () => {
+  it('begin 1.5 s after the claim at the latest, also next to runs that are held already', async () => {
     aHeldRun('a')
     await clock.advance(100)
     aHeldRun('b')
@@ -107,7 +107,7 @@ describe('the heartbeats of held runs', () => {
     ])
   })
 
-  test('follow a changed heartbeatMs from the next one on', async () => {
+  it('follow a changed heartbeatMs from the next one on', async () => {
     answerBeat = () => ({ options: { heartbeatMs: 1_000 } })
     aHeldRun()
 
@@ -116,7 +116,7 @@ describe('the heartbeats of held runs', () => {
     expect(beats.map(({ at }) => at)).toEqual([1_500, 2_500, 3_500])
   })
 
-  test.each([0, 429, 503])('store the progress again after a member was answered %i', async status => {
+  it.each([0, 429, 503])('store the progress again after a member was answered %i', async status => {
     const { run } = aHeldRun()
     run.progress = { done: 1 }
     answerBeat = () => (beats.length === 1 ? status : 200)
@@ -126,7 +126,7 @@ describe('the heartbeats of held runs', () => {
     expect(beats.map(({ runs }) => runs[0]?.progress)).toEqual([{ done: 1 }, { done: 1 }, undefined])
   })
 
-  test('store the progress again after a request failed, and the newest if the handler has recorded more', async () => {
+  it('store the progress again after a request failed, and the newest if the handler has recorded more', async () => {
     const runs = [aHeldRun('a').run, aHeldRun('b').run] as const
     for (const run of runs) run.progress = 1
     answerBeat = () => {
@@ -140,7 +140,7 @@ describe('the heartbeats of held runs', () => {
     expect(beats.at(-1)?.runs.map(({ progress }) => progress)).toEqual([1, null])
   })
 
-  test('store what the handler recorded during a heartbeat, also in the object that it had recorded before', async () => {
+  it('store what the handler recorded during a heartbeat, also in the object that it had recorded before', async () => {
     const { run } = aHeldRun()
     const progress = { done: 1 }
     run.progress = progress
@@ -156,7 +156,7 @@ describe('the heartbeats of held runs', () => {
     expect(beats.map(({ runs }) => runs[0]?.progress)).toEqual([{ done: 1 }, { done: 2 }, undefined])
   })
 
-  test.each([404, 409])('stop when a member is answered %i', async status => {
+  it.each([404, 409])('stop when a member is answered %i', async status => {
     const { lost } = aHeldRun()
     answerBeat = () => ({ status, reason: 'cancelled' })
 
@@ -166,7 +166,7 @@ describe('the heartbeats of held runs', () => {
     expect(beats).toHaveLength(1)
   })
 
-  test('stop when the run is forgotten', async () => {
+  it('stop when the run is forgotten', async () => {
     const { run, lost } = aHeldRun()
     await clock.advance(2_000)
 
@@ -178,7 +178,7 @@ describe('the heartbeats of held runs', () => {
     expect(clock.sleepers()).toBe(0)
   })
 
-  test('stop after the end of the run was accepted', async () => {
+  it('stop after the end of the run was accepted', async () => {
     const { run } = aHeldRun()
     await clock.advance(2_000)
 
@@ -192,7 +192,7 @@ describe('the heartbeats of held runs', () => {
 })
 
 describe('the report of an end', () => {
-  test.each([0, 401, 403, 429, 500, 503])('is sent again after its member was answered %i', async status => {
+  it.each([0, 401, 403, 429, 500, 503])('is sent again after its member was answered %i', async status => {
     answerEnd = () => (ends.length < 3 ? status : 200)
     const seen = finish(aHeldRun().run)
 
@@ -202,7 +202,7 @@ describe('the report of an end', () => {
     expect(ends).toHaveLength(3)
   })
 
-  test.each([401, 403, 503])(
+  it.each([401, 403, 503])(
     'is sent again after %i for the whole request, until the lease ends',
     async status => {
       answerEnd = () => fails(status)
@@ -220,7 +220,7 @@ describe('the report of an end', () => {
     },
   )
 
-  test.each([404, 409])('ends as stopped after %i', async status => {
+  it.each([404, 409])('ends as stopped after %i', async status => {
     answerEnd = () => ({ status, reason: 'lost' })
     const seen = finish(aHeldRun().run)
 
@@ -229,7 +229,7 @@ describe('the report of an end', () => {
     expect(seen.end).toEqual({ outcome: 'stopped', why: 'lost' })
   })
 
-  test('is an error, not an end by another process, when 403 lasts until the lease ends', async () => {
+  it('is an error, not an end by another process, when 403 lasts until the lease ends', async () => {
     answerEnd = () => ({ status: 403, problem: problem(403).problem })
     answerBeat = () => 403
     const seen = finish(aHeldRun().run)
@@ -240,7 +240,7 @@ describe('the report of an end', () => {
     expect(seen.error).toMatchObject({ code: 'unavailable', cause: { status: 403 } })
   })
 
-  test.each([400, 413, 422])('of a release is an error after %i, at once', async status => {
+  it.each([400, 413, 422])('of a release is an error after %i, at once', async status => {
     answerEnd = () => ({ status, problem: problem(status).problem })
     const seen = finish(aHeldRun().run, { outcome: 'release' })
 
@@ -249,7 +249,7 @@ describe('the report of an end', () => {
     expect(seen.error).toMatchObject({ code: 'refused', cause: { status } })
   })
 
-  test('of a success that is refused as illegal becomes a failure for good', async () => {
+  it('of a success that is refused as illegal becomes a failure for good', async () => {
     answerEnd = ({ outcome }) =>
       outcome === 'succeed' ? { status: 413, problem: problem(413).problem } : 200
     const seen = finish(aHeldRun().run)
@@ -260,7 +260,7 @@ describe('the report of an end', () => {
     expect(seen.end).toEqual({ outcome: 'fail', fatal: true, error })
   })
 
-  test('of a failure that is refused as illegal is sent with a short error, and then is an error', async () => {
+  it('of a failure that is refused as illegal is sent with a short error, and then is an error', async () => {
     answerEnd = () => ({ status: 400, problem: problem(400).problem })
     const error = { name: 'Error', message: 'm'.repeat(1_000), stack: 'at' }
     const seen = finish(aHeldRun().run, { outcome: 'fail', error, fatal: true, log: 'lines' })
@@ -275,7 +275,7 @@ describe('the report of an end', () => {
     expect(seen.error).toMatchObject({ code: 'refused', cause: { status: 400 } })
   })
 
-  test('carries an error that is cut to what is stored', async () => {
+  it('carries an error that is cut to what is stored', async () => {
     const error = { name: 'Error', message: 'ü'.repeat(1_000_000) }
     const seen = finish(aHeldRun().run, { outcome: 'fail', error })
 
@@ -302,7 +302,7 @@ async function finishTogether(outcomes: ReadonlyArray<Outcome>) {
 }
 
 describe('a batch of ends', () => {
-  test.each(['ü'.repeat(30_000), '"'.repeat(30_000)])('is bounded by its bytes', async result => {
+  it.each(['ü'.repeat(30_000), '"'.repeat(30_000)])('is bounded by its bytes', async result => {
     const seen = await finishTogether(Array.from({ length: 100 }, () => ({ outcome: 'succeed', result })))
 
     await clock.advance(0)
@@ -315,7 +315,7 @@ describe('a batch of ends', () => {
     expect(seen.every(({ end }) => end?.outcome === 'succeed')).toBe(true)
   })
 
-  test('has as many small ends as a request may have', async () => {
+  it('has as many small ends as a request may have', async () => {
     const seen = await finishTogether(Array.from({ length: 101 }, () => ({ outcome: 'succeed' })))
 
     await clock.advance(0)
@@ -324,7 +324,7 @@ describe('a batch of ends', () => {
     expect(seen.every(({ end }) => end?.outcome === 'succeed')).toBe(true)
   })
 
-  test.each([400, 413])('that is refused as a whole with %i is sent member by member', async status => {
+  it.each([400, 413])('that is refused as a whole with %i is sent member by member', async status => {
     answerEnd = member => (member.outcome === 'succeed' && member.result === 'huge' ? fails(status) : 200)
     const results = ['x', 'huge', 'y']
     const seen = await finishTogether(results.map(result => ({ outcome: 'succeed', result })))
@@ -339,7 +339,7 @@ describe('a batch of ends', () => {
     ])
   })
 
-  test('with ends that cannot be delivered does not hold up later ones', async () => {
+  it('with ends that cannot be delivered does not hold up later ones', async () => {
     answerEnd = member => (member.outcome === 'release' ? 403 : 200)
     const seen = await finishTogether([
       ...Array.from({ length: 100 }, () => ({ outcome: 'release' as const })),
@@ -367,7 +367,7 @@ function aClaim({ leaseLeftMs = LEASE_MS } = {}): Claim {
 }
 
 describe('a run that is kept over HTTP', () => {
-  test('is kept no longer after its lease has ended, although heartbeats would still be accepted', async () => {
+  it('is kept no longer after its lease has ended, although heartbeats would still be accepted', async () => {
     const definition = defineTask('t', {
       run: async (_input, ctx) => {
         // The handler sees the end of the lease. The clock is set back before the timers that watch the lease see it.
@@ -387,7 +387,7 @@ describe('a run that is kept over HTTP', () => {
     expect(clock.sleepers()).toBe(0)
   })
 
-  test.each([
+  it.each([
     {
       title: 'a repeated claim returns an older lease',
       claimAgeMs: 60_000,
@@ -440,7 +440,7 @@ describe('a worker over HTTP', () => {
 
   const messages = () => logged.filter(({ level }) => level === 'error').map(({ message }) => message)
 
-  test.each([200, 404, 409])(
+  it.each([200, 404, 409])(
     'gives back a claimed task without an error, when the answer is %i',
     async status => {
       answerEnd = () => status
@@ -453,7 +453,7 @@ describe('a worker over HTTP', () => {
     },
   )
 
-  test('says that it could not give back a claimed task', async () => {
+  it('says that it could not give back a claimed task', async () => {
     answerEnd = () => 503
 
     await stoppedDuringClaim()
@@ -461,7 +461,7 @@ describe('a worker over HTTP', () => {
     expect(messages()).toEqual(['a claimed task was not given back; its run ends with its lease'])
   })
 
-  test('says that it could give back no claimed task, and does not speak of a failed claim', async () => {
+  it('says that it could give back no claimed task, and does not speak of a failed claim', async () => {
     answerEnd = () => fails(503)
 
     const errors = await stoppedDuringClaim()
@@ -470,7 +470,7 @@ describe('a worker over HTTP', () => {
     expect(errors).toMatchObject([{ status: 503 }])
   })
 
-  test('ends a run with its lease, which began before the answer to the repeated claim', async () => {
+  it('ends a run with its lease, which began before the answer to the repeated claim', async () => {
     answerBeat = () => fails(503)
     answerEnd = () => fails(503)
     let claimed = 0
@@ -493,7 +493,7 @@ describe('a worker over HTTP', () => {
     await stopped
   })
 
-  test('logs a refused end and calls onError', async () => {
+  it('logs a refused end and calls onError', async () => {
     answerEnd = () => ({ status: 422, problem: problem(422).problem })
     let claimed = 0
     const { worker, errors } = aWorker(async () => {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createApi } from '../../functions/http/create-api.ts'
 import type { ClaimsAnswer } from '../../shared/api/runs.ts'
 import { type Client, createClient } from '../../shared/client/client.ts'
@@ -84,7 +84,7 @@ const echo = defineTask('echo', {
 }) as unknown as TaskDefinition
 
 describe('an HTTP worker', () => {
-  test('runs tasks, several at a time, and reports their results', async () => {
+  it('runs tasks, several at a time, and reports their results', async () => {
     await serve([echo], { concurrency: 3 })
     const handles = await Promise.all(
       [1, 2, 3, 4, 5].map(n => client.publish('echo', { n }, { key: `${n}` })),
@@ -95,7 +95,7 @@ describe('an HTTP worker', () => {
     expect(results).toEqual([1, 2, 3, 4, 5].map(n => ({ input: { n }, attempt: 1, key: `${n}` })))
   })
 
-  test('reports failures with their log, and Fatal without a retry', async () => {
+  it('reports failures with their log, and Fatal without a retry', async () => {
     const failing = defineTask('failing', {
       run: (_input, ctx) => {
         ctx.log.warn('soon')
@@ -112,7 +112,7 @@ describe('an HTTP worker', () => {
     })
   })
 
-  test('moves a task from stage to stage, and lets a handler publish', async () => {
+  it('moves a task from stage to stage, and lets a handler publish', async () => {
     const staged = defineTask('staged', {
       stages: {
         first: (_input, ctx) => ctx.next('second'),
@@ -126,7 +126,7 @@ describe('an HTTP worker', () => {
     expect(await client.result('echo', { key: 'child' })).toMatchObject({ key: 'child' })
   })
 
-  test('runs the steps of a flow with its parameters', async () => {
+  it('runs the steps of a flow with its parameters', async () => {
     const add = defineTask('add', { run: (_input, ctx) => ({ ...ctx.params, step: ctx.step }) })
     const flow = defineFlow('sum', { steps: [{ name: 'one', do: add }] })
     await serve([add as unknown as TaskDefinition, flow as unknown as Flow])
@@ -136,7 +136,7 @@ describe('an HTTP worker', () => {
     expect(await result()).toEqual({ a: 1, step: 'one' })
   })
 
-  test('claims once when an answer is lost, at no cost of a retry', async () => {
+  it('claims once when an answer is lost, at no cost of a retry', async () => {
     let isLost = false
     faults.push(request => {
       if (isLost || !request.url.endsWith('/v1/claims')) return undefined
@@ -155,7 +155,7 @@ describe('an HTTP worker', () => {
     expect((await client.get(id)).runs).toHaveLength(1)
   })
 
-  test('claims once also when no try of a claim gets an answer, and later ones do', async () => {
+  it('claims once also when no try of a claim gets an answer, and later ones do', async () => {
     let lost = 0
     const impatient = createClient({
       url: 'http://baton.test',
@@ -183,7 +183,7 @@ describe('an HTTP worker', () => {
     expect((await client.get(id)).runs).toHaveLength(1)
   })
 
-  test('takes the answer to the report of an end, although the answer to a heartbeat overtakes it', async () => {
+  it('takes the answer to the report of an end, although the answer to a heartbeat overtakes it', async () => {
     const outcomes: string[] = []
     const beaten = Promise.withResolvers<void>()
     faults.push(request => {
@@ -204,7 +204,7 @@ describe('an HTTP worker', () => {
     await expect.poll(() => outcomes).toEqual(['succeed'])
   })
 
-  test('releases a task whose long list cannot be read now, at no cost of a retry', async () => {
+  it('releases a task whose long list cannot be read now, at no cost of a retry', async () => {
     // The list is paged only when it is long. The claim is changed instead.
     faults.push(request => {
       const { pathname } = new URL(request.url)
@@ -224,7 +224,7 @@ describe('an HTTP worker', () => {
     expect((await client.get(id)).attempts.used).toBe(0)
   })
 
-  test('runs handlers in processes of their own, if it is asked to', async () => {
+  it('runs handlers in processes of their own, if it is asked to', async () => {
     await client.putType('chatty', { kind: 'http' })
     const isolate = { file: 'test/worker/fixtures/chatty.ts' }
     worker = createHttpWorker({ tasks: [chatty], client, isolate, waitMs: 100, log: silent })
@@ -236,7 +236,7 @@ describe('an HTTP worker', () => {
     expect(await result()).not.toMatchObject({ pid: process.pid })
   })
 
-  test('fails the task for good when the API refuses its result', async () => {
+  it('fails the task for good when the API refuses its result', async () => {
     const huge = defineTask('huge', { run: () => 'x'.repeat(400_000) }) as unknown as TaskDefinition
     await serve([huge])
     const { result } = await client.publish('huge')
@@ -244,7 +244,7 @@ describe('an HTTP worker', () => {
     await expect(result()).rejects.toThrow(/InvalidResult/)
   })
 
-  test('refuses to serve nothing, or nothing at a time, and names a wrong option', () => {
+  it('refuses to serve nothing, or nothing at a time, and names a wrong option', () => {
     const machine = { clock: api.system.clock, log: silent, workerId: 'w' }
     expect(() => runHttpWorker({ tasks: [], client }, machine)).toThrow(/at least one task/)
     expect(() => runHttpWorker({ tasks: [echo], client, concurrency: 0 }, machine)).toThrow(/from 1 up/)

@@ -1,14 +1,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { resolve } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 
 const COMMAND = ['cli/program/baton.ts', 'worker', 'test/system/tasks/by-workers.ts']
 
 /** No system answers at this address, so the worker logs an error at each attempt. */
 const NOWHERE = 'http://127.0.0.1:9'
 
-test('a worker ends when no program reads its output any more', async () => {
+it('a worker ends when no program reads its output any more', async () => {
   const worker = spawn(process.execPath, COMMAND, {
     cwd: resolve(import.meta.dirname, '../..'),
     stdio: ['ignore', 'pipe', 'pipe'],

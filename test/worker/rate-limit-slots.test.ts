@@ -3,7 +3,7 @@ import type { Task } from '../../shared/core/task/task.ts'
 import type { TypeLimits } from '../../shared/core/types/task-type.ts'
 import { SECOND } from '../support/tasks/a-task.ts'
 import { aMemorySystem, registered, timed } from '../support/worlds/memory-system.ts'
-import { aDefinition, aWorkerWorld, ended } from './a-worker-world.ts'
+import { aDefinition, aWorkerWorld } from './a-worker-world.ts'
 
 /** Slots come every 2.08 s: the limit's period of 2 s, and 4 % for the lateness of starts. */
 const RATE = { limit: 1, perMs: 2 * SECOND }
@@ -39,7 +39,6 @@ describe('a worker whose tasks wait for slots under a rate limit', () => {
       expect(at).toBeGreaterThanOrEqual(nth * 2 * SECOND)
       expect(at).toBeLessThan(nth * 2_080 + 200)
     }
-    await ended(world)
   })
 
   it.each([
@@ -53,7 +52,6 @@ describe('a worker whose tasks wait for slots under a rate limit', () => {
     await world.pass(1_800)
 
     expect(noted(await world.heads(tasks))).toBe(4 - kept)
-    await ended(world)
   })
 
   it('starts none of them once their type is paused', async () => {
@@ -66,7 +64,6 @@ describe('a worker whose tasks wait for slots under a rate limit', () => {
 
     expect(world.startedAt).toHaveLength(1)
     expect((await world.heads(tasks)).map(({ fence }) => fence)).toEqual([1, 0, 0])
-    await ended(world)
   })
 
   it('makes them wait for new slots under a changed limit', async () => {
@@ -80,7 +77,6 @@ describe('a worker whose tasks wait for slots under a rate limit', () => {
     await world.pass(20 * SECOND)
 
     expect(world.startedAt).toHaveLength(1)
-    await ended(world)
   })
 
   it('records their slots when it stops', async () => {
@@ -102,6 +98,5 @@ describe('a worker whose tasks wait for slots under a rate limit', () => {
     await world.pass(SECOND)
 
     expect(noted(await world.heads(tasks))).toBe(3)
-    await ended(world)
   })
 })

@@ -7,7 +7,7 @@ import type { Failure } from '../../shared/worker/engine.ts'
 import { changeOf, SECOND } from '../support/tasks/a-task.ts'
 import { aSystemWith, limited } from '../support/worlds/limited-system.ts'
 import { aMemorySystem, stored } from '../support/worlds/memory-system.ts'
-import { aDefinition, aGate, aWorkerWorld, ended } from './a-worker-world.ts'
+import { aDefinition, aGate, aWorkerWorld } from './a-worker-world.ts'
 
 describe('a dispatch', () => {
   it('is deleted as soon as its task is claimed: a run may outlast every visibility timeout', async () => {
@@ -23,7 +23,6 @@ describe('a dispatch', () => {
 
     expect(queued).toBe(0)
     expect(await world.head(task!)).toMatchObject({ state: 'succeeded', fence: 1 })
-    await ended(world)
   })
 
   it('that comes up to a second early waits in the worker: its task starts at its due time', async () => {
@@ -34,7 +33,6 @@ describe('a dispatch', () => {
     await world.system.clock.advance(1 * SECOND)
 
     expect((await world.head(task!)).startedAt).toBe(dueAt)
-    await ended(world)
   })
 
   it('that comes more than a second and a half early goes back with a delay', async () => {
@@ -48,7 +46,6 @@ describe('a dispatch', () => {
 
     expect(running).toBe(0)
     expect((await world.head(task!)).startedAt).toBe(dueAt)
-    await ended(world)
   })
 
   it('whose task is finished or claimed is deleted, and the handler is not called', async () => {
@@ -63,7 +60,6 @@ describe('a dispatch', () => {
 
     expect(calls).toBe(0)
     expect(world.inbox.size('resize')).toBe(0)
-    await ended(world)
   })
 
   it.each([
@@ -84,7 +80,6 @@ describe('a dispatch', () => {
     expect(kept).toBe(1)
     expect(first.inbox.size('resize')).toBe(0)
     expect(await first.head(task!)).toMatchObject({ state: 'open', revision: task!.revision })
-    await ended(first)
   })
 
   it('whose task another worker is about to claim is passed on until that claim is over', async () => {
@@ -100,7 +95,6 @@ describe('a dispatch', () => {
 
     expect([queued, state]).toEqual([1, 'open'])
     expect(after.wait).toMatchObject({ kind: 'permit' })
-    await ended(world)
   })
 
   it('stays in its queue while the store does not answer, and is served afterwards', async () => {
@@ -131,7 +125,6 @@ describe('a dispatch', () => {
     expect(queued).toBe(1)
     expect(failures).toMatchObject([{ error: { code: 'unavailable' }, task: { id: task!.id } }])
     expect((await world.head(task!)).state).toBe('succeeded')
-    await ended(world)
   })
 })
 
@@ -152,6 +145,5 @@ describe('a queue that does not answer', () => {
     expect(failures.length).toBeGreaterThan(5)
     expect(failures.length).toBeLessThanOrEqual(31)
     expect((await world.head(task!)).state).toBe('succeeded')
-    await ended(world)
   })
 })

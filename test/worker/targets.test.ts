@@ -15,13 +15,12 @@ it('a worker finds a task that names it in workerIds within a second, without an
 
   expect(await world.head(mine)).toMatchObject({ state: 'succeeded', ended: { 1: { workerId: 'w1' } } })
   expect(await world.head(other)).toMatchObject({ state: 'open', fence: 0 })
-  await ended(world)
 })
 
 it('a worker takes no more tasks that name it than its free capacity', async () => {
   const system = aMemorySystem()
   const gate = aGate()
-  const world = aWorkerWorld({ tasks: [aDefinition(gate.run)], concurrency: 2 }, system)
+  aWorkerWorld({ tasks: [aDefinition(gate.run)], concurrency: 2 }, system)
   const tasks = await Promise.all(
     [1, 2, 3].map(i => stored(system, { key: `mine-${i}`, options: { workerIds: ['w1'] } })),
   )
@@ -33,7 +32,6 @@ it('a worker takes no more tasks that name it than its free capacity', async () 
   await system.clock.advance(2 * SECOND)
 
   expect([atFirst, gate.running()]).toEqual([2, 1])
-  await ended(world)
 })
 
 it('a worker is in the registry from its start to its end, with its types and its running tasks', async () => {

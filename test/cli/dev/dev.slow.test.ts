@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { type DevProcess, spawnBaton, startDevProcess } from '../../support/dev/dev-process.ts'
 import { aShop, aTask, type Shop } from '../../support/dev/shop.ts'
 import { isAlive, processesOf } from '../../support/local-system/local-process.ts'
@@ -22,7 +22,7 @@ afterEach(({ task }) => {
 })
 
 describe('baton dev', () => {
-  test('says where it serves, what it serves from which file, and how a worker joins', () => {
+  it('says where it serves, what it serves from which file, and how a worker joins', () => {
     const text = dev.lines.join('\n')
 
     expect(text).toMatch(/Baton is up after \d+\.\d s\./)
@@ -31,7 +31,7 @@ describe('baton dev', () => {
     expect(text).toContain(`npx baton worker FILE --url ${dev.url}`)
   })
 
-  test('shows each run in one line, with what the handler prints and logs', async () => {
+  it('shows each run in one line, with what the handler prints and logs', async () => {
     await dev.run('resize', 'first')
     await dev.run('mail', 'first')
 
@@ -43,7 +43,7 @@ describe('baton dev', () => {
     )
   })
 
-  test('runs the new code of a changed handler, also of a file that it imports', async () => {
+  it('runs the new code of a changed handler, also of a file that it imports', async () => {
     expect((await dev.run('resize', 'old')).result).toEqual({ version: 1 })
 
     shop.edit('tasks/version.ts', 'number = 1', 'number = 2')
@@ -52,7 +52,7 @@ describe('baton dev', () => {
     expect((await dev.run('resize', 'new')).result).toEqual({ version: 2 })
   })
 
-  test('loses no task while a handler changes five times', async () => {
+  it('loses no task while a handler changes five times', async () => {
     const round = (nth: number) =>
       Array.from({ length: 100 }, (_one, index) => ({
         type: 'resize',
@@ -74,7 +74,7 @@ describe('baton dev', () => {
     await expect.poll(liveVersion).toBe(14)
   })
 
-  test('shows a broken handler with its place, runs the old code on, and recovers', async () => {
+  it('shows a broken handler with its place, runs the old code on, and recovers', async () => {
     const from = dev.lines.length
     shop.write('tasks/version.ts', 'export const VERSION: number = = 3')
     await dev.line(/✗ .*resize.* cannot be bundled: tasks\/version\.ts:1:\d+: Unexpected "="/, from)
@@ -86,7 +86,7 @@ describe('baton dev', () => {
     expect((await dev.run('resize', 'mended')).result).toEqual({ version: 3 })
   })
 
-  test('deploys a new type and changed options in place, and keeps what is there', async () => {
+  it('deploys a new type and changed options in place, and keeps what is there', async () => {
     const from = dev.lines.length
     shop.write('tasks/thumb.ts', aTask('thumb', ''))
     shop.edit('tasks/resize.ts', 'async run', 'retry: { maxRetries: 7 },\n  async run')
@@ -99,7 +99,7 @@ describe('baton dev', () => {
     expect((await dev.call('GET', '/v1/tasks/resize:first')).body.result).toEqual({ version: 1 })
   })
 
-  test('shows a broken stack with its place, and leaves the old one running', async () => {
+  it('shows a broken stack with its place, and leaves the old one running', async () => {
     const from = dev.lines.length
     shop.edit('infra/app.ts', '// more', "throw new Error('not yet')")
     await dev.line(/✗ infra\/app\.ts:\d+(:\d+)?: Error: not yet/, from)
@@ -116,7 +116,7 @@ describe('baton dev', () => {
     expect((await dev.run('late', 'first')).status).toBe('succeeded')
   })
 
-  test('is joined by a worker that is given its address', async () => {
+  it('is joined by a worker that is given its address', async () => {
     const { child, lines } = spawnBaton(shop.folder, ['worker', 'tasks/video.ts', '--url', dev.url])
 
     const { status } = await dev.run('video', 'first')
@@ -127,7 +127,7 @@ describe('baton dev', () => {
     await once(child, 'exit')
   })
 
-  test('ends with the first signal, and leaves no process behind', async () => {
+  it('ends with the first signal, and leaves no process behind', async () => {
     const below = await processesOf(dev.child.pid ?? 0)
     expect(below.length).toBeGreaterThan(3)
 
@@ -144,7 +144,7 @@ function lostRuns(lines: readonly string[]): readonly string[] {
   return lines.filter(line => line.includes('was lost') && !unanswered.has(idIn(line)))
 }
 
-test('what was published before a restart with --data is still there', async () => {
+it('what was published before a restart with --data is still there', async () => {
   const other = aShop()
   const args = ['--data', 'state']
   const first = await startDevProcess(other.folder, args)
@@ -157,7 +157,7 @@ test('what was published before a restart with --data is still there', async () 
   expect(await second.stop()).toBe(0)
 })
 
-test('an app that is broken at the start ends it with code 1, and says where', async () => {
+it('an app that is broken at the start ends it with code 1, and says where', async () => {
   const { child, lines } = spawnBaton(aShop({ 'infra/app.ts': "throw new Error('no app')" }).folder, [
     'dev',
     '--port',

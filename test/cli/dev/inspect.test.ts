@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { refuseUnknownInspection } from '../../../cli/dev/running.ts'
 import type { System } from '../../../cli/dev/synthesis/systems.ts'
 
@@ -9,7 +9,7 @@ const system: System = {
   ownFunctions: new Set(),
 }
 
-test.each([
+it.each([
   [undefined, undefined],
   ['resize', undefined],
   ['mail:9230', undefined],

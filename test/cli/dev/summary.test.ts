@@ -1,9 +1,9 @@
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { DeployedType, System } from '../../../cli/dev/synthesis/systems.ts'
 import { changesBetween, summaryOf } from '../../../cli/dev/terminal.ts'
+import { aFolder } from '../../support/a-folder.ts'
 
 const aType = (type: string, configuration: object = {}, more: Partial<DeployedType> = {}): DeployedType => ({
   type,
@@ -18,8 +18,8 @@ const aSystem = (types: readonly DeployedType[], handlers: System['handlers'] = 
   ownFunctions: new Set(),
 })
 
-test('the summary has the address, each type with its file, and how a worker joins', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'summary-'))
+it('the summary has the address, each type with its file, and how a worker joins', () => {
+  const folder = aFolder()
   const entry = join(folder, '.baton', 'entries', 'small.ts')
   mkdirSync(join(folder, '.baton', 'entries'), { recursive: true })
   const lines = [
@@ -50,7 +50,7 @@ test('the summary has the address, each type with its file, and how a worker joi
   ])
 })
 
-test('the summary has the dashboard and the reference of the API, where they are served', () => {
+it('the summary has the dashboard and the reference of the API, where they are served', () => {
   expect(summaryOf(aSystem([]), 'http://127.0.0.1:7070', '/', true).split('\n')).toEqual([
     '  dashboard  http://127.0.0.1:7070/',
     '  HTTP API   http://127.0.0.1:7070  (OpenAPI: http://127.0.0.1:7070/v1/openapi.json)',
@@ -59,7 +59,7 @@ test('the summary has the dashboard and the reference of the API, where they are
   ])
 })
 
-test('a deployment is summarised by the types that it adds, changes and removes', () => {
+it('a deployment is summarised by the types that it adds, changes and removes', () => {
   const before = aSystem([aType('resize'), aType('mail'), aType('old')])
   const after = aSystem([aType('resize', { defaults: {} }), aType('mail'), aType('thumb')])
 

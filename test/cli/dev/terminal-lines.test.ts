@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { type Shown, terminalLine } from '../../../cli/dev/terminal.ts'
 
 const AT = '2026-11-22T21:00:00.007Z'
@@ -34,7 +34,7 @@ function seen(line: string | object, source = HANDLER) {
 const always = (text: string) => [text, text, text]
 
 describe('each run is one line:', () => {
-  test.each([
+  it.each([
     [
       'a failure with its time, task, duration, attempt, error, cause and next try',
       {},
@@ -67,7 +67,7 @@ describe('each run is one line:', () => {
 
   const ended = { level: 'INFO', timestamp: AT, taskId: 'resize:k', runId: 'r', ms: 1_234 }
 
-  test.each([
+  it.each([
     ['a success', { message: 'run succeeded', attempt: 1 }, '✓ resize:k succeeded after 1.2 s'],
     [
       'a success after a failure',
@@ -94,33 +94,33 @@ describe('the terminal shows', () => {
   }
   const infoText = `${CLOCK} resize:k fetching {"url":"x"}`
 
-  test('what handlers log, with the task; what functions of Baton log, only when everything is shown', () => {
+  it('what handlers log, with the task; what functions of Baton log, only when everything is shown', () => {
     expect(seen(info)).toEqual([undefined, infoText, infoText])
     expect(seen(info, OWN)).toEqual([undefined, undefined, infoText])
   })
 
-  test('what handlers print', () => {
+  it('what handlers print', () => {
     const [none, shown] = seen('hello')
 
     expect(none).toBeUndefined()
     expect(shown).toMatch(/^\d\d:\d\d:\d\d\.\d{3} ResizeFunction1A2B hello$/)
   })
 
-  test('errors of all functions', () => {
+  it('errors of all functions', () => {
     const error = { level: 'ERROR', message: 'boom', timestamp: AT }
 
     expect(seen(error, OWN)).toEqual(always(`${CLOCK} ERROR ${OWN} boom`))
   })
 
-  test('what the local cloud itself says', () => {
+  it('what the local cloud itself says', () => {
     expect(seen('NOT SUPPORTED locally: x', 'cloud')).toEqual(always('NOT SUPPORTED locally: x'))
   })
 
-  test('no metrics', () => {
+  it('no metrics', () => {
     expect(seen({ _aws: {}, Failed: 1 })).toEqual([undefined, undefined, undefined])
   })
 
-  test('a long error on one line, cut', () => {
+  it('a long error on one line, cut', () => {
     const [line = ''] = seen({ ...FAILED, error: { name: 'E', message: 'long\n'.repeat(200) } })
 
     expect(line.length).toBeLessThan(450)

@@ -4,6 +4,7 @@ import { reachOf, systemResolver } from '../../../functions/guarded-fetch/checke
 import type { GuardedCall } from '../../../functions/guarded-fetch/guarded-fetch.ts'
 import { guardedFetch, isSuccess, textOf } from '../../../functions/guarded-fetch/guarded-fetch.ts'
 import { Fatal } from '../../../shared/signals.ts'
+import { failureOf } from '../../support/failure-of.ts'
 
 /** The answers of a server by path, as raw bytes, so that the server can break the rules of HTTP. */
 const ANSWERS: Readonly<Record<string, (socket: Socket) => void>> = {
@@ -62,12 +63,6 @@ function call(target: string, more: Partial<GuardedCall> = {}) {
     ...more,
   })
 }
-
-const failureOf = (called: Promise<unknown>) =>
-  called.then(
-    () => expect.unreachable('it did not fail'),
-    (error: Error) => error,
-  )
 
 describe('a guarded fetch', () => {
   it('returns status and body', async () => {

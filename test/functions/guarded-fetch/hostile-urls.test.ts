@@ -7,6 +7,7 @@ import type { WebhookSettings } from '../../../shared/core/types/task-type.ts'
 import type { TaskContext, TaskDefinition } from '../../../shared/define/definitions.ts'
 import { parsedInput } from '../../../shared/runtime/handler/handler.ts'
 import { Fatal } from '../../../shared/signals.ts'
+import { failureOf } from '../../support/failure-of.ts'
 import { aReceiver, type TestReceiver } from '../../support/http/a-receiver.ts'
 import { aTaskContext } from '../../support/tasks/a-task-context.ts'
 import { HOSTILE_NAMES, HOSTILE_URLS, NOWHERE, resolved } from './hostile-urls.ts'
@@ -39,12 +40,6 @@ async function run<Input, Parsed>(
   const parsed = await parsedInput(input, definition as TaskDefinition)
   return definition.run(parsed as Parsed, aTaskContext(context))
 }
-
-const failureOf = (called: Promise<unknown>) =>
-  called.then(
-    result => expect.unreachable(`it came back with ${JSON.stringify(result)}`),
-    (error: Error) => error,
-  )
 
 let receiver: TestReceiver
 /** How many sockets this process has opened during the call of a hostile URL. */

@@ -1,12 +1,9 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { countFailures } from '../../../shared/runtime/stream/statistics.ts'
-import { anApi, claimed, published, type TestApi } from '../../support/http/an-api.ts'
+import { anApiPerTest, expectRefused, published, reported } from '../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 /** Lets the planner count the present change of a task. */
 async function count(id: string, failed: string[] = []): Promise<void> {
@@ -15,8 +12,7 @@ async function count(id: string, failed: string[] = []): Promise<void> {
 }
 
 async function fail(id: string, message: string): Promise<void> {
-  const { path, fence } = await claimed(api)
-  await api.call('POST', `${path}/fail`, { fence, error: { name: 'Error', message }, retryInMs: 0 })
+  await reported(api, 'fail', { error: { name: 'Error', message }, retryInMs: 0 })
   await count(id)
 }
 
@@ -24,13 +20,12 @@ const failures = async (query = '') => (await api.call('GET', `/v1/failures${que
 const at = (ms: number) => new Date(NOW + ms).toISOString()
 
 describe('failures', () => {
-  test('are grouped by type and masked error, with the runs of tasks that succeeded later', async () => {
+  it('are grouped by type and masked error, with the runs of tasks that succeeded later', async () => {
     const id = await published(api, { key: 'flaky' })
     await fail(id, 'no answer of shop-1 in 30 s')
     await api.system.clock.advance(MINUTE)
     await fail(id, 'no answer of shop-22 in 31 s')
-    const { path, fence } = await claimed(api)
-    await api.call('POST', `${path}/succeed`, { fence })
+    await reported(api, 'succeed')
     await count(id)
     const other = await published(api, { key: 'other' })
     await fail(other, 'out of paper')
@@ -61,7 +56,7 @@ describe('failures', () => {
     expect((await failures('?type=jobs&type=resize')).items).toHaveLength(2)
   })
 
-  test('of the last 24 hours are shown, or those since the beginning of an hour, over several pages', async () => {
+  it('of the last 24 hours are shown, or those since the beginning of an hour, over several pages', async () => {
     const id = await published(api, { key: 'k', retry: { maxRetries: 9 } })
     await fail(id, 'first')
     await api.system.clock.advance(25 * HOUR)
@@ -75,10 +70,9 @@ describe('failures', () => {
     expect([first.items.length, rest.items.length, rest.nextCursor]).toEqual([2, 1, undefined])
   })
 
-  test('are not counted from a change that the stream delivers again', async () => {
+  it('are not counted from a change that the stream delivers again', async () => {
     const id = await published(api, { key: 'k' })
-    const { path, fence } = await claimed(api)
-    await api.call('POST', `${path}/fail`, { fence, error: { name: 'E', message: 'x' } })
+    await reported(api, 'fail')
 
     await count(id, ['1'])
     expect((await failures()).items).toEqual([])
@@ -86,16 +80,16 @@ describe('failures', () => {
     expect((await failures()).items).toMatchObject([{ count: 1 }])
   })
 
-  test('that cannot be counted are logged, and do not stop the planner', async () => {
+  it('that cannot be counted are logged, and do not stop the planner', async () => {
     const broken = { ...api.system.failures, add: async () => Promise.reject(new Error('throttled')) }
-    api = await anApi({ failures: broken })
+    await api.renew({ failures: broken })
 
     await fail(await published(api, { key: 'k' }), 'x')
 
     expect(api.complaints.map(({ message }) => message)).toContain('failures were not counted')
   })
 
-  test.each([
+  it.each([
     ['?type=jbos', 404, 'type'],
     [`?since=${at(-8 * 24 * HOUR)}`, 400, 'since'],
     ['?since=yesterday', 400, 'since'],
@@ -103,21 +97,18 @@ describe('failures', () => {
     ['?limit=0', 400, 'limit'],
     ['?status=failed', 400, 'status'],
   ])('with the query %s are refused by name', async (query, status, path) => {
-    const answer = await api.call('GET', `/v1/failures${query}`)
-
-    expect([answer.status, answer.body.errors[0].path]).toEqual([status, path])
+    await expectRefused(api.call('GET', `/v1/failures${query}`), path, status)
   })
 
-  test('with too many different errors are refused, and the refusal says what is legal', async () => {
+  it('with too many different errors are refused, and the refusal says what is legal', async () => {
     const hour = NOW - (NOW % HOUR)
     for (let n = 0; n <= 5_000; n++) {
       const failed = { type: 'jobs', error: `E: ${n}`, hour, count: 1, firstAt: NOW, lastAt: NOW }
       await api.system.failures.add({ ...failed, exampleId: 'jobs:a' })
     }
 
-    const { status, body } = await api.call('GET', '/v1/failures')
+    const { body } = await expectRefused(api.call('GET', '/v1/failures'), 'since')
 
-    expect([status, body.errors[0].path]).toEqual([400, 'since'])
     expect(body.errors[0].message).toContain('give a type')
   })
 })

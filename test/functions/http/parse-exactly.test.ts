@@ -1,23 +1,17 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { parseExactly } from '../../../functions/http/read-body.ts'
 import { INEXACT } from '../../../shared/core/values/values.ts'
 
 describe('a number in a body', () => {
-  test.each([
-    '6.02e23',
-    '1e300',
-    '-1E+21',
-    '1.50e16',
-    '9007199254740991',
-    '10000000000000000',
-    '0.1',
-    '-0.0',
-  ])('%s keeps its value', text => {
-    expect(parseExactly(`[${text}, "9007199254740993"]`)).toEqual([Number(text), '9007199254740993'])
-  })
+  it.each(['6.02e23', '1e300', '-1E+21', '1.50e16', '9007199254740991', '10000000000000000', '0.1', '-0.0'])(
+    '%s keeps its value',
+    text => {
+      expect(parseExactly(`[${text}, "9007199254740993"]`)).toEqual([Number(text), '9007199254740993'])
+    },
+  )
 
-  test.each([
+  it.each([
     '9007199254740993',
     '-9007199254740993',
     '10000000000000000000001',
@@ -29,11 +23,11 @@ describe('a number in a body', () => {
     expect([INEXACT, Number.POSITIVE_INFINITY]).toContain(value)
   })
 
-  test('with digits on both sides of its point never loses a digit silently', () => {
+  it('with digits on both sides of its point never loses a digit silently', () => {
     expect(parseExactly('9007199254740.993e3')).toBe(INEXACT)
   })
 
-  test('keeps its value when JavaScript has written it', () => {
+  it('keeps its value when JavaScript has written it', () => {
     fc.assert(
       fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), value => {
         expect(parseExactly(`{"0123456789012345":${JSON.stringify(value)}}`)).toEqual({
@@ -43,7 +37,7 @@ describe('a number in a body', () => {
     )
   })
 
-  test('that is whole is refused exactly when it would come back as another number', () => {
+  it('that is whole is refused exactly when it would come back as another number', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 10n ** 15n, max: 10n ** 30n }), whole => {
         const isSame = digits(JSON.stringify(Number(whole))) === whole

@@ -1,15 +1,12 @@
-import { beforeAll, describe, expect, test } from 'vitest'
-import { anApi, type TestApi } from '../../support/http/an-api.ts'
+import { describe, expect, it } from 'vitest'
+import { anApi } from '../../support/http/an-api.ts'
 
-let api: TestApi
-beforeAll(async () => {
-  api = await anApi()
-})
+const api = await anApi()
 
 const publish = async (body: object) => (await api.call('POST', '/v1/tasks', { type: 'jobs', ...body })).body
 
 describe('a refusal names the field, its value and what is legal', () => {
-  test.each<[string, object, string]>([
+  it.each<[string, object, string]>([
     ['a number', { concurrency: '2' }, "concurrency must be a whole number from 1 to 100, not '2'"],
     [
       'a nested number',
@@ -44,7 +41,7 @@ describe('a refusal names the field, its value and what is legal', () => {
     expect(said.join('\n')).toContain(words)
   })
 
-  test('an unknown field, with the nearest known field', async () => {
+  it('an unknown field, with the nearest known field', async () => {
     const { errors } = await publish({ prioritty: 1, retry: { retries: 3 } })
 
     expect(errors[1]).toMatchObject({ path: 'prioritty' })
@@ -57,7 +54,7 @@ describe('a refusal names the field, its value and what is legal', () => {
 })
 
 describe('a request for an unknown name', () => {
-  test('of a type is answered with the nearest type, a handful of others, and how many more there are', async () => {
+  it('of a type is answered with the nearest type, a handful of others, and how many more there are', async () => {
     const many = await anApi()
     for (let nth = 0; nth < 40; nth++) await many.call('PUT', `/v1/types/report-${nth}`, { kind: 'http' })
 
@@ -69,7 +66,7 @@ describe('a request for an unknown name', () => {
     )
   })
 
-  test('of a task without its type is answered with the form of an id', async () => {
+  it('of a task without its type is answered with the form of an id', async () => {
     const { status, body } = await api.call('GET', '/v1/tasks/hello')
 
     expect([status, body.detail]).toEqual([
@@ -78,7 +75,7 @@ describe('a request for an unknown name', () => {
     ])
   })
 
-  test('of a status in a query names the parameter, not a member of a list', async () => {
+  it('of a status in a query names the parameter, not a member of a list', async () => {
     const { body } = await api.call('GET', '/v1/tasks?type=jobs&status=ready&status=fialed')
 
     expect(body.errors).toEqual([
@@ -95,7 +92,7 @@ describe('the problem of a wrong cron expression begins with the fault', () => {
   const detailOf = async (cron: string) =>
     (await api.call('PUT', '/v1/schedules/s', { cron, task: { type: 'jobs' } })).body.detail
 
-  test.each([
+  it.each([
     ['0 25 * * *', "cron cannot be read: its hour is '25'; it must have 5 fields"],
     ['0 0 * * mon-x', "cron cannot be read: its day of week is 'mon-x'; it must have 5 fields"],
     ['* * *', 'cron has 3 fields; it must have 5 fields'],
@@ -106,7 +103,7 @@ describe('the problem of a wrong cron expression begins with the fault', () => {
 })
 
 describe('the kind of a type that is deployed', () => {
-  test('changes only by deployment; the other fields change over HTTP', async () => {
+  it('changes only by deployment; the other fields change over HTTP', async () => {
     const { system, call } = await anApi()
     const { registerHandlerType, removeHandler } = await import('../../../shared/runtime/types/types.ts')
     await registerHandlerType(system, 'resize', { kind: 'handler', defaults: {} })
@@ -130,7 +127,7 @@ describe('the kind of a type that is deployed', () => {
     expect((await call('PUT', '/v1/types/resize', { kind: 'http' })).status).toBe(200)
   })
 
-  test('may change over HTTP while it is not deployed', async () => {
+  it('may change over HTTP while it is not deployed', async () => {
     const { call } = await anApi()
 
     expect((await call('PUT', '/v1/types/resize', { kind: 'http' })).status).toBe(200)

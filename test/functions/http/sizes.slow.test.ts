@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { claimBytesMax } from '../../../shared/core/run/claim.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
@@ -7,13 +7,10 @@ import { escapedBytes } from '../../../shared/core/values/values.ts'
 import { claimTask } from '../../../shared/runtime/claim/claim.ts'
 import { withContents } from '../../../shared/runtime/claim/claimed-task.ts'
 import { planChanges } from '../../../shared/runtime/stream/stream.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../support/http/an-api.ts'
+import { anApi, anApiPerTest, claimed, pagesOf, published, type Shown } from '../../support/http/an-api.ts'
 
 /** `api.call` compares the size of every answer with the limit of Lambda. */
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 /** The text that grows most: it has twice its bytes as JSON, and four times its bytes after the JSON is escaped. */
 const quotes = (bytes: number) => '"'.repeat(bytes / 2 - 1)
@@ -49,7 +46,7 @@ async function plan(ids: readonly string[]) {
 }
 
 describe('claims', () => {
-  test('of a hundred ordinary inputs of 64 KB are all delivered, in several answers', async () => {
+  it('of a hundred ordinary inputs of 64 KB are all delivered, in several answers', async () => {
     const row = (n: number) => ({
       id: `ord-${n}`,
       sku: `A${n % 97}`,
@@ -67,7 +64,7 @@ describe('claims', () => {
     expect(answers[0]?.length).toBeGreaterThan(40)
   })
 
-  test.each([
+  it.each([
     ['inputs of quotes', 20, { input: LARGEST }, 8],
     ['inputs of control characters', 20, { input: '\u0001'.repeat(59_000) }, 8],
     ['large tags', 100, { tags: FAT_TAGS }, 15],
@@ -81,7 +78,7 @@ describe('claims', () => {
     expect(answers[0]?.length).toBeGreaterThanOrEqual(atLeast)
   })
 
-  test('never take more room in an answer than their heads announced', async () => {
+  it('never take more room in an answer than their heads announced', async () => {
     const text = (maxLength: number) =>
       fc.string({ unit: fc.constantFrom('"', '\\', '界', '😀', 'a'), minLength: 1, maxLength })
     const body = fc.record(
@@ -119,7 +116,7 @@ describe('claims', () => {
     )
   })
 
-  test('for which the answer has no room are given back without counting an attempt', async () => {
+  it('for which the answer has no room are given back without counting an attempt', async () => {
     const { system } = api
     const ids: string[] = []
     for (let n = 0; n < 12; n++) ids.push(await published(api, { key: `${n}`, input: LARGEST }))
@@ -140,7 +137,7 @@ describe('claims', () => {
     )
   })
 
-  test('repeated after their tasks have grown give back the tasks for which there is no room', async () => {
+  it('repeated after their tasks have grown give back the tasks for which there is no room', async () => {
     for (let n = 0; n < 20; n++) await published(api, { key: `${n}`, input: 'x' })
     const first = await claim({ requestId: 'r' })
     for (const { task } of first) await api.call('PATCH', pathOf('get', task.id), { input: LARGEST })
@@ -162,7 +159,7 @@ describe('a flow with parameters of 2 MB', () => {
     return (await claim({ limit: 1 }))[0]
   }
 
-  test('shows them as input and as params when both fit', async () => {
+  it('shows them as input and as params when both fit', async () => {
     const { task } = await runSteps(5, { text: 'x'.repeat(340_000) })
 
     expect(Object.keys(task.params)).toEqual(['a', 's0', 's1', 's2', 's3', 's4'])
@@ -170,7 +167,7 @@ describe('a flow with parameters of 2 MB', () => {
     expect(task).not.toHaveProperty('inputIsParams')
   })
 
-  test('shows them once and names the omitted part when every character is escaped', async () => {
+  it('shows them once and names the omitted part when every character is escaped', async () => {
     const { task } = await runSteps(5, LARGEST)
     const shown = (await api.call('GET', '/v1/tasks/order:k')).body
 
@@ -182,7 +179,7 @@ describe('a flow with parameters of 2 MB', () => {
   })
 })
 
-test('all flows with results of quotes are delivered, in several answers', async () => {
+it('all flows with results of quotes are delivered, in several answers', async () => {
   const steps = ['one', 'two'].map(name => ({ name, do: { type: 'jobs' } }))
   await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
   for (let n = 0; n < 6; n++) await published(api, { type: 'order', key: `${n}`, input: {} })
@@ -200,7 +197,7 @@ test('all flows with results of quotes are delivered, in several answers', async
 })
 
 describe('a task', () => {
-  test('with twenty results of quotes is shown with its result, and with as many of the last ones as fit', async () => {
+  it('with twenty results of quotes is shown with its result, and with as many of the last ones as fit', async () => {
     const id = await published(api, { key: 'k', concurrency: 20, input: LARGEST })
     for (let n = 0; n < 20; n++) await succeed(await claimed(api, { workerId: `w${n}` }), LARGEST)
 
@@ -213,7 +210,7 @@ describe('a task', () => {
     expect(results.slice(0, 5)).toEqual(Array.from({ length: 5 }, () => undefined))
   })
 
-  test('of ordinary size omits nothing', async () => {
+  it('of ordinary size omits nothing', async () => {
     const id = await published(api, { key: 'k', input: LARGEST })
     await succeed(await claimed(api), LARGEST)
 
@@ -225,24 +222,12 @@ describe('a task', () => {
 })
 
 describe('a list', () => {
-  async function pages(path: string): Promise<Shown[][]> {
-    const found: Shown[][] = []
-    let cursor = ''
-    do {
-      const { status, body } = await api.call('GET', `${path}${cursor}`)
-      expect(status).toBe(200)
-      found.push(body.items)
-      cursor = body.nextCursor === undefined ? '' : `&cursor=${encodeURIComponent(body.nextCursor)}`
-    } while (cursor !== '')
-    return found
-  }
-
-  test('of tasks with large heads comes complete, in shorter pages', async () => {
+  it('of tasks with large heads comes complete, in shorter pages', async () => {
     for (let n = 0; n < 100; n++) {
       await published(api, { key: `${n}`, tags: FAT_TAGS, workerIds: FAT_WORKERS, concurrency: 100 })
     }
 
-    const found = await pages('/v1/tasks?type=jobs&order=due&limit=100')
+    const found = (await pagesOf(api, '/v1/tasks?type=jobs&order=due&limit=100')).map(({ items }) => items)
 
     expect(
       found
@@ -253,14 +238,14 @@ describe('a list', () => {
     expect(found.length).toBeGreaterThan(1)
   })
 
-  test('of large types comes complete, in shorter pages', async () => {
+  it('of large types comes complete, in shorter pages', async () => {
     const steps = Array.from({ length: 40 }, (_, n) => ({
       name: `s${n}`,
       do: { type: 'jobs', input: quotes(2_400) },
     }))
     for (let n = 0; n < 60; n++) await api.call('PUT', `/v1/types/flow-${n}`, { kind: 'flow', steps })
 
-    const found = await pages('/v1/types?limit=100')
+    const found = (await pagesOf(api, '/v1/types?limit=100')).map(({ items }) => items)
 
     expect(found.flat()).toHaveLength(62)
     expect(found.length).toBeGreaterThan(1)
@@ -268,7 +253,7 @@ describe('a list', () => {
 })
 
 describe('a batch', () => {
-  test('of tasks with large defaults leaves out the last tasks, and nothing else', async () => {
+  it('of tasks with large defaults leaves out the last tasks, and nothing else', async () => {
     await api.call('PUT', '/v1/types/jobs', {
       kind: 'http',
       defaults: { workerIds: FAT_WORKERS, concurrency: 100 },
@@ -283,7 +268,7 @@ describe('a batch', () => {
     expect(Object.keys(body.results[99])).toEqual(['status', 'id', 'created'])
   })
 
-  test('whose members each have thousands of problems gets the first problems of each member', async () => {
+  it('whose members each have thousands of problems gets the first problems of each member', async () => {
     const nonsense = Object.fromEntries(Array.from({ length: 3_000 }, (_, n) => [`"${n}`, 1]))
     const tasks = Array.from({ length: 100 }, () => ({ type: 'jobs', ...nonsense }))
 
@@ -295,7 +280,7 @@ describe('a batch', () => {
     expect([one.status, one.body.errors.length]).toEqual([400, 1])
   })
 
-  test('of finishes with endless names is refused member by member', async () => {
+  it('of finishes with endless names is refused member by member', async () => {
     const runs = Array.from({ length: 2 }, () => ({
       taskId: quotes(1_900_000),
       runId: 'x',
@@ -318,27 +303,23 @@ describe('a canvas', () => {
     return body.id
   }
 
-  test('with results of quotes is read in pages that are all delivered', async () => {
+  it('with results of quotes is read in pages that are all delivered', async () => {
     const id = await ended(Array.from({ length: 10 }, () => LARGEST))
 
-    const results: unknown[] = []
-    let cursor = ''
-    do {
-      const { body } = await api.call('GET', `/v1/canvases/${encodeURIComponent(id)}?limit=100${cursor}`)
-      results.push(...body.items.map(({ result }: Shown) => result))
-      expect([body.status, body.result]).toEqual(['succeeded', undefined])
-      cursor = body.nextCursor === undefined ? '' : `&cursor=${body.nextCursor}`
-    } while (cursor !== '')
+    const pages = await pagesOf(api, `/v1/canvases/${encodeURIComponent(id)}?limit=100`)
+
+    const results = pages.flatMap(({ items }) => items.map(({ result }: Shown) => result))
+    for (const { status, result } of pages) expect([status, result]).toEqual(['succeeded', undefined])
     expect(results).toEqual(Array.from({ length: 10 }, () => LARGEST))
   })
 
-  test('shows a result of 4 MB that needs no escaping', async () => {
+  it('shows a result of 4 MB that needs no escaping', async () => {
     const id = await ended(Array.from({ length: 12 }, () => 'x'.repeat(340_000)))
 
     expect((await api.call('GET', `/v1/canvases/${encodeURIComponent(id)}`)).body.result).toHaveLength(12)
   })
 
-  test('hands its results on in pages that are all delivered', async () => {
+  it('hands its results on in pages that are all delivered', async () => {
     const results = Array.from({ length: 20 }, () => LARGEST)
     await api.call('POST', '/v1/canvases', {
       chord: { group: results.map(() => ({ type: 'jobs' })), then: { type: 'jobs' } },
@@ -352,17 +333,10 @@ describe('a canvas', () => {
     await plan(ids)
     const callback = await claimed(api)
 
-    const found: unknown[] = []
-    let cursor = ''
-    do {
-      const { status, body } = await api.call(
-        'GET',
-        `${pathOf('get', callback.id)}/previous?limit=100${cursor}`,
-      )
-      expect(status).toBe(200)
-      found.push(...body.items)
-      cursor = body.nextCursor === undefined ? '' : `&cursor=${body.nextCursor}`
-    } while (cursor !== '')
+    const found = (await pagesOf(api, `${pathOf('get', callback.id)}/previous?limit=100`)).flatMap(
+      ({ items }) => items,
+    )
+
     expect(found).toEqual(results)
   })
 })

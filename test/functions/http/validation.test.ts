@@ -1,13 +1,10 @@
 import fc from 'fast-check'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
-import { anApi, type Shown, type TestApi } from '../../support/http/an-api.ts'
+import { anApi, expectRefused, type Shown } from '../../support/http/an-api.ts'
 import { BAD_OPTIONS, BAD_PUBLISH, BAD_WORK, type Bad } from '../../support/http/bad-fields.ts'
 
-let api: TestApi
-beforeAll(async () => {
-  api = await anApi()
-})
+const api = await anApi()
 
 /** Fields that do not exist. */
 const UNKNOWN = [
@@ -30,59 +27,42 @@ function bodyWith(field: string, value: unknown): string {
   return `{${[...rest, ...text].join(',')}}`
 }
 
-async function expectRefused(method: string, path: string, body: unknown, field: string, status = 400) {
-  const answer = await api.call(method, path, body)
-
-  expect(answer.status, JSON.stringify(answer.body)).toBe(status)
-  expect(answer.headers.get('content-type')).toBe('application/problem+json')
-  expect(answer.body).toMatchObject({ status, type: expect.stringMatching(/^urn:baton:problem:/) })
-  expect(answer.body.errors.map(({ path }: { path: string }) => path)).toContain(field)
-  for (const { message } of answer.body.errors) expect(message.length).toBeGreaterThan(5)
-}
+const refused = (method: string, path: string, body: unknown, field: string, status = 400) =>
+  expectRefused(api.call(method, path, body), field, status)
 
 describe('a publish is refused by the path of the field', () => {
-  test.each<Bad>([...BAD_PUBLISH, ...BAD_WORK, ...BAD_OPTIONS])(
+  it.each<Bad>([...BAD_PUBLISH, ...BAD_WORK, ...BAD_OPTIONS])(
     '%s: %j',
     async (field, value, path = field) => {
-      await expectRefused('POST', '/v1/tasks', bodyWith(field, value), path)
+      await refused('POST', '/v1/tasks', bodyWith(field, value), path)
     },
   )
 
-  test.each(UNKNOWN)('that does not exist: %s', async field => {
-    await expectRefused('POST', '/v1/tasks', bodyWith(field, 1), field)
+  it.each(UNKNOWN)('that does not exist: %s', async field => {
+    await refused('POST', '/v1/tasks', bodyWith(field, 1), field)
   })
 
-  test('when two fields contradict each other', async () => {
+  it('when two fields contradict each other', async () => {
     const tasks = { type: 'jobs', delayMs: 1, dueAt: '2026-01-02T00:00:00Z' }
-    await expectRefused('POST', '/v1/tasks', tasks, 'delayMs')
-    await expectRefused(
-      'POST',
-      '/v1/tasks',
-      { type: 'jobs', heartbeatMs: 2_000, leaseMs: 1_000 },
-      'heartbeatMs',
-    )
-    await expectRefused(
-      'POST',
-      '/v1/tasks',
-      { type: 'jobs', concurrency: 2, workerIds: ['a'] },
-      'concurrency',
-    )
+    await refused('POST', '/v1/tasks', tasks, 'delayMs')
+    await refused('POST', '/v1/tasks', { type: 'jobs', heartbeatMs: 2_000, leaseMs: 1_000 }, 'heartbeatMs')
+    await refused('POST', '/v1/tasks', { type: 'jobs', concurrency: 2, workerIds: ['a'] }, 'concurrency')
   })
 
-  test.each([null, [], 7, '"text"', true])('when it is not an object: %j', async body => {
+  it.each([null, [], 7, '"text"', true])('when it is not an object: %j', async body => {
     const { status, body: answer } = await api.call('POST', '/v1/tasks', JSON.stringify(body))
 
     expect(status).toBe(400)
     expect(answer.errors[0].path).toBe('')
   })
 
-  test('with 413 when the input is longer than 350 KB', async () => {
-    await expectRefused('POST', '/v1/tasks', { type: 'jobs', input: 'x'.repeat(350 * 1_024) }, 'input', 413)
+  it('with 413 when the input is longer than 350 KB', async () => {
+    await refused('POST', '/v1/tasks', { type: 'jobs', input: 'x'.repeat(350 * 1_024) }, 'input', 413)
     const fitting = await api.call('POST', '/v1/tasks', { type: 'jobs', input: 'x'.repeat(350 * 1_024 - 2) })
     expect(fitting.status).toBe(201)
   })
 
-  test('when the input nests too deep for a recursive walk', async () => {
+  it('when the input nests too deep for a recursive walk', async () => {
     const body = `{"type":"jobs","input":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
 
     expect((await api.call('POST', '/v1/tasks', body)).status).toBe(400)
@@ -92,12 +72,12 @@ describe('a publish is refused by the path of the field', () => {
 describe('other requests are refused by the path of the field', () => {
   const patchable = [...BAD_WORK, ...BAD_OPTIONS]
 
-  test.each<Bad>(patchable)('PATCH %s: %j', async (field, value, path = field) => {
+  it.each<Bad>(patchable)('PATCH %s: %j', async (field, value, path = field) => {
     const { body } = await api.call('POST', '/v1/tasks', { type: 'jobs' })
-    await expectRefused('PATCH', `/v1/tasks/${body.id}`, { [field]: value }, path)
+    await refused('PATCH', `/v1/tasks/${body.id}`, { [field]: value }, path)
   })
 
-  test.each<Bad>([
+  it.each<Bad>([
     ['kind', undefined],
     ['kind', 'canvas'],
     ['steps', []],
@@ -126,14 +106,14 @@ describe('other requests are refused by the path of the field', () => {
     ),
   ])('PUT of a type, %s: %j', async (field, value, path = field) => {
     const body = { kind: 'http', ...{ [field]: value } }
-    await expectRefused('PUT', '/v1/types/other', body, path)
+    await refused('PUT', '/v1/types/other', body, path)
   })
 
-  test('PUT of a type with an illegal name', async () => {
-    await expectRefused('PUT', '/v1/types/a%20b', { kind: 'http' }, 'type')
+  it('PUT of a type with an illegal name', async () => {
+    await refused('PUT', '/v1/types/a%20b', { kind: 'http' }, 'type')
   })
 
-  test.each<Bad>([
+  it.each<Bad>([
     ['type', undefined],
     ['type', ''],
     ['types', ['jobs']],
@@ -147,10 +127,10 @@ describe('other requests are refused by the path of the field', () => {
     ['stage', 'x'],
   ])('a claim, %s: %j', async (field, value) => {
     const path = field === 'types' ? 'type' : field
-    await expectRefused('POST', '/v1/claims', { type: 'jobs', workerId: 'w', [field]: value }, path)
+    await refused('POST', '/v1/claims', { type: 'jobs', workerId: 'w', [field]: value }, path)
   })
 
-  test.each<[string, object, string]>([
+  it.each<[string, object, string]>([
     ['heartbeat', {}, 'fence'],
     ['heartbeat', { fence: 0 }, 'fence'],
     ['heartbeat', { fence: 1e300 }, 'fence'],
@@ -171,10 +151,10 @@ describe('other requests are refused by the path of the field', () => {
     ['release', { fence: 1, delayMs: 1.5 }, 'delayMs'],
     ['release', { fence: 1, delayMs: 8.65e15 }, 'delayMs'],
   ])('the report of a run, %s %j', async (word, body, path) => {
-    await expectRefused('POST', `/v1/tasks/jobs:a/runs/x/${word}`, body, path)
+    await refused('POST', `/v1/tasks/jobs:a/runs/x/${word}`, body, path)
   })
 
-  test.each<[string, string]>([
+  it.each<[string, string]>([
     ['', 'type'],
     ['type=jobs&status=done', 'status'],
     ['type=jobs&status=ready&status=x', 'status'],
@@ -191,29 +171,29 @@ describe('other requests are refused by the path of the field', () => {
     ['type=jobs&page=2', 'page'],
     ['type=jobs&cursor=abc', 'cursor'],
   ])('a list with %j', async (query, path) => {
-    await expectRefused('GET', `/v1/tasks?${query}`, undefined, path)
+    await refused('GET', `/v1/tasks?${query}`, undefined, path)
   })
 
-  test('a retry with an unknown action', async () => {
-    await expectRefused('POST', '/v1/tasks/jobs:a/retry', { action: 'again' }, 'action')
-    await expectRefused('POST', '/v1/tasks/jobs:a/retry', { clean: ['all'] }, 'clean.0')
-    await expectRefused('POST', '/v1/tasks/jobs:a/cancel', { force: true }, 'force')
+  it('a retry with an unknown action', async () => {
+    await refused('POST', '/v1/tasks/jobs:a/retry', { action: 'again' }, 'action')
+    await refused('POST', '/v1/tasks/jobs:a/retry', { clean: ['all'] }, 'clean.0')
+    await refused('POST', '/v1/tasks/jobs:a/cancel', { force: true }, 'force')
   })
 })
 
 describe('an unknown parameter of a query', () => {
-  test.each(
+  it.each(
     ALL_OPERATIONS.map(({ method, path }) => [
       method.toUpperCase(),
       path.replace('{runId}', '01AAAAAAAAAAAAAAAAAAAAAAAA.1').replace(/{\w+}/g, 'jobs:a'),
     ]),
   )('is refused by name at %s %s', async (method, path) => {
-    await expectRefused(method, `${path}?surprise=1`, undefined, 'surprise')
+    await refused(method, `${path}?surprise=1`, undefined, 'surprise')
   })
 })
 
 describe('a batch', () => {
-  test('names the member and its field, and publishes the others', async () => {
+  it('names the member and its field, and publishes the others', async () => {
     const { status, body } = await api.call('POST', '/v1/tasks/batch', {
       tasks: [
         { type: 'jobs' },
@@ -244,7 +224,7 @@ describe('a batch', () => {
     ])
   })
 
-  test('names a number that would lose digits', async () => {
+  it('names a number that would lose digits', async () => {
     const body = '{"tasks":[{"type":"jobs","input":[9007199254740993]}]}'
 
     const answer = await api.call('POST', '/v1/tasks/batch', body)
@@ -254,7 +234,7 @@ describe('a batch', () => {
     ])
   })
 
-  test('has a path of its own, which the path of a single publish names', async () => {
+  it('has a path of its own, which the path of a single publish names', async () => {
     const { status, body } = await api.call('POST', '/v1/tasks', { tasks: [{ type: 'jobs', key: 'stray' }] })
 
     expect(status).toBe(400)
@@ -262,18 +242,18 @@ describe('a batch', () => {
     expect((await api.call('GET', '/v1/tasks/jobs:stray')).status).toBe(404)
   })
 
-  test('without members is refused, and the answer names the field', async () => {
-    await expectRefused('POST', '/v1/tasks/batch', { tasks: [] }, 'tasks')
-    await expectRefused('POST', '/v1/runs/finish', { runs: [] }, 'runs')
-    await expectRefused('POST', '/v1/runs/heartbeat', { runs: [] }, 'runs')
+  it('without members is refused, and the answer names the field', async () => {
+    await refused('POST', '/v1/tasks/batch', { tasks: [] }, 'tasks')
+    await refused('POST', '/v1/runs/finish', { runs: [] }, 'runs')
+    await refused('POST', '/v1/runs/heartbeat', { runs: [] }, 'runs')
   })
 
-  test('of more than 100 members, or next to other fields, is refused as a whole', async () => {
+  it('of more than 100 members, or next to other fields, is refused as a whole', async () => {
     const tasks = Array.from({ length: 101 }, () => ({ type: 'jobs' }))
-    await expectRefused('POST', '/v1/tasks/batch', { tasks }, 'tasks')
-    await expectRefused('POST', '/v1/tasks/batch', { tasks: [], type: 'jobs' }, 'type')
-    await expectRefused('POST', '/v1/tasks/batch', { tasks: {} }, 'tasks')
-    await expectRefused('POST', '/v1/runs/finish', { runs: Array.from({ length: 101 }, () => null) }, 'runs')
+    await refused('POST', '/v1/tasks/batch', { tasks }, 'tasks')
+    await refused('POST', '/v1/tasks/batch', { tasks: [], type: 'jobs' }, 'type')
+    await refused('POST', '/v1/tasks/batch', { tasks: {} }, 'tasks')
+    await refused('POST', '/v1/runs/finish', { runs: Array.from({ length: 101 }, () => null) }, 'runs')
   })
 })
 
@@ -315,7 +295,7 @@ describe('a random request', () => {
     ['POST', '/v1/tasks/jobs:a/runs/01ARZ3NDEKTSV4RRFFQ69G5FAV.1/fail'],
   )
 
-  test('never causes a server error', async () => {
+  it('never causes a server error', async () => {
     await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'a' })
     await fc.assert(
       fc.asyncProperty(call, fc.oneof(body, json), async ([method, path], sent) => {
@@ -326,7 +306,7 @@ describe('a random request', () => {
     )
   })
 
-  test('never causes a server error as path, query or plain text', async () => {
+  it('never causes a server error as path, query or plain text', async () => {
     const text = fc.string({ unit: 'grapheme', maxLength: 40 })
     await fc.assert(
       fc.asyncProperty(text, async sent => {

@@ -1,35 +1,26 @@
 import { createHmac } from 'node:crypto'
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
 import { stripTypeScriptTypes } from 'node:module'
-import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { webhook } from '../../../functions/tasks/webhook.ts'
 import type { WebhookSettings } from '../../../shared/core/types/task-type.ts'
 import { Fatal } from '../../../shared/signals.ts'
+import { failureOf } from '../../support/failure-of.ts'
+import { aReceiver, type TestReceiver } from '../../support/http/a-receiver.ts'
 import { snippets } from '../../support/snippets.ts'
 import { aTaskContext } from '../../support/tasks/a-task-context.ts'
-
-type Received = { path: string; headers: IncomingHttpHeaders; body: string }
 
 const SECRET = 'secret Baton/webhook/orders'
 const [snippet = ''] = snippets('docs/webhooks.md', 'ts')
 const TRACEPARENT = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
 
-const received: Received[] = []
-let server: Server
+let receiver: TestReceiver
+let received: TestReceiver['received']
 let url: string
 
 beforeAll(async () => {
-  server = createServer(async (request, response) => {
-    const chunks: Buffer[] = []
-    for await (const chunk of request) chunks.push(chunk as Buffer)
-    if (request.headers['x-amz-target'] === 'secretsmanager.GetSecretValue') {
-      const { SecretId } = JSON.parse(Buffer.concat(chunks).toString())
-      response.writeHead(200).end(JSON.stringify({ SecretString: `secret ${SecretId}` }))
-      return
-    }
-    const path = request.url ?? ''
-    received.push({ path, headers: request.headers, body: Buffer.concat(chunks).toString() })
+  receiver = await aReceiver((request, response, { path, body }) => {
+    if (request.headers['x-amz-target'] === 'secretsmanager.GetSecretValue')
+      return void response.end(JSON.stringify({ SecretString: `secret ${JSON.parse(body).SecretId}` }))
     if (path === '/slow') return
     const [, status = 200, form = 'short'] = /^\/(\d+)(?:\/(\w+))?/.exec(path) ?? []
     const answer = {
@@ -40,8 +31,7 @@ beforeAll(async () => {
     }[form]
     response.writeHead(Number(status)).end(answer)
   })
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  ;({ received, url } = receiver)
   Object.assign(process.env, {
     AWS_ENDPOINT_URL_SECRETS_MANAGER: url,
     AWS_REGION: 'us-east-1',
@@ -51,10 +41,7 @@ beforeAll(async () => {
   })
 })
 
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
+afterAll(() => receiver.stop())
 
 function call(
   input: unknown,
@@ -64,12 +51,6 @@ function call(
   const context = aTaskContext({ idempotencyKey, traceparent: TRACEPARENT, webhook: settings })
   return Promise.resolve().then(() => webhook.run(input, context))
 }
-
-const failureOf = (called: Promise<unknown>) =>
-  called.then(
-    () => expect.unreachable('it did not fail'),
-    (error: Error) => error,
-  )
 
 describe('a webhook', () => {
   it('POSTs id, type, key, input and attempt, and keeps the answer', async () => {
@@ -93,7 +74,7 @@ describe('a webhook', () => {
   it('is signed, so that the receiver can check its time and body', async () => {
     await call({ url, name: 'größe' }, { allowPrivate: true, secretName: 'orders' })
 
-    const { headers, body } = received.at(-1) as Received
+    const { headers, body } = received.at(-1)!
     const signature = String(headers['baton-signature'])
     const [, seconds, digest] = /^t=(\d+),v1=([0-9a-f]{64})$/.exec(signature) ?? []
     expect(digest).toBe(createHmac('sha256', SECRET).update(`${seconds}.${body}`).digest('hex'))
@@ -106,7 +87,7 @@ describe('a webhook', () => {
       `data:text/javascript,${encodeURIComponent(stripTypeScriptTypes(snippet))}`
     )
 
-    const { headers, body } = received.at(-1) as Received
+    const { headers, body } = received.at(-1)!
     const signature = String(headers['baton-signature'])
     const signedAt = Number(/\d+/.exec(signature)) * 1_000
     const judged = (...[header, text, secret, at]: [string, string, string, number]) =>

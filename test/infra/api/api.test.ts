@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { synthesise, targetOf } from '../synthesised.ts'
 
 const stageOf = (props: Parameters<typeof synthesise>[0] = {}) => {
@@ -7,7 +7,7 @@ const stageOf = (props: Parameters<typeof synthesise>[0] = {}) => {
 }
 
 describe('The HTTP API', () => {
-  test('accepts 2,000 requests per second and bursts of 2,000 by default', () => {
+  it('accepts 2,000 requests per second and bursts of 2,000 by default', () => {
     const { stage } = stageOf()
 
     expect(stage.Properties).toMatchObject({
@@ -18,11 +18,11 @@ describe('The HTTP API', () => {
     expect(stage.Properties.AccessLogSettings).toBeUndefined()
   })
 
-  test('keeps the logical id of CDK’s own default stage', () => {
+  it('keeps the logical id of CDK’s own default stage', () => {
     expect(stageOf().stage.id).toMatch(/^TasksApiHttpDefaultStage[0-9A-F]{8}$/)
   })
 
-  test('accepts as many requests as the app configures', () => {
+  it('accepts as many requests as the app configures', () => {
     const { stage } = stageOf({ api: { throttle: { requestsPerSecond: 50, burst: 10 } } })
 
     expect(stage.Properties.DefaultRouteSettings).toEqual({
@@ -31,7 +31,7 @@ describe('The HTTP API', () => {
     })
   })
 
-  test.each([
+  it.each([
     [true, 30],
     [{ retention: 7 }, 7],
   ] as const)('logs the caller and the request if the app asks for it: %j', (accessLog, days) => {
@@ -45,7 +45,7 @@ describe('The HTTP API', () => {
     )
   })
 
-  test('may be called by web pages of the origins that the app names, and of no others', () => {
+  it('may be called by web pages of the origins that the app names, and of no others', () => {
     const { api } = stageOf({ api: { cors: { origins: ['https://shop.example'] } } })
 
     expect(stageOf().api.Properties.CorsConfiguration).toBeUndefined()
@@ -57,7 +57,7 @@ describe('The HTTP API', () => {
     })
   })
 
-  test('answers the unsigned preflight of a browser', () => {
+  it('answers the unsigned preflight of a browser', () => {
     const preflights = (props: Parameters<typeof synthesise>[0]) =>
       synthesise(props)
         .ofType('AWS::ApiGatewayV2::Route')
@@ -69,7 +69,7 @@ describe('The HTTP API', () => {
   })
 })
 
-test('Both functions of the API know the base path of a custom domain', () => {
+it('Both functions of the API know the base path of a custom domain', () => {
   const paths = synthesise({ api: { basePath: '/tasks/v2' } })
     .ofType('AWS::Lambda::Function')
     .map(({ Properties }) => Properties.Environment.Variables.BATON_BASE_PATH)

@@ -1,20 +1,10 @@
-import { mkdirSync, mkdtempSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { mkdirSync, symlinkSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-
-export type Content = string | Buffer | object
+import { aFolder, type Content } from '../../support/a-folder.ts'
 
 /** Writes a project to a folder of its own, and returns the folder. An object is written as JSON. */
-export function aProject(files: Readonly<Record<string, Content>>): string {
-  const root = realpathSync(mkdtempSync(join(tmpdir(), 'project-')))
-  for (const [path, content] of Object.entries({ 'package.json': { name: 'shop' }, ...files })) {
-    const file = join(root, path)
-    mkdirSync(dirname(file), { recursive: true })
-    const isText = typeof content === 'string' || Buffer.isBuffer(content)
-    writeFileSync(file, isText ? content : JSON.stringify(content))
-  }
-  return root
-}
+export const aProject = (files: Readonly<Record<string, Content>>) =>
+  aFolder({ 'package.json': { name: 'shop' }, ...files })
 
 /**
  * The files of installed packages, by their paths below the project's `node_modules`. Each manifest is given without what all have;

@@ -1,12 +1,12 @@
 import { readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { BUNDLE_OPTIONS, bundle } from '../../../infra/bundling/esbuild.ts'
 import { readDefinition } from '../../../infra/types/definition.ts'
 import { aDefinition, aProject, elf, link } from './a-project.ts'
 
 describe('A definition is loaded as its handler is bundled', () => {
-  test.each([
+  it.each([
     [
       'a path alias of tsconfig.json',
       { 'tsconfig.json': { compilerOptions: { paths: { '@lib/*': ['./lib/*'] } } } },
@@ -38,7 +38,7 @@ describe('A definition is loaded as its handler is bundled', () => {
     expect(readDefinition(join(root, 'resize.tsx')).type).toBe('resize')
   })
 
-  test('code that the same options have bundled before, such as the executor of the installed package', () => {
+  it('code that the same options have bundled before, such as the executor of the installed package', () => {
     const root = aProject({
       'node_modules/names/package.json': {},
       'node_modules/names/index.js': "exports.name = require('node:path').basename('a/resize')",
@@ -60,7 +60,7 @@ describe('A definition is loaded as its handler is bundled', () => {
     expect(readDefinition(join(root, 'resize.ts')).type).toBe('resize')
   })
 
-  test('a workspace package in TypeScript, which links another one', () => {
+  it('a workspace package in TypeScript, which links another one', () => {
     const root = aProject({
       'package-lock.json': {},
       'packages/names/package.json': { name: '@shop/names', main: 'src/index.ts' },
@@ -77,7 +77,7 @@ describe('A definition is loaded as its handler is bundled', () => {
     expect(readDefinition(join(root, 'packages/tasks/resize.ts')).type).toBe('resize')
   })
 
-  test('a package that stays outside of the bundle, from the folder of its own workspace package', () => {
+  it('a package that stays outside of the bundle, from the folder of its own workspace package', () => {
     const root = aProject({
       'packages/tasks/package.json': {},
       'packages/tasks/node_modules/native/package.json': { type: 'module', exports: './index.js' },
@@ -93,7 +93,7 @@ describe('A definition is loaded as its handler is bundled', () => {
     expect(readDefinition(join(root, 'packages/tasks/resize.ts'), undefined, bundling).type).toBe('resize')
   })
 
-  test('again when a file that it imports has changed, and nothing generated is left behind', () => {
+  it('again when a file that it imports has changed, and nothing generated is left behind', () => {
     const root = aProject({
       'name.ts': "export const name = 'first'",
       'resize.ts': aDefinition('resize', "import { name } from './name'").replace(
@@ -112,7 +112,7 @@ describe('A definition is loaded as its handler is bundled', () => {
 })
 
 describe('An entry is refused by file, line and column', () => {
-  test.each([
+  it.each([
     [
       'that imports what is not there',
       "import './absent'",
@@ -130,7 +130,7 @@ describe('A native package that would be bundled is refused by name', () => {
   const NAMES_IT =
     /resize\.ts: 'native' is a native package, which cannot be bundled; add 'native' to bundling\.nodeModules/
 
-  test.each([
+  it.each([
     ['whose machine code it loads', { 'index.js': "require('./a.node')", 'a.node': elf('x64') }],
     ['that is compiled when it is installed', { 'index.js': '', 'binding.gyp': '{}' }],
     ['with builds for several platforms', { 'index.js': '', 'prebuilds/linux-x64/a.node': elf('x64') }],
@@ -167,7 +167,7 @@ describe('A native package that would be bundled is refused by name', () => {
     expect(() => readDefinition(join(root, 'resize.ts'))).toThrow(NAMES_IT)
   })
 
-  test('and machine code of the project itself by its path', () => {
+  it('and machine code of the project itself by its path', () => {
     const root = aProject({
       'a.node': elf('x64'),
       'resize.ts': aDefinition('resize', "import './a.node'"),
@@ -178,7 +178,7 @@ describe('A native package that would be bundled is refused by name', () => {
     )
   })
 
-  test.each([
+  it.each([
     [
       'that it loads by a computed path',
       "require(join(import.meta.dirname, platform() + '.node'))",
@@ -204,7 +204,7 @@ describe('A native package that would be bundled is refused by name', () => {
     )
   })
 
-  test('but not a word of a page that ends like the name of such a file', () => {
+  it('but not a word of a page that ends like the name of such a file', () => {
     const root = aProject({
       'resize.ts': aDefinition(
         'resize',

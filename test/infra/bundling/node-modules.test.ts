@@ -1,11 +1,12 @@
-import { existsSync, mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Cpu } from '../../../infra/bundling/native.ts'
 import { copyModule, planModules } from '../../../infra/bundling/node-modules.ts'
 import { lockedIntegrity } from '../../../infra/bundling/places.ts'
-import { aProject, type Content, elf, installed, link, MACH_O } from './a-project.ts'
+import type { Content } from '../../support/a-folder.ts'
+import { aFolder } from '../../support/a-folder.ts'
+import { aProject, elf, installed, link, MACH_O } from './a-project.ts'
 
 const plan = (from: string, ...names: string[]) =>
   planModules({ title: 'resize.ts', names, from, cpu: 'arm64' })
@@ -20,7 +21,7 @@ const placed = (from: string, name: string, cpu: Cpu = 'arm64') =>
   )
 
 describe('The modules of an asset', () => {
-  test('are all that the named package needs, and what it wants of the platform that is installed', () => {
+  it('are all that the named package needs, and what it wants of the platform that is installed', () => {
     const root = aProject(
       installed({
         a: {
@@ -43,7 +44,7 @@ describe('The modules of an asset', () => {
     })
   })
 
-  test('keep a second version of a package below the package that needs it', () => {
+  it('keep a second version of a package below the package that needs it', () => {
     const root = aProject(
       installed({
         a: { dependencies: { b: '1', '@s/c': '1' } },
@@ -63,7 +64,7 @@ describe('The modules of an asset', () => {
     })
   })
 
-  test('are found through the links of pnpm', () => {
+  it('are found through the links of pnpm', () => {
     const root = aProject(
       installed({
         '.pnpm/a@1.0.0/node_modules/a': { dependencies: { b: '1' } },
@@ -91,14 +92,14 @@ describe('The modules of an asset', () => {
       'package.json': { name: 'shop', devDependencies: { deployer: '1' } },
     }
 
-    test('and that is there for the development of the project only', () => {
+    it('and that is there for the development of the project only', () => {
       expect(Object.keys(placed(aProject(queries), 'queries'))).toEqual([
         'node_modules/needed',
         'node_modules/queries',
       ])
     })
 
-    test.each([
+    it.each([
       ['the project', 'package.json'],
       ['its part of the workspace', 'services/package.json'],
     ])('unless %s depends on it', (_whose, manifest) => {
@@ -112,7 +113,7 @@ describe('The modules of an asset', () => {
       ])
     })
 
-    test('unless it is listed next to the package', () => {
+    it('unless it is listed next to the package', () => {
       const modules = plan(aProject(queries), 'queries', 'deployer')
 
       expect(modules.map(({ path }) => path)).toEqual([
@@ -131,7 +132,7 @@ describe('The modules of an asset', () => {
     [`node_modules/@n/${name}/a.node`]: code,
   })
 
-  test.each<[Cpu, string]>([
+  it.each<[Cpu, string]>([
     ['arm64', 'node_modules/@n/linux-arm64'],
     ['x64', 'node_modules/@n/linux-x64'],
   ])('contain the build for Linux on %s and no other', (cpu, expected) => {
@@ -145,7 +146,7 @@ describe('The modules of an asset', () => {
     expect(Object.keys(placed(root, 'native', cpu))).toEqual([expected, 'node_modules/native'].sort())
   })
 
-  test('leave out machine code for other platforms, and what an optional package was compiled for elsewhere', () => {
+  it('leave out machine code for other platforms, and what an optional package was compiled for elsewhere', () => {
     const root = aProject({
       ...installed({
         native: { optionalDependencies: { faster: '1' } },
@@ -157,7 +158,7 @@ describe('The modules of an asset', () => {
       'node_modules/native/prebuilds/darwin-arm64/a.node': MACH_O,
       'node_modules/faster/build/Release/a.node': elf('x64'),
     })
-    const asset = mkdtempSync(join(tmpdir(), 'asset-'))
+    const asset = aFolder()
     const isThere = (path: string) => existsSync(join(asset, 'node_modules/native', path))
 
     const planned = plan(root, 'native')
@@ -172,7 +173,7 @@ describe('The modules of an asset', () => {
 })
 
 describe('A module is refused', () => {
-  test.each<[string, Readonly<Record<string, Content>>, RegExp]>([
+  it.each<[string, Readonly<Record<string, Content>>, RegExp]>([
     [
       'that was compiled for another processor',
       { 'build/Release/a.node': elf('x64') },
@@ -200,7 +201,7 @@ describe('A module is refused', () => {
     expect(() => plan(root, 'native')).toThrow(message)
   })
 
-  test('that is not installed', () => {
+  it('that is not installed', () => {
     expect(() => plan(aProject({}), 'native')).toThrow(
       /resize\.ts: bundling\.nodeModules\.0 is 'native', which is not installed/,
     )
@@ -208,7 +209,7 @@ describe('A module is refused', () => {
 })
 
 describe('The locked content of a package is read from the lock file of', () => {
-  test.each([
+  it.each([
     [
       'npm',
       '"node_modules/@n/linux-x64": {\n  "version": "1.0.0",\n  "cpu": ["x64"],\n  "integrity": "sha512-abc=="\n},\n"node_modules/@n/other": {}',

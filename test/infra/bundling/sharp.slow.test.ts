@@ -1,11 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { type UserCode, workerContents, writeContents } from '../../../infra/bundling/bundling.ts'
 import { type Cpu, platformOf } from '../../../infra/bundling/native.ts'
 import { planModules } from '../../../infra/bundling/node-modules.ts'
+import { aFolder } from '../../support/a-folder.ts'
 import { aDefinition, aProject } from './a-project.ts'
 
 /** Assets with a real native package, as each package manager installs it. They need a registry. */
@@ -21,7 +21,7 @@ const machineCodeIn = (asset: string) =>
     .map(file => `${file} ${platformOf(join(asset, file))}`)
 
 function asset(root: string, cpu: Cpu): string {
-  const folder = mkdtempSync(join(tmpdir(), 'asset-'))
+  const folder = aFolder()
   const definition = { file: join(root, 'resize.ts'), exportName: 'resize', type: 'resize' }
   const code: UserCode = {
     ...{ title: 'resize.ts', name: `sharp-${cpu}`, definitions: [definition], cpu },
@@ -52,7 +52,7 @@ describe.each([
     rmSync('.baton/packages', { recursive: true, force: true })
   })
 
-  test.each<Cpu>(['arm64', 'x64'])('holds the Linux build for %s and no other', cpu => {
+  it.each<Cpu>(['arm64', 'x64'])('holds the Linux build for %s and no other', cpu => {
     const folder = asset(root, cpu)
 
     expect(existsSync(join(root, lockFile))).toBe(true)
@@ -62,7 +62,7 @@ describe.each([
     expect(existsSync(join(folder, 'node_modules/@img', `sharp-libvips-linux-${cpu}`))).toBe(true)
   })
 
-  test.runIf(process.platform === 'linux')('loads where this machine is of its platform', () => {
+  it.runIf(process.platform === 'linux')('loads where this machine is of its platform', () => {
     const folder = asset(root, process.arch as Cpu)
     const script = "const { default: sharp } = await import('sharp'); console.log(typeof sharp)"
 
@@ -82,7 +82,7 @@ describe('A build for another platform is refused', () => {
 
   beforeEach(() => rmSync('.baton/packages', { recursive: true, force: true }))
 
-  test('when the registry does not answer, and says what needs it', () => {
+  it('when the registry does not answer, and says what needs it', () => {
     const root = aProject({
       ...native,
       '.npmrc': 'registry=http://127.0.0.1:9/\nfetch-retries=0\n',
@@ -94,7 +94,7 @@ describe('A build for another platform is refused', () => {
     )
   })
 
-  test('when it differs from the lock file', () => {
+  it('when it differs from the lock file', () => {
     const locked = { version: '0.34.5', integrity: 'sha512-other==' }
     const packages = { [`node_modules/${NAME}`]: locked }
     const root = aProject({ ...native, 'package-lock.json': JSON.stringify({ packages }, undefined, 1) })

@@ -1,14 +1,14 @@
-import { mkdtempSync, readdirSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { basename, isAbsolute, join } from 'node:path'
 import { App, Stack } from 'aws-cdk-lib'
 import { Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { handlerCode, type UserCode } from '../../../infra/bundling/bundling.ts'
 import type { Cpu } from '../../../infra/bundling/native.ts'
 import { TaskSystem } from '../../../infra/index.ts'
 import { workerImage } from '../../../infra/workers/container.ts'
 import { readAssembly } from '../../../local/template/stack.ts'
+import { aFolder } from '../../support/a-folder.ts'
 import { aSystem } from '../synthesised.ts'
 import { aDefinition, aProject, elf } from './a-project.ts'
 
@@ -37,7 +37,7 @@ function withNative() {
 
 /** Synthesises a stack of its own, and returns its assembly. */
 function synthesised(context: Record<string, unknown>, add: (stack: Stack) => void) {
-  const outdir = mkdtempSync(join(tmpdir(), 'app-'))
+  const outdir = aFolder()
   const app = new App({ outdir, context: { 'aws:cdk:enable-asset-metadata': true, ...context } })
   add(new Stack(app, 'Shop'))
   app.synth()
@@ -67,7 +67,7 @@ const filesIn = (folder: string) =>
     .map(entry => join(entry.parentPath, entry.name).slice(folder.length + 1))
     .sort()
 
-test.each<Cpu>(['arm64', 'x64'])('The asset of a handler holds the bundle and its modules for %s', cpu => {
+it.each<Cpu>(['arm64', 'x64'])('The asset of a handler holds the bundle and its modules for %s', cpu => {
   const project = withNative()
 
   const { assembly, only } = synthesised(
@@ -101,7 +101,7 @@ describe('Under baton dev', () => {
     tasks.addWorkerService('Media', { entry: 'test/system/tasks/encode.ts' })
   })
 
-  test('a handler has a placeholder for its code, and says how its code is bundled', () => {
+  it('a handler has a placeholder for its code, and says how its code is bundled', () => {
     const fn = only('AWS::Lambda::Function', 'Resize')
     const described = fn.Metadata!['baton:bundle'] as { entry: string; options: object }
 
@@ -124,18 +124,18 @@ describe('Under baton dev', () => {
     expect(readFileSync(described.entry, 'utf8')).toContain('executorOf(task0)')
   })
 
-  test('a function of several types names them all', () => {
+  it('a function of several types names them all', () => {
     const { Metadata } = only('AWS::Lambda::Function', 'Small')
 
     expect(Metadata?.['baton:bundle']).toMatchObject({ types: ['first', 'images.second'] })
   })
 
-  test('a worker service is bundled by the synthesis, because its container runs from the start', () => {
+  it('a worker service is bundled by the synthesis, because its container runs from the start', () => {
     expect(only('AWS::ECS::TaskDefinition', 'Media').Metadata ?? {}).not.toHaveProperty('baton:bundle')
   })
 })
 
-test('Otherwise the template does not say how code is bundled, since that names paths of the machine', () => {
+it('Otherwise the template does not say how code is bundled, since that names paths of the machine', () => {
   const { entry, bundling } = withNative()
 
   const { only } = withoutCode({}, tasks => tasks.addHandler('Resize', { entry, bundling }))
@@ -143,7 +143,7 @@ test('Otherwise the template does not say how code is bundled, since that names 
   expect(only('AWS::Lambda::Function', 'Resize').Metadata).not.toHaveProperty('baton:bundle')
 })
 
-test('A refusal of the code reaches the app as it is, without the words of the asset', () => {
+it('A refusal of the code reaches the app as it is, without the words of the asset', () => {
   const root = aProject({
     'node_modules/native/package.json': { version: '1.0.0', main: 'index.js' },
     'node_modules/native/index.js': '',
@@ -164,7 +164,7 @@ test('A refusal of the code reaches the app as it is, without the words of the a
 describe('The image of a worker service', () => {
   const encode = 'test/system/tasks/encode.ts'
 
-  test('holds the bundle, its modules, and a Dockerfile of the app', () => {
+  it('holds the bundle, its modules, and a Dockerfile of the app', () => {
     const code = codeOfResize(withNative(), 'arm64')
     const text = 'FROM my-tools\nCOPY . ./\nCMD ["node", "index.mjs"]\n'
 
@@ -182,7 +182,7 @@ describe('The image of a worker service', () => {
     ])
   })
 
-  test.each([
+  it.each([
     ['is not there', 'absent.Dockerfile', `${encode}: dockerfile: there is no file absent.Dockerfile`],
     ['does not start the worker', 'package.json', 'package.json must copy the bundle and start it'],
   ])('is refused when its Dockerfile %s', (_what, dockerfile, message) => {

@@ -1,11 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { readAssembly } from '../../../local/template/stack.ts'
+import { aFolder } from '../../support/a-folder.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'baton-bundles-'))
+const folder = aFolder()
 
 const synthesis = spawnSync(process.execPath, ['infra/app.ts'], {
   encoding: 'utf8',
@@ -23,32 +23,29 @@ const functions = Object.entries(assembly.template.Resources)
   .filter(([, { Type }]) => Type === 'AWS::Lambda::Function')
   .map(([id, resource]) => [id, join(assembly.codeDirOf(resource), 'index.mjs'), resource] as const)
 
-test.each(functions)(
-  '%s starts with nothing but the environment of its template',
-  (_id, bundle, resource) => {
-    const { Variables } = resource.Properties!.Environment as { Variables: Record<string, unknown> }
-    const environment = Object.entries(Variables).map(([name, value]) => [
-      name,
-      typeof value === 'string' ? value : `${name}/made-up`,
-    ])
-    const script = `console.log((await import('${bundle}')).handler.length)`
+it.each(functions)('%s starts with nothing but the environment of its template', (_id, bundle, resource) => {
+  const { Variables } = resource.Properties!.Environment as { Variables: Record<string, unknown> }
+  const environment = Object.entries(Variables).map(([name, value]) => [
+    name,
+    typeof value === 'string' ? value : `${name}/made-up`,
+  ])
+  const script = `console.log((await import('${bundle}')).handler.length)`
 
-    const parameters = execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
-      encoding: 'utf8',
-      env: {
-        ...Object.fromEntries(environment),
-        ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
-        AWS_REGION: 'us-east-1',
-        AWS_LAMBDA_FUNCTION_NAME: 'made-up',
-      },
-    })
+  const parameters = execFileSync(process.execPath, ['--input-type=module', '--eval', script], {
+    encoding: 'utf8',
+    env: {
+      ...Object.fromEntries(environment),
+      ...(process.env.NODE_COMPILE_CACHE && { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
+      AWS_REGION: 'us-east-1',
+      AWS_LAMBDA_FUNCTION_NAME: 'made-up',
+    },
+  })
 
-    // Lambda refuses handlers with a third parameter on this runtime.
-    expect(Number(parameters)).toBeLessThanOrEqual(2)
-  },
-)
+  // Lambda refuses handlers with a third parameter on this runtime.
+  expect(Number(parameters)).toBeLessThanOrEqual(2)
+})
 
-test('Every bundle links its source map, so that stack traces name our files', () => {
+it('Every bundle links its source map, so that stack traces name our files', () => {
   for (const [, bundle] of functions)
     expect(readFileSync(bundle, 'utf8')).toContain('//# sourceMappingURL=index.mjs.map')
 })

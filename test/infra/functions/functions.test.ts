@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { TaskSystemProps } from '../../../infra/index.ts'
 import { aSystem, named, readTemplate, synthesise, targetOf } from '../synthesised.ts'
 
@@ -7,7 +7,7 @@ const functions = named(ofType('AWS::Lambda::Function'))
 const traced = synthesise({ tracing: 'sampled' }).ofType('AWS::Lambda::Function')
 
 describe('Every function', () => {
-  test('belongs to the system or is a handler', () => {
+  it('belongs to the system or is a handler', () => {
     expect(functions.map(([id]) => id.replace(/Function[0-9A-F]{8}$/, '')).sort()).toEqual([
       'TasksApi',
       'TasksApiClaims',
@@ -22,18 +22,18 @@ describe('Every function', () => {
     ])
   })
 
-  test.each(functions)('%s runs on a pinned Node on arm64', (_id, { Properties }) => {
+  it.each(functions)('%s runs on a pinned Node on arm64', (_id, { Properties }) => {
     expect(Properties.Runtime).toBe('nodejs24.x')
     expect(Properties.Architectures).toEqual(['arm64'])
   })
 
-  test.each(functions)('%s states its memory and its timeout', (id, { Properties }) => {
+  it.each(functions)('%s states its memory and its timeout', (id, { Properties }) => {
     expect(Properties.MemorySize).toBe(id.startsWith('TasksApiClaims') ? 256 : 512)
     expect(Properties.Timeout).toBeGreaterThanOrEqual(29)
     expect(Properties.Timeout).toBeLessThanOrEqual(900)
   })
 
-  test.each(functions)('%s logs JSON to its own group, which expires', (_id, { Properties }) => {
+  it.each(functions)('%s logs JSON to its own group, which expires', (_id, { Properties }) => {
     const { LogFormat, LogGroup } = Properties.LoggingConfig
     const group = json.Resources[targetOf(LogGroup)!]!
 
@@ -47,31 +47,31 @@ describe('Every function', () => {
     ).toHaveLength(1)
   })
 
-  test.each(functions)('%s keeps lines without a level, such as metrics', (_id, { Properties }) => {
+  it.each(functions)('%s keeps lines without a level, such as metrics', (_id, { Properties }) => {
     expect(Properties.LoggingConfig.ApplicationLogLevel).toBe('INFO')
   })
 
-  test.each(functions)('%s has a description', (_id, { Properties }) => {
+  it.each(functions)('%s has a description', (_id, { Properties }) => {
     expect(Properties.Description).toMatch(/^Baton: /)
   })
 
-  test.each(functions)('%s is not traced unless the app asks for it', (id, { Properties }) => {
+  it.each(functions)('%s is not traced unless the app asks for it', (id, { Properties }) => {
     expect(Properties.TracingConfig).toBeUndefined()
     expect(traced.find(other => other.id === id)?.Properties.TracingConfig).toEqual({ Mode: 'Active' })
   })
 
-  test.each(functions)('%s keeps metrics of single types only where the app asks for them', (_id, fn) => {
+  it.each(functions)('%s keeps metrics of single types only where the app asks for them', (_id, fn) => {
     expect(fn.Properties.Environment.Variables.BATON_TYPE_METRICS).toBeUndefined()
   })
 
-  test.each(functions)(
+  it.each(functions)(
     '%s is stopped in a loop, unless it is the waker, which re-arms looks, or sends long jobs on',
     (id, { Properties }) => {
       expect(Properties.RecursiveLoop).toBe(/^Tasks(Waker|Jobs)/.test(id) ? 'Allow' : 'Terminate')
     },
   )
 
-  test.each(functions)('%s has variables for its system, its table and the queues', (id, { Properties }) => {
+  it.each(functions)('%s has variables for its system, its table and the queues', (id, { Properties }) => {
     const { Variables } = Properties.Environment
 
     expect(Variables).toMatchObject({
@@ -85,12 +85,12 @@ describe('Every function', () => {
     expect(targetOf(Variables.BATON_WAKE_QUEUE_URL)).toMatch(/^TasksMessagesWakeQueue/)
   })
 
-  test.each(functions)('%s has an environment far below 4 KB', (_id, { Properties }) => {
+  it.each(functions)('%s has an environment far below 4 KB', (_id, { Properties }) => {
     // References resolve to ARNs and URLs of at most some 200 bytes; as JSON in the template they are about as long.
     expect(JSON.stringify(Properties.Environment).length).toBeLessThan(2_048)
   })
 
-  test.each(functions)('%s has a role of its own', (_id, { Properties }) => {
+  it.each(functions)('%s has a role of its own', (_id, { Properties }) => {
     const role = targetOf(Properties.Role)
 
     expect(functions.filter(([, other]) => targetOf(other.Properties.Role) === role)).toHaveLength(1)
@@ -98,7 +98,7 @@ describe('Every function', () => {
   })
 })
 
-test('Functions that create schedules have variables for the group, its role, and the queues', () => {
+it('Functions that create schedules have variables for the group, its role, and the queues', () => {
   const knowing = functions.filter(
     ([, { Properties }]) => Properties.Environment.Variables.BATON_SCHEDULE_GROUP,
   )
@@ -112,7 +112,7 @@ test('Functions that create schedules have variables for the group, its role, an
   }
 })
 
-test('The sweeper is invoked every minute, retried only within that minute, and never retried by Lambda', () => {
+it('The sweeper is invoked every minute, retried only within that minute, and never retried by Lambda', () => {
   const [schedule, ...others] = ofType('AWS::Scheduler::Schedule')
   const [asynchronous] = ofType('AWS::Lambda::EventInvokeConfig')
 
@@ -128,7 +128,7 @@ test('The sweeper is invoked every minute, retried only within that minute, and 
   expect(asynchronous!.Properties.MaximumRetryAttempts).toBe(0)
 })
 
-test('Every function keeps a metric of one type that the app asks for, even after the function is created', () => {
+it('Every function keeps a metric of one type that the app asks for, even after the function is created', () => {
   const { stack, tasks } = aSystem()
   tasks.metricLateness('resize')
   tasks.metric('Stuck', '*')
@@ -141,7 +141,7 @@ test('Every function keeps a metric of one type that the app asks for, even afte
   expect(new Set(kept)).toEqual(new Set(['Lateness:resize,RunTime:resize']))
 })
 
-test('Metrics of more types than fit into an environment are kept for every type; other metrics are not', () => {
+it('Metrics of more types than fit into an environment are kept for every type; other metrics are not', () => {
   const { stack, tasks } = aSystem({ webhook: false })
   for (let nth = 0; nth < 30; nth++) tasks.metricLateness(`${'long'.repeat(20)}-${nth}`)
   tasks.metric('RunTime', 'resize')
@@ -151,7 +151,7 @@ test('Metrics of more types than fit into an environment are kept for every type
   expect(fn!.Properties.Environment.Variables.BATON_TYPE_METRICS).toBe('Lateness:*,RunTime:*')
 })
 
-test('The claims function serves one route, and the API function serves all others', () => {
+it('The claims function serves one route, and the API function serves all others', () => {
   const routes = ofType('AWS::ApiGatewayV2::Route')
   const functionOf = (key: string) => {
     const { Target } = routes.find(({ Properties }) => Properties.RouteKey === key)!.Properties
@@ -175,11 +175,11 @@ describe('Reserved concurrency', () => {
         }),
     )
 
-  test('is absent by default, because a new account has 10 executions and could not deploy it', () => {
+  it('is absent by default, because a new account has 10 executions and could not deploy it', () => {
     expect(reservedIn({})).toEqual({})
   })
 
-  test('is given to each function of the system', () => {
+  it('is given to each function of the system', () => {
     const reservedConcurrency = { api: 20, claims: 30, planner: 10, waker: 8, jobs: 3, sweeper: 1 }
 
     expect(reservedIn({ reservedConcurrency })).toEqual({
@@ -192,7 +192,7 @@ describe('Reserved concurrency', () => {
     })
   })
 
-  test('limits the claims that wait, and the concurrent batches of the queues', () => {
+  it('limits the claims that wait, and the concurrent batches of the queues', () => {
     const { ofType: of } = synthesise({ reservedConcurrency: { claims: 30, waker: 8, jobs: 3 } })
     const claims = of('AWS::Lambda::Function').find(({ id }) => id.startsWith('TasksApiClaims'))!
     const most = (name: string) =>
@@ -203,7 +203,7 @@ describe('Reserved concurrency', () => {
     expect([most('Wake'), most('Jobs')]).toEqual([8, 3])
   })
 
-  test.each([
+  it.each([
     [{ reservedConcurrency: { jobs: 1 } }, 'reservedConcurrency.jobs is 1; give a whole number of 2 or more'],
     [{ reservedConcurrency: { waker: 2.5 } }, 'reservedConcurrency.waker is 2.5'],
     [

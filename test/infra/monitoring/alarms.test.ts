@@ -1,6 +1,6 @@
 import { Stack } from 'aws-cdk-lib'
 import { Topic } from 'aws-cdk-lib/aws-sns'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { TaskSystem } from '../../../infra/index.ts'
 import { anApp, named, readTemplate, synthesise, targetOf } from '../synthesised.ts'
 
@@ -19,7 +19,7 @@ function alarmOn(metric: string, logicalId: string) {
 }
 
 describe('An alarm is raised', () => {
-  test.each(named(ofType('AWS::Lambda::Function')))('when %s crashes or is throttled', (id, _function) => {
+  it.each(named(ofType('AWS::Lambda::Function')))('when %s crashes or is throttled', (id, _function) => {
     expect(alarmOn('Errors', id)).toMatchObject({ Threshold: 0, ComparisonOperator: 'GreaterThanThreshold' })
     expect(alarmOn('Throttles', id)).toMatchObject({ Threshold: 0, TreatMissingData: 'notBreaching' })
   })
@@ -27,7 +27,7 @@ describe('An alarm is raised', () => {
   const fed = new Set(
     ofType('AWS::Lambda::EventSourceMapping').map(({ Properties }) => targetOf(Properties.EventSourceArn)),
   )
-  test.each(named(ofType('AWS::SQS::Queue').filter(({ id }) => !fed.has(id))))(
+  it.each(named(ofType('AWS::SQS::Queue').filter(({ id }) => !fed.has(id))))(
     'when a message arrives in %s, although the sweeper takes it out within a minute',
     (id, _queue) => {
       expect(alarmOn('NumberOfMessagesReceived', id)).toMatchObject({
@@ -37,13 +37,13 @@ describe('An alarm is raised', () => {
     },
   )
 
-  test('when the planner reads more than a minute late', () => {
+  it('when the planner reads more than a minute late', () => {
     const planner = ofType('AWS::Lambda::Function').find(({ id }) => id.startsWith('TasksPlanner'))!
 
     expect(alarmOn('IteratorAge', planner.id)).toMatchObject({ Threshold: 60_000, Statistic: 'Maximum' })
   })
 
-  test('when the sweeper is not invoked, and not at creation, when the metric has no data yet', () => {
+  it('when the sweeper is not invoked, and not at creation, when the metric has no data yet', () => {
     const sweeper = ofType('AWS::Lambda::Function').find(({ id }) => id.startsWith('TasksSweeper'))!
 
     expect(alarmOn('Invocations', sweeper.id)).toMatchObject({
@@ -53,7 +53,7 @@ describe('An alarm is raised', () => {
     })
   })
 
-  test.each([
+  it.each([
     ['a flow of any type cannot undo a step', 'NeedsAttention', 'Sum'],
     ['a look at a task of any type goes in circles', 'LookLoop', 'Sum'],
     ['tasks of any type are stuck', 'Stuck', 'Maximum'],
@@ -64,13 +64,13 @@ describe('An alarm is raised', () => {
     expect(alarm?.Dimensions).toContainEqual({ Name: 'type', Value: '*' })
   })
 
-  test('when the API fails', () => {
+  it('when the API fails', () => {
     const [api] = ofType('AWS::ApiGatewayV2::Api')
 
     expect(alarmOn('5xx', api!.id)).toMatchObject({ Threshold: 0, Statistic: 'Sum' })
   })
 
-  test.each([undefined, 'view', 'place', 'owner'])('when the table is throttled (index: %s)', index => {
+  it.each([undefined, 'view', 'place', 'owner'])('when the table is throttled (index: %s)', index => {
     const watched = alarms.flatMap(({ Properties }) => (Properties.Metrics ? [Properties.Metrics] : []))
     const dimensions = watched.map(metrics => metrics[1].MetricStat.Metric.Dimensions as Dimension[])
 
@@ -82,7 +82,7 @@ describe('An alarm is raised', () => {
   })
 })
 
-test('The essential alarms show what an operator must see, and what shows nowhere else', () => {
+it('The essential alarms show what an operator must see, and what shows nowhere else', () => {
   const { ofType: of } = synthesise()
   const names = of('AWS::CloudWatch::Alarm').map(({ id }) => id.replace(/[0-9A-F]{8}$/, ''))
 
@@ -98,17 +98,17 @@ test('The essential alarms show what an operator must see, and what shows nowher
   ])
 })
 
-test('An app can switch all alarms off', () => {
+it('An app can switch all alarms off', () => {
   expect(synthesise({ alarms: 'none' }).ofType('AWS::CloudWatch::Alarm')).toEqual([])
 })
 
-test('A level of alarms that does not exist is refused by name', () => {
+it('A level of alarms that does not exist is refused by name', () => {
   expect(() => synthesise({ alarms: 'some' as never })).toThrow(
     "alarms is 'some'; give 'all', 'essential', 'none'",
   )
 })
 
-test('Every alarm reaches the topic, if there is one', () => {
+it('Every alarm reaches the topic, if there is one', () => {
   const stack = new Stack(anApp(), 'Baton')
   const topic = new Topic(stack, 'Topic')
 
@@ -123,11 +123,11 @@ test('Every alarm reaches the topic, if there is one', () => {
   }
 })
 
-test('Every alarm says what it means', () => {
+it('Every alarm says what it means', () => {
   for (const { Properties } of alarms) expect(Properties.AlarmDescription.length).toBeGreaterThan(20)
 })
 
-test('The app can read the metrics of one type', () => {
+it('The app can read the metrics of one type', () => {
   const metric = tasks.metricLateness('resize').toMetricConfig().metricStat
 
   expect(metric).toMatchObject({ namespace: 'Baton', metricName: 'Lateness' })

@@ -1,6 +1,6 @@
 import type { Stack } from 'aws-cdk-lib'
 import { Topic } from 'aws-cdk-lib/aws-sns'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { aSystem, readTemplate, synthesise } from '../synthesised.ts'
 
 const RESIZE = { entry: 'test/infra/fixtures/resize.ts' }
@@ -18,7 +18,7 @@ function keptIn(stack: Stack): string[] {
 }
 
 describe('alarmOnFailures', () => {
-  test('adds an alarm on failed tasks of all types within the given minutes, which notifies the topic', () => {
+  it('adds an alarm on failed tasks of all types within the given minutes, which notifies the topic', () => {
     const { stack, tasks, topic } = aWatchedSystem({ alarms: 'none' })
 
     tasks.alarmOnFailures({ failures: 5, perMinutes: 15, topic })
@@ -44,7 +44,7 @@ describe('alarmOnFailures', () => {
     expect(keptIn(stack)).toEqual([undefined])
   })
 
-  test('for one type counts only the failures of that type', () => {
+  it('for one type counts only the failures of that type', () => {
     const { stack, tasks, topic } = aWatchedSystem()
 
     tasks.alarmOnFailures({ type: 'resize', failures: 1, perMinutes: 5, topic })
@@ -60,7 +60,7 @@ describe('alarmOnFailures', () => {
     expect(keptIn(stack)).toEqual(['Failed:resize'])
   })
 
-  test.each([
+  it.each([
     [{ failures: 0, perMinutes: 5 }, 'failures is 0'],
     [{ failures: 1.5, perMinutes: 5 }, 'failures is 1.5'],
     [{ failures: 1, perMinutes: 1_441 }, 'perMinutes is 1441; give a whole number of 1–1,440'],
@@ -75,7 +75,7 @@ describe('alarmOnFailures', () => {
   })
 })
 
-test('metrics: perType keeps the four metrics of outcomes for every type', () => {
+it('metrics: perType keeps the four metrics of outcomes for every type', () => {
   const { stack } = aSystem({ metrics: 'perType' })
 
   expect(keptIn(stack)).toEqual(['Failed:*,Published:*,Retried:*,Succeeded:*'])
@@ -89,7 +89,7 @@ describe('addDashboard', () => {
   const [dashboard] = ofType('AWS::CloudWatch::Dashboard')
   const body = JSON.stringify(dashboard?.Properties.DashboardBody)
 
-  test('shows tasks, queues, functions, table and API', () => {
+  it('shows tasks, queues, functions, table and API', () => {
     const metrics = [
       ...['Published', 'Succeeded', 'Failed', 'Retried', 'Lateness', 'RunTime'],
       ...['Stuck', 'LeaseLost', 'NeedsAttention', 'SweeperRepaired'],
@@ -100,7 +100,7 @@ describe('addDashboard', () => {
     expect(metrics.filter(name => !body.includes(`\\"${name}\\"`))).toEqual([])
   })
 
-  test('shows all queues, dead-letter queues and functions, even of handlers that are added later', () => {
+  it('shows all queues, dead-letter queues and functions, even of handlers that are added later', () => {
     const missing = [...ofType('AWS::SQS::Queue'), ...ofType('AWS::Lambda::Function')].filter(
       ({ id, Properties }) => !body.includes(`"${id}"`) && !body.includes(`\\"${Properties.QueueName}\\"`),
     )
@@ -109,7 +109,7 @@ describe('addDashboard', () => {
     expect(body).toContain('Handlers/Later')
   })
 
-  test('must be called to create a dashboard', () => {
+  it('must be called to create a dashboard', () => {
     expect(readTemplate(aSystem().stack).ofType('AWS::CloudWatch::Dashboard')).toEqual([])
   })
 })
@@ -138,7 +138,7 @@ describe('the least level of log lines', () => {
     return { handler: levels(true), own: levels(false) }
   }
 
-  test.each([
+  it.each([
     ['is INFO for handlers, WARN for the system', {}, undefined, 'INFO INFO WARN', 'WARN INFO WARN'],
     [
       'is the same for all functions if the system sets it',
@@ -158,7 +158,7 @@ describe('the least level of log lines', () => {
     expect(levelsOf(props, level)).toEqual({ handler: [handler], own: [own] })
   })
 
-  test('is INFO for the shipped webhook handler', () => {
+  it('is INFO for the shipped webhook handler', () => {
     const webhook = synthesise()
       .ofType('AWS::Lambda::Function')
       .find(({ id }) => id.startsWith('TasksHandlersWebhook'))
@@ -166,7 +166,7 @@ describe('the least level of log lines', () => {
     expect(webhook?.Properties.Environment.Variables.POWERTOOLS_LOG_LEVEL).toBe('INFO')
   })
 
-  test.each([
+  it.each([
     [{}, undefined, 'INFO'],
     [{ logLevel: 'WARN' }, undefined, 'WARN'],
     [{}, 'DEBUG', 'DEBUG'],
@@ -185,7 +185,7 @@ describe('the least level of log lines', () => {
     },
   )
 
-  test('is refused if it does not exist', () => {
+  it('is refused if it does not exist', () => {
     expect(() => aSystem({ logLevel: 'LOUD' as never })).toThrow("logLevel is 'LOUD'; give 'DEBUG'")
   })
 })

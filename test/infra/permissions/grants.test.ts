@@ -1,6 +1,6 @@
 import type { Stack } from 'aws-cdk-lib'
 import { AnyPrincipal, Role } from 'aws-cdk-lib/aws-iam'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { Grantee } from '../../../infra/index.ts'
 import { aSystem, readTemplate } from '../synthesised.ts'
 
@@ -30,7 +30,7 @@ const keysOf = (statements: readonly Statement[]) =>
   )
 
 describe('a worker of a type', () => {
-  test('gets the variables that createWorker reads', () => {
+  it('gets the variables that createWorker reads', () => {
     const { stack, tasks } = aSystem()
 
     const environment = tasks.grantServe(aProgram(stack).role, { types: ['resize'] })
@@ -41,7 +41,7 @@ describe('a worker of a type', () => {
     expect(outputs).toEqual(expect.arrayContaining(['SystemName', 'TableName', 'WakeQueueUrl']))
   })
 
-  test('reaches flows whose steps it does, whether they were added before or after the grant', () => {
+  it('reaches flows whose steps it does, whether they were added before or after the grant', () => {
     const { stack, tasks } = aSystem()
     tasks.addHandler('Reserve', { entry: 'test/infra/fixtures/shop.ts', task: 'reserve' })
     tasks.addHandler('Charge', { entry: 'test/infra/fixtures/shop.ts', task: 'charge' })
@@ -55,7 +55,7 @@ describe('a worker of a type', () => {
     expect(keys).not.toContain('*:*')
   })
 
-  test('may receive from the queue of its type, and from no other', () => {
+  it('may receive from the queue of its type, and from no other', () => {
     const { stack, tasks } = aSystem()
     tasks.grantServe(aProgram(stack).role, { types: ['resize'] })
 
@@ -69,7 +69,7 @@ describe('a worker of a type', () => {
 })
 
 describe('a program that publishes', () => {
-  test('named types only is given no publishing route, since the body names the type', () => {
+  it('named types only is given no publishing route, since the body names the type', () => {
     const { stack, tasks } = aSystem()
     tasks.grantPublish(aProgram(stack), { types: ['resize'] })
 
@@ -83,7 +83,7 @@ describe('a program that publishes', () => {
     expect(routes).not.toContain('POST')
   })
 
-  test('named types only reads and lists these types in the table, and no user', () => {
+  it('named types only reads and lists these types in the table, and no user', () => {
     const { stack, tasks } = aSystem()
     tasks.grantPublish(aProgram(stack), { types: ['resize'] })
 
@@ -99,7 +99,7 @@ describe('a program that publishes', () => {
     expect(keys).toContain('resize#*')
   })
 
-  test('all types may also list the tasks of a user', () => {
+  it('all types may also list the tasks of a user', () => {
     const { stack, tasks } = aSystem()
     tasks.grantPublish(aProgram(stack))
 
@@ -108,7 +108,7 @@ describe('a program that publishes', () => {
 })
 
 describe('a program that operates', () => {
-  test('is given routes that name the stage, so that no longer path matches', () => {
+  it('is given routes that name the stage, so that no longer path matches', () => {
     const { stack, tasks } = aSystem()
     tasks.grantOperate(aProgram(stack), { types: ['resize'] })
 
@@ -119,7 +119,7 @@ describe('a program that operates', () => {
   })
 })
 
-test.each([[[]], [['*']], [['resize', 'a:b']], [['re?ize']]])(
+it.each([[[]], [['*']], [['resize', 'a:b']], [['re?ize']]])(
   'types %j are refused: a policy would take more than they say',
   types => {
     const { stack, tasks } = aSystem()

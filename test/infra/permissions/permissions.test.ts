@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { named, synthesise, targetOf } from '../synthesised.ts'
 
 type Statement = {
@@ -57,6 +57,7 @@ const planAhead = [
   'scheduler:CreateSchedule scheduler/schedule/{TasksFarTimersGroup}/*',
 ]
 const toWaker = 'sqs:SendMessage {TasksMessagesWakeQueue}'
+const toDeadLetters = 'sqs:SendMessage {TasksMessagesDeadLettersQueue}'
 const toJobs = 'sqs:SendMessage {TasksMessagesJobsQueue}'
 const send = ['sqs:SendMessage sqs/Baton-q-*', toWaker, toJobs]
 const onTable = (...actions: string[]) => actions.map(action => `dynamodb:${action} {TasksTable}`)
@@ -68,7 +69,7 @@ const ofTypes = [
   ...onKeys(['GetItem', 'PutItem'], 'steps#*'),
 ]
 const handedOn = onKeys(['GetItem'], 'canvas:*')
-/** The permissions of a handler that may publish every type. */
+/** The permissions in the table of a handler that may publish every type. */
 const anyTask = [
   ...onKeys(['BatchGetItem'], '*:*'),
   ...onKeys(['GetItem', 'PutItem', 'UpdateItem'], ...['*:*', 'front#*#*', 'starts#*', 'turns#*#*']),
@@ -78,14 +79,21 @@ const anyTask = [
   ...handedOn,
   ...ofTypes,
 ]
-const queries = (...indexes: string[]) => indexes.map(index => `dynamodb:Query {TasksTable}/index/${index}`)
+/** The permissions of a function of the system, which reads these indexes. */
+const allTasks = (...indexes: string[]) => [
+  ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
+  ...indexes.map(index => `dynamodb:Query {TasksTable}/index/${index}`),
+]
+const depthOfQueues = 'sqs:GetQueueAttributes sqs/Baton-q-*'
+/** All permissions of such a handler. */
+const handler = (queue: string) => [...anyTask, ...consume(queue), `sqs:SendMessage {${queue}}`]
 
 describe('Every statement', () => {
-  test.each(statements)('%s names its actions', (_id, { Action }) => {
+  it.each(statements)('%s names its actions', (_id, { Action }) => {
     for (const action of listOf(Action)) expect(action).not.toContain('*')
   })
 
-  test.each(statements)(
+  it.each(statements)(
     '%s names its resources, unless the service takes none',
     (_id, { Action, Resource }) => {
       const takesNone = listOf(Action).every(action => action.startsWith('xray:Put'))
@@ -94,28 +102,25 @@ describe('Every statement', () => {
     },
   )
 
-  test.each(statements)(
-    '%s ends in a wildcard only within what belongs to the system',
-    (_id, { Resource }) => {
-      const open = listOf(Resource)
-        .map(textOf)
-        .filter(text => text.length > 1 && text.includes('*'))
-      const own = [
-        /:Baton-q-\*$/,
-        /:schedule\/\{TasksFarTimersGroup\w+\}\/\*$/,
-        /:secret:Baton\/webhook\/\*$/,
-        /^\{TasksTable\w+\}\/stream\/\*$/,
-      ]
+  it.each(statements)('%s ends in a wildcard only within what belongs to the system', (_id, { Resource }) => {
+    const open = listOf(Resource)
+      .map(textOf)
+      .filter(text => text.length > 1 && text.includes('*'))
+    const own = [
+      /:Baton-q-\*$/,
+      /:schedule\/\{TasksFarTimersGroup\w+\}\/\*$/,
+      /:secret:Baton\/webhook\/\*$/,
+      /^\{TasksTable\w+\}\/stream\/\*$/,
+    ]
 
-      for (const text of open)
-        expect(
-          own.some(pattern => pattern.test(text)),
-          text,
-        ).toBe(true)
-    },
-  )
+    for (const text of open)
+      expect(
+        own.some(pattern => pattern.test(text)),
+        text,
+      ).toBe(true)
+  })
 
-  test.each(statements)('%s may pass a role to EventBridge Scheduler only', (_id, { Action, Condition }) => {
+  it.each(statements)('%s may pass a role to EventBridge Scheduler only', (_id, { Action, Condition }) => {
     if (!listOf(Action).includes('iam:PassRole')) return
 
     expect(Condition).toEqual({ StringEquals: { 'iam:PassedToService': 'scheduler.amazonaws.com' } })
@@ -123,42 +128,19 @@ describe('Every statement', () => {
 })
 
 describe('A role allows exactly what is needed by', () => {
-  test.each<[string, string[]]>([
-    [
-      'Api',
-      [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('owner', 'place', 'view'),
-        ...send,
-        'sqs:GetQueueAttributes sqs/Baton-q-*',
-      ],
-    ],
-    [
-      'ApiClaims',
-      [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place'),
-      ],
-    ],
-    [
-      'Jobs',
-      [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place', 'view'),
-        ...send,
-        ...consume('TasksMessagesJobsQueue'),
-      ],
-    ],
+  it.each<[string, string[]]>([
+    ['Api', [...allTasks('owner', 'place', 'view'), ...send, depthOfQueues]],
+    ['ApiClaims', allTasks('place')],
+    ['Jobs', [...allTasks('place', 'view'), ...send, ...consume('TasksMessagesJobsQueue')]],
     [
       'Planner',
       [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place'),
+        ...allTasks('place'),
         ...['DescribeStream', 'GetRecords', 'GetShardIterator'].map(
           action => `dynamodb:${action} {TasksTable}`,
         ),
         'dynamodb:ListStreams {TasksTable}/stream/*',
-        'sqs:SendMessage {TasksMessagesDeadLettersQueue}',
+        toDeadLetters,
         'events:PutEvents {TasksEventsBus}',
         ...planAhead,
         ...send,
@@ -167,20 +149,18 @@ describe('A role allows exactly what is needed by', () => {
     [
       'Waker',
       [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place', 'view'),
+        ...allTasks('place', 'view'),
         ...send,
         ...consume('TasksMessagesWakeQueue'),
-        'sqs:GetQueueAttributes sqs/Baton-q-*',
+        depthOfQueues,
         'events:PutEvents {TasksEventsBus}',
       ],
     ],
     [
       'Sweeper',
       [
-        ...onTable('BatchGetItem', 'DeleteItem', 'GetItem', 'PutItem', 'Query', 'UpdateItem'),
-        ...queries('place', 'view'),
-        'sqs:GetQueueAttributes sqs/Baton-q-*',
+        ...allTasks('place', 'view'),
+        depthOfQueues,
         'sqs:GetQueueAttributes {TasksMessagesJobsQueue}',
         'sqs:DeleteMessage {TasksMessagesDeadLettersQueue}',
         'sqs:ReceiveMessage {TasksMessagesDeadLettersQueue}',
@@ -189,45 +169,30 @@ describe('A role allows exactly what is needed by', () => {
       ],
     ],
     ['Registrar', [...onTable('GetItem', 'PutItem', 'Query'), toJobs]],
-    [
-      'HandlersResize',
-      [
-        ...anyTask,
-        ...consume('TasksHandlersResizeTasksQueue'),
-        'sqs:SendMessage {TasksHandlersResizeTasksQueue}',
-      ],
-    ],
+    ['HandlersResize', handler('TasksHandlersResizeTasksQueue')],
     [
       'HandlersWebhook',
       [
-        ...anyTask,
-        ...consume('TasksHandlersWebhookTasksQueue'),
-        'sqs:SendMessage {TasksHandlersWebhookTasksQueue}',
+        ...handler('TasksHandlersWebhookTasksQueue'),
         'secretsmanager:GetSecretValue secretsmanager/secret:Baton/webhook/*',
       ],
     ],
-    [
-      'FarTimers',
-      ['sqs:SendMessage {TasksMessagesDeadLettersQueue}', 'sqs:SendMessage {TasksMessagesWakeQueue}'],
-    ],
-    [
-      'SweeperSchedule',
-      ['lambda:InvokeFunction {TasksSweeperFunction}', 'sqs:SendMessage {TasksMessagesDeadLettersQueue}'],
-    ],
+    ['FarTimers', [toDeadLetters, toWaker]],
+    ['SweeperSchedule', ['lambda:InvokeFunction {TasksSweeperFunction}', toDeadLetters]],
   ])('%s', (name, expected) => {
     expect(allowedTo(name)).toEqual([...expected].sort())
   })
 })
 
 describe('Every role', () => {
-  test.each(named(ofType('AWS::IAM::Role')))(
+  it.each(named(ofType('AWS::IAM::Role')))(
     '%s may write its logs at most by a policy of its own',
     (_id, { Properties }) => {
       expect(Properties.ManagedPolicyArns).toBeUndefined()
     },
   )
 
-  test.each(named(ofType('AWS::IAM::Role')))(
+  it.each(named(ofType('AWS::IAM::Role')))(
     "%s is lent to schedules only of this system's group",
     (_id, { Properties }) => {
       const [trust] = Properties.AssumeRolePolicyDocument.Statement
@@ -239,7 +204,7 @@ describe('Every role', () => {
     },
   )
 
-  test.each(named(ofType('AWS::IAM::Role')))(
+  it.each(named(ofType('AWS::IAM::Role')))(
     '%s stays below the 10,240 characters of inline policies',
     (id, _role) => {
       const own = policies.filter(({ Properties }) =>
@@ -255,7 +220,7 @@ describe('Every role', () => {
   )
 })
 
-test('The HTTP API asks for signed requests', () => {
+it('The HTTP API asks for signed requests', () => {
   for (const { Properties } of ofType('AWS::ApiGatewayV2::Route'))
     expect(Properties.AuthorizationType).toBe('AWS_IAM')
   for (const { Properties } of synthesise({ apiAuth: 'none' }).ofType('AWS::ApiGatewayV2::Route')) {

@@ -1,6 +1,6 @@
 import { type App, type Stack, Stage } from 'aws-cdk-lib'
 import { AccountPrincipal, type IRole, Role } from 'aws-cdk-lib/aws-iam'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { TaskSystem } from '../../../infra/index.ts'
 import { anApp, aSystem, type Resource, readTemplate, targetOf, tasksOf } from '../synthesised.ts'
 
@@ -76,7 +76,7 @@ const aProgram = (role: Role) => ({
 })
 
 describe('the policies fit the quotas of IAM', () => {
-  test('of 90 handlers with type names of 100 characters, 30 to a function, that reach no other types', () => {
+  it('of 90 handlers with type names of 100 characters, 30 to a function, that reach no other types', () => {
     const { app, stack, tasks } = aSystem()
     for (const group of ['a', 'b', 'c']) {
       const types = Array.from({ length: 30 }, (_, nth) => `${group}${nth}`.padEnd(NAME_CHARACTERS, '_x'))
@@ -89,7 +89,7 @@ describe('the policies fit the quotas of IAM', () => {
     expectToFit(all)
   })
 
-  test('of 30 types of 39 characters in one function', () => {
+  it('of 30 types of 39 characters in one function', () => {
     const { app, stack, tasks } = aSystem()
     const types = Array.from({ length: 30 }, (_, nth) => `t${nth}`.padEnd(39, '_x'))
     tasks.addHandlers('Small', { entries: tasksOf(types).entry, otherTypes: [] })
@@ -97,7 +97,7 @@ describe('the policies fit the quotas of IAM', () => {
     expectToFit(everyResource(app, stack))
   })
 
-  test('of 90 handlers of their own, each with 5 other types', () => {
+  it('of 90 handlers of their own, each with 5 other types', () => {
     const { app, stack, tasks } = aSystem()
     const types = Array.from({ length: 90 }, (_, nth) => `t${nth}`.padEnd(NAME_CHARACTERS, '_x'))
     const entry = tasksOf(types).entry
@@ -107,7 +107,7 @@ describe('the policies fit the quotas of IAM', () => {
     expectToFit(everyResource(app, stack))
   })
 
-  test.each([
+  it.each([
     [15, 36],
     [30, 100],
   ])('of a program with every grant for %i types of %i characters', (count, characters) => {
@@ -120,7 +120,7 @@ describe('the policies fit the quotas of IAM', () => {
     expectToFit(readTemplate(stack).resources)
   })
 
-  test('of a system in a stage of the app', () => {
+  it('of a system in a stage of the app', () => {
     const stage = new Stage(anApp(), 'Production')
     const { stack, tasks } = aSystem({}, 'Baton', stage as unknown as App)
     tasks.grantServe(aRole(stack), { types: longNames(30) })
@@ -130,7 +130,7 @@ describe('the policies fit the quotas of IAM', () => {
 })
 
 describe('a grant that is divided', () => {
-  test('allows each action on the partitions of each type, as before', () => {
+  it('allows each action on the partitions of each type, as before', () => {
     const few = aSystem()
     const types = longNames(30)
     for (const type of types) few.tasks.grantServe(aRole(few.stack, type), { types: [type] })
@@ -143,7 +143,7 @@ describe('a grant that is divided', () => {
     }
   })
 
-  test('keeps the keys of a batch in one statement, since IAM compares all of them with one list', () => {
+  it('keeps the keys of a batch in one statement, since IAM compares all of them with one list', () => {
     const { stack, tasks } = aSystem()
     const types = longNames(30)
     tasks.grantServe(aRole(stack), { types })
@@ -160,7 +160,7 @@ describe('a grant that is divided', () => {
     }
   })
 
-  test('attaches managed policies to an imported role, too', () => {
+  it('attaches managed policies to an imported role, too', () => {
     const { stack, tasks } = aSystem()
     const role = Role.fromRoleArn(stack, 'Imported', 'arn:aws:iam::000000000000:role/mine')
     tasks.grantServe(role, { types: longNames(20) })
@@ -172,7 +172,7 @@ describe('a grant that is divided', () => {
     expectToFit(resources)
   })
 
-  test('that fits stays inline', () => {
+  it('that fits stays inline', () => {
     const { stack, tasks } = aSystem()
     tasks.grantServe(aRole(stack), { types: ['resize', 'order'] })
 
@@ -192,7 +192,7 @@ describe('a grant that no role can hold is refused at synthesis', () => {
     return ''
   }
 
-  test('with the role, and a number of types that fits', () => {
+  it('with the role, and a number of types that fits', () => {
     const publish = (count: number) =>
       refusalOf((tasks, role) => tasks.grantPublish(aProgram(role), { types: longNames(count) }))
 
@@ -206,7 +206,7 @@ describe('a grant that no role can hold is refused at synthesis', () => {
     expect(publish(legal)).toBe('')
   })
 
-  test('when the grantee does not say its role, because only a role can have managed policies', () => {
+  it('when the grantee does not say its role, because only a role can have managed policies', () => {
     const refusal = refusalOf((tasks, role) => {
       const { role: _hidden, ...grantee } = aProgram(role)
       tasks.grantPublish(grantee, { types: longNames(20) })

@@ -4,7 +4,7 @@ import { CfnOutput, CfnParameter, CfnWaitConditionHandle, Stack } from 'aws-cdk-
 import { Template } from 'aws-cdk-lib/assertions'
 import { Alarm } from 'aws-cdk-lib/aws-cloudwatch'
 import { Topic } from 'aws-cdk-lib/aws-sns'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { TaskSystemProps } from '../../../infra/index.ts'
 import { anApp, aSystem, manyTasks, readTemplate, targetOf } from '../synthesised.ts'
 
@@ -42,7 +42,7 @@ function templatesOf(handlers: number, groups: number, alarms: 'essential' | 'al
 }
 
 describe('A system of many handlers', () => {
-  test.each([
+  it.each([
     ['90 handlers', 90, 0, 'essential'],
     ...(process.env.MEASURE ? [['300 handlers', 300, 0, 'essential'] as const] : []),
     ['28 handlers and all alarms', 28, 0, 'all'],
@@ -62,7 +62,7 @@ describe('A system of many handlers', () => {
 })
 
 describe('A handler in a nested stack', () => {
-  test('is there with all its resources, and the parent has the nested stack', () => {
+  it('is there with all its resources, and the parent has the nested stack', () => {
     const { stack, nested } = aNestedHandler({ alarms: 'all' })
 
     const { resources } = readTemplate(nested)
@@ -83,7 +83,7 @@ describe('A handler in a nested stack', () => {
     expect(readTemplate(stack).resources.filter(({ id }) => id.includes('Resize'))).toEqual([])
   })
 
-  test('keeps the name of its queue, and is registered after its mapping', () => {
+  it('keeps the name of its queue, and is registered after its mapping', () => {
     const { ofType } = readTemplate(aNestedHandler().nested)
 
     expect(ofType('AWS::SQS::Queue').map(({ Properties }) => Properties.QueueName)).toContain(
@@ -92,7 +92,7 @@ describe('A handler in a nested stack', () => {
     expect(ofType('Custom::BatonType')[0]!.DependsOn).toEqual([expect.stringMatching(/^ResizeTasksMapping/)])
   })
 
-  test('raises its alarms on the topic of the system', () => {
+  it('raises its alarms on the topic of the system', () => {
     const app = withNestedResize()
     const topic = new Topic(new Stack(app, 'Mine'), 'Topic')
     const { tasks } = aSystem({ alarmTopic: topic, alarms: 'all' }, 'Baton', app)
@@ -103,7 +103,7 @@ describe('A handler in a nested stack', () => {
     expect(alarm!.Properties.AlarmActions).toHaveLength(1)
   })
 
-  test('takes grants of the system, and grants the use of its queue', () => {
+  it('takes grants of the system, and grants the use of its queue', () => {
     const { stack, tasks, handler, nested } = aNestedHandler()
     const other = tasks.addHandler('Second', { entry: 'test/infra/fixtures/two-tasks.ts', task: 'second' })
     tasks.grantPublish(handler.function)
@@ -120,7 +120,7 @@ describe('A handler in a nested stack', () => {
     expect(policy).toMatch(/TasksNestedHandlers7NestedStack\w*","Outputs\.\w*Resize/)
   })
 
-  test('is watched from the stack of the system', () => {
+  it('is watched from the stack of the system', () => {
     const { stack, tasks, handler } = aNestedHandler()
     new Alarm(stack, 'Backlog', { metric: handler.metricBacklog(), threshold: 1, evaluationPeriods: 1 })
     tasks.addDashboard()
@@ -133,7 +133,7 @@ describe('A handler in a nested stack', () => {
     expect(JSON.stringify(dashboard!.Properties.DashboardBody)).toContain('Nested/Handlers7/Resize')
   })
 
-  test('is registered before every flow', () => {
+  it('is registered before every flow', () => {
     const { stack, tasks } = aNestedHandler()
     tasks.addFlow('Order', { entry: 'test/infra/fixtures/order.ts' })
     tasks.addHandler('Second', { entry: 'test/infra/fixtures/two-tasks.ts', task: 'second' })
@@ -150,7 +150,7 @@ describe('A handler in a nested stack', () => {
     )
   })
 
-  test('is the only one of its type and of its id', () => {
+  it('is the only one of its type and of its id', () => {
     const { tasks } = aNestedHandler()
 
     expect(() => tasks.addHandler('Again', { entry: RESIZE })).toThrow(
@@ -161,7 +161,7 @@ describe('A handler in a nested stack', () => {
     ).toThrow("There is already a Construct with name 'Resize'")
   })
 
-  test('is refused in a stack with too many resources, parameters and outputs, by the name of the stack', () => {
+  it('is refused in a stack with too many resources, parameters and outputs, by the name of the stack', () => {
     const { stack, nested } = aNestedHandler()
     for (let nth = 0; nth <= 500; nth++) new CfnWaitConditionHandle(nested, `Resource${nth}`)
     for (let nth = 0; nth <= 200; nth++) new CfnParameter(nested, `Parameter${nth}`)
@@ -178,7 +178,7 @@ describe('A handler in a nested stack', () => {
   })
 })
 
-test('A stack with all alarms that is too large gets the advice to have fewer', () => {
+it('A stack with all alarms that is too large gets the advice to have fewer', () => {
   const { stack } = aSystem({ alarms: 'all' })
   for (let nth = 0; nth < 500; nth++) new CfnWaitConditionHandle(stack, `Filler${nth}`)
 

@@ -1,12 +1,12 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type App, Stack, Stage } from 'aws-cdk-lib'
 import { Annotations, Match } from 'aws-cdk-lib/assertions'
 import { Construct } from 'constructs'
 import fc from 'fast-check'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import { Placement } from '../../../infra/placement.ts'
+import { aFolder } from '../../support/a-folder.ts'
 import { anApp } from '../synthesised.ts'
 
 /** Where the handlers of a system are: the construct id of the stack of each. */
@@ -20,7 +20,7 @@ const aQuietApp = (context: Readonly<Record<string, unknown>> = {}) =>
 
 /** The tests synthesise in a project of their own, as the command line of CDK does. */
 beforeEach(() => {
-  project = mkdtempSync(join(tmpdir(), 'project-'))
+  project = aFolder()
   vi.spyOn(process, 'cwd').mockReturnValue(project)
   vi.stubEnv('CDK_OUTDIR', 'cdk.out')
 })
@@ -75,7 +75,7 @@ const warningsOf = (stack: Stack) =>
     .map(({ entry }) => String(entry.data))
 
 describe('The first 30 handlers are in the stack of the system', () => {
-  test('and each further one in a nested stack', () => {
+  it('and each further one in a nested stack', () => {
     const stands = deploy(numbered(32))
 
     const nested = Object.entries(stands).filter(([, stack]) => stack !== 'Baton')
@@ -84,13 +84,13 @@ describe('The first 30 handlers are in the stack of the system', () => {
     for (const [, stack] of nested) expect(stack).toMatch(/^Handlers\d+$/)
   })
 
-  test('and the first 24 with all alarms, which take more resources', () => {
+  it('and the first 24 with all alarms, which take more resources', () => {
     const stands = add(new Stack(aQuietApp(), 'Baton'), numbered(25), 'Tasks', 'all')
 
     expect(Object.keys(stands).filter(id => stands[id] !== 'Baton')).toEqual(['H25'])
   })
 
-  test('and the nested stack of a handler depends on its id only', () => {
+  it('and the nested stack of a handler depends on its id only', () => {
     const one = deploy(numbered(90))
     const other = add(new Stack(aQuietApp(), 'Other'), numbered(90).toReversed(), 'More')
     const nestedInBoth = numbered(90).filter(id => one[id] !== 'Baton' && other[id] !== 'Other')
@@ -103,7 +103,7 @@ describe('The first 30 handlers are in the stack of the system', () => {
 describe('No handler moves', () => {
   const before = numbered(40)
 
-  test.each<[string, (ids: string[]) => string[]]>([
+  it.each<[string, (ids: string[]) => string[]]>([
     ['a handler of the first 30 is removed', ids => ids.filter(id => id !== 'H5')],
     ['all of the first 30 are removed', ids => ids.slice(30)],
     ['a nested handler is removed', ids => ids.filter(id => id !== 'H35')],
@@ -117,21 +117,21 @@ describe('No handler moves', () => {
     expectUnmoved(first, deploy(change(before)))
   })
 
-  test('when a removed handler comes back', () => {
+  it('when a removed handler comes back', () => {
     const first = deploy(before)
     deploy(before.filter(id => id !== 'H35' && id !== 'H5'))
 
     expectUnmoved(first, deploy(before.toReversed()))
   })
 
-  test('when a new one comes after a handler of the first 30 was removed: it does not take that room', () => {
+  it('when a new one comes after a handler of the first 30 was removed: it does not take that room', () => {
     deploy(before)
     const rest = before.filter(id => id !== 'H5')
 
     expect(deploy(['New', ...rest]).New).toMatch(/^Handlers\d+$/)
   })
 
-  test('when handlers are inserted before the first 30, before any is nested', () => {
+  it('when handlers are inserted before the first 30, before any is nested', () => {
     const first = deploy(numbered(22))
 
     expectUnmoved(first, deploy([...Array.from({ length: 15 }, (_, nth) => `New${nth}`), ...numbered(22)]))
@@ -139,7 +139,7 @@ describe('No handler moves', () => {
 })
 
 describe('A function of several types', () => {
-  test('counts as the resources that it takes', () => {
+  it('counts as the resources that it takes', () => {
     const stands = deploy(['Small*30', ...numbered(20)])
 
     const inOwnStack = Object.values(stands).filter(stack => stack === 'Baton')
@@ -148,7 +148,7 @@ describe('A function of several types', () => {
     expect(inOwnStack).toHaveLength(1 + 14)
   })
 
-  test('is in the next nested stack when its own has no room for it', () => {
+  it('is in the next nested stack when its own has no room for it', () => {
     const stands = deploy([...numbered(30), ...Array.from({ length: 30 }, (_, nth) => `Group${nth}*30`)])
 
     const groups = Object.values(stands).filter(stack => stack !== 'Baton')
@@ -159,7 +159,7 @@ describe('A function of several types', () => {
     expect(most).toBe(3)
   })
 
-  test('is recorded with the types that it counts as, which leave it room to grow', () => {
+  it('is recorded with the types that it counts as, which leave it room to grow', () => {
     deploy([...numbered(15), 'Small*12', 'Two*2'])
     const first = recorded().Tasks
     deploy([...numbered(15), 'Small*15', 'Two'])
@@ -170,7 +170,7 @@ describe('A function of several types', () => {
     expect(recorded().Tasks).toEqual({ ...first, Small: 'own:20' })
   })
 
-  test('keeps its room while the app adds others before it', () => {
+  it('keeps its room while the app adds others before it', () => {
     const first = deploy([...numbered(10), 'Small*25'])
 
     const next = deploy([...Array.from({ length: 20 }, (_, nth) => `New${nth}`), ...numbered(10), 'Small*25'])
@@ -182,7 +182,7 @@ describe('A function of several types', () => {
   })
 })
 
-test('Whatever is added, removed or reordered, nothing moves, and no nested stack is overfull', () => {
+it('Whatever is added, removed or reordered, nothing moves, and no nested stack is overfull', () => {
   const first = numbered(20)
   const other = fc
     .integer({ min: 1, max: 99 })
@@ -219,13 +219,13 @@ function fullest(handlers: readonly Added[], stands: Stands): number {
 }
 
 describe('The record in cdk.context.json', () => {
-  test('is not needed by a system of 19 handlers', () => {
+  it('is not needed by a system of 19 handlers', () => {
     deploy(numbered(19))
 
     expect(existsSync(contextFile())).toBe(false)
   })
 
-  test('begins with the 20th handler, and asks for a commit once', () => {
+  it('begins with the 20th handler, and asks for a commit once', () => {
     const app = aQuietApp()
     const stack = new Stack(app, 'Baton')
     add(stack, numbered(20))
@@ -239,14 +239,14 @@ describe('The record in cdk.context.json', () => {
     expect(recorded()).toEqual({ Tasks: Object.fromEntries(numbered(20).map(id => [id, 'own'])) })
   })
 
-  test('names the nested stack of each nested handler, and is sorted', () => {
+  it('names the nested stack of each nested handler, and is sorted', () => {
     const stands = deploy(numbered(31))
 
     expect(recorded().Tasks.H31).toBe(stands.H31)
     expect(Object.keys(recorded().Tasks)).toEqual(numbered(31).sort())
   })
 
-  test('leaves the other members of the file as they are', () => {
+  it('leaves the other members of the file as they are', () => {
     writeFileSync(contextFile(), JSON.stringify({ 'availability-zones': ['a'] }))
 
     deploy(numbered(20))
@@ -255,13 +255,13 @@ describe('The record in cdk.context.json', () => {
     expect(readFileSync(contextFile(), 'utf8')).toMatch(/^\{\n {2}"availability-zones".*\}\n$/s)
   })
 
-  test('is read from the context, which command lines pass on', () => {
+  it('is read from the context, which command lines pass on', () => {
     const app = aQuietApp({ 'baton-tasks:places': { Tasks: { H1: 'Handlers7' } } })
 
     expect(add(new Stack(app, 'Baton'), ['H1', 'H2'])).toEqual({ H1: 'Handlers7', H2: 'Baton' })
   })
 
-  test.each([
+  it.each([
     ['no JSON', '{', /cdk\.context\.json cannot be read/],
     [
       'a place that does not exist',
@@ -276,7 +276,7 @@ describe('The record in cdk.context.json', () => {
     expect(() => deploy(['H1'])).toThrow(message)
   })
 
-  test('is not written by a unit test of a stack, which says so', () => {
+  it('is not written by a unit test of a stack, which says so', () => {
     vi.stubEnv('CDK_OUTDIR', undefined)
     const stack = new Stack(aQuietApp(), 'Baton')
     add(stack, numbered(31))
@@ -287,7 +287,7 @@ describe('The record in cdk.context.json', () => {
     expect(existsSync(contextFile())).toBe(false)
   })
 
-  test('is not written by baton dev, which deploys nothing', () => {
+  it('is not written by baton dev, which deploys nothing', () => {
     const stack = new Stack(aQuietApp({ 'baton:dev': true }), 'Baton')
     add(stack, numbered(31))
 
@@ -295,7 +295,7 @@ describe('The record in cdk.context.json', () => {
     expect(existsSync(contextFile())).toBe(false)
   })
 
-  test('that cannot be written is a warning with the reason', () => {
+  it('that cannot be written is a warning with the reason', () => {
     const file = join(project, 'file')
     writeFileSync(file, '')
     vi.spyOn(process, 'cwd').mockReturnValue(join(file, 'below'))
@@ -311,7 +311,7 @@ describe('The record in cdk.context.json', () => {
 describe('Several systems of one app', () => {
   const others = (count: number) => Array.from({ length: count }, (_, nth) => `Other${nth + 1}`)
 
-  test('in one stack have an entry each', () => {
+  it('in one stack have an entry each', () => {
     const stack = new Stack(aQuietApp(), 'Baton')
     add(stack, numbered(31))
     add(stack, numbered(20), 'More')
@@ -321,7 +321,7 @@ describe('Several systems of one app', () => {
     expect(recorded().More.H20).toBe('own')
   })
 
-  test('in the stages of one app share their places', () => {
+  it('in the stages of one app share their places', () => {
     const inStages = (app: App, ids: readonly string[], ...names: string[]) =>
       names.map(name => add(new Stack(new Stage(app, name), 'Baton'), ids))
     const first = aQuietApp()
@@ -335,7 +335,7 @@ describe('Several systems of one app', () => {
     expect(prod).toEqual(beta)
   })
 
-  test('at one path of two stacks keep places of their own', () => {
+  it('at one path of two stacks keep places of their own', () => {
     const both = (large: readonly string[], small: readonly string[]) => {
       const app = aQuietApp()
       const stands = [add(new Stack(app, 'Small'), small), add(new Stack(app, 'Large'), large)]
@@ -352,7 +352,7 @@ describe('Several systems of one app', () => {
     expect(new Set(Object.values(smallAgain))).toEqual(new Set(['Small']))
   })
 
-  test('at one path, of which one is synthesised alone, must be distinguished', () => {
+  it('at one path, of which one is synthesised alone, must be distinguished', () => {
     deploy(numbered(31))
     const app = aQuietApp()
     add(new Stack(app, 'Small'), others(3))

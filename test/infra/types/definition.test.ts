@@ -1,9 +1,9 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readDefinition } from '../../../infra/types/definition.ts'
 
 const FIXTURES = 'test/infra/fixtures'
 
-test('The only task that an entry exports is found among its other exports', () => {
+it('The only task that an entry exports is found among its other exports', () => {
   const { type, config, exportName, file } = readDefinition(`${FIXTURES}/resize.ts`)
 
   expect({ type, config, exportName }).toEqual({
@@ -14,11 +14,11 @@ test('The only task that an entry exports is found among its other exports', () 
   expect(file.endsWith(`/${FIXTURES}/resize.ts`)).toBe(true)
 })
 
-test('One of several tasks is chosen by its export', () => {
+it('One of several tasks is chosen by its export', () => {
   expect(readDefinition(`${FIXTURES}/two-tasks.ts`, 'second').type).toBe('images.second')
 })
 
-test('The JSON Schema of an input is registered, if its library gives one', () => {
+it('The JSON Schema of an input is registered, if its library gives one', () => {
   const { config } = readDefinition(`${FIXTURES}/with-input.ts`, 'label')
 
   expect(config.inputSchema).toMatchObject({
@@ -30,7 +30,7 @@ test('The JSON Schema of an input is registered, if its library gives one', () =
 })
 
 describe('An entry is refused', () => {
-  test.each([
+  it.each([
     ['that is not there', 'absent.ts', undefined, `there is no file ${FIXTURES}/absent.ts`],
     ['without a task', 'no-task.ts', undefined, 'exports no task'],
     ['with several tasks, naming them', 'two-tasks.ts', undefined, "exports 'first', 'second'; choose one"],

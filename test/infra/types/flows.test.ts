@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { aSystem, type Resource, readTemplate, targetOf } from '../synthesised.ts'
 
 const ORDER = 'test/infra/fixtures/order.ts'
@@ -15,14 +15,14 @@ describe('A flow', () => {
   const { resources } = readTemplate(stack)
   const registration = registrationOf('order', resources)
 
-  test('is a registration and nothing else', () => {
+  it('is a registration and nothing else', () => {
     const added = resources.filter(({ id }) => id.startsWith('TasksHandlersOrder'))
 
     expect(flow.type).toBe('order')
     expect(added.map(({ Type }) => Type)).toEqual(['Custom::BatonType'])
   })
 
-  test('is registered with its steps', () => {
+  it('is registered with its steps', () => {
     expect(JSON.parse(registration?.Properties.configuration)).toEqual({
       kind: 'flow',
       defaults: {},
@@ -33,13 +33,13 @@ describe('A flow', () => {
     expect(registration?.Properties.servedBy).toBeUndefined()
   })
 
-  test('is registered after all served types, even those that are added later', () => {
+  it('is registered after all served types, even those that are added later', () => {
     const ids = ['resize', 'webhook'].map(type => registrationOf(type, resources)?.id)
 
     expect([...(registration?.DependsOn ?? [])].sort()).toEqual(ids.sort())
   })
 
-  test('is chosen by its export if the entry has several', () => {
+  it('is chosen by its export if the entry has several', () => {
     const system = aSystem()
 
     expect(system.tasks.addFlow('Buy', { entry: SHOP, flow: 'buy' }).type).toBe('buy')
@@ -51,11 +51,11 @@ describe('A worker service with flows in its entry', () => {
   const service = tasks.addWorkerService('Shop', { entry: SHOP })
   const { resources } = readTemplate(stack)
 
-  test('serves the tasks', () => {
+  it('serves the tasks', () => {
     expect(service.queues.map(({ type }) => type)).toEqual(['charge', 'reserve'])
   })
 
-  test('registers the flows, which need no server', () => {
+  it('registers the flows, which need no server', () => {
     const servers = ['buy', 'hold', 'charge'].map(
       type => registrationOf(type, resources)?.Properties.servedBy,
     )
@@ -66,7 +66,7 @@ describe('A worker service with flows in its entry', () => {
 })
 
 describe('Synthesis refuses, naming file, type and step,', () => {
-  test('a step that no handler or worker serves', () => {
+  it('a step that no handler or worker serves', () => {
     const { stack, tasks } = aSystem()
     tasks.addFlow('Order', { entry: ORDER })
 
@@ -75,7 +75,7 @@ describe('Synthesis refuses, naming file, type and step,', () => {
     )
   })
 
-  test('no step that only names a type, because that type may be served elsewhere', () => {
+  it('no step that only names a type, because that type may be served elsewhere', () => {
     const { stack, tasks } = aSystem()
     tasks.addFlow('Order', { entry: ORDER })
     tasks.addWorkerQueue('Resize', { entry: RESIZE })
@@ -83,7 +83,7 @@ describe('Synthesis refuses, naming file, type and step,', () => {
     expect(() => readTemplate(stack)).not.toThrow()
   })
 
-  test('a step that names a flow by its type', () => {
+  it('a step that names a flow by its type', () => {
     const { stack, tasks } = aSystem()
     tasks.addFlow('Named', { entry: 'test/infra/fixtures/named-flow.ts', flow: 'outer' })
     tasks.addFlow('Inner', { entry: 'test/infra/fixtures/named-flow.ts', flow: 'inner' })
@@ -97,7 +97,7 @@ describe('Synthesis refuses, naming file, type and step,', () => {
 describe('Synthesis refuses', () => {
   const { tasks } = aSystem()
 
-  test.each([
+  it.each([
     ['a handler of a flow', () => tasks.addHandler('A', { entry: ORDER }), "'order' is a flow"],
     [
       'a handler of a flow that its export names',
@@ -136,7 +136,7 @@ describe('Synthesis refuses', () => {
     expect(add).toThrow(message)
   })
 
-  test('two flows of one type', () => {
+  it('two flows of one type', () => {
     const system = aSystem()
     system.tasks.addFlow('Order', { entry: ORDER })
 

@@ -1,7 +1,7 @@
 import { Size } from 'aws-cdk-lib'
 import { type IVpc, SecurityGroup, Vpc } from 'aws-cdk-lib/aws-ec2'
 import { Architecture, Code, LayerVersion, Runtime } from 'aws-cdk-lib/aws-lambda'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { HandlerProps } from '../../../infra/index.ts'
 import { aSystem, readTemplate } from '../synthesised.ts'
 
@@ -15,7 +15,7 @@ const withProps = (props: object) => () =>
   })
 
 describe('A handler', () => {
-  test('runs on the given processor, with its layers and storage', () => {
+  it('runs on the given processor, with its layers and storage', () => {
     const { stack, tasks } = aSystem({ webhook: false })
     const layer = new LayerVersion(stack, 'Fonts', {
       code: Code.fromAsset('test/infra/fixtures'),
@@ -35,7 +35,7 @@ describe('A handler', () => {
     })
   })
 
-  test('in a network has its subnets and groups, and may create its interfaces', () => {
+  it('in a network has its subnets and groups, and may create its interfaces', () => {
     const { stack, tasks } = aSystem({ webhook: false })
     const vpc = new Vpc(stack, 'Net', { maxAzs: 1 })
     const group = new SecurityGroup(stack, 'Group', { vpc: vpc as IVpc })
@@ -60,7 +60,7 @@ describe('A handler', () => {
 })
 
 describe('An option of a handler is refused', () => {
-  test.each<[string, object, string]>([
+  it.each<[string, object, string]>([
     [
       'that does not exist',
       { memorysize: 256 },
@@ -126,7 +126,7 @@ describe('An option of a handler is refused', () => {
     expect(withProps(props)).toThrow(message)
   })
 
-  test('with a layer for another processor', () => {
+  it('with a layer for another processor', () => {
     const { stack, tasks } = aSystem({ webhook: false })
     const layer = new LayerVersion(stack, 'Fonts', {
       code: Code.fromAsset('test/infra/fixtures'),
@@ -139,7 +139,7 @@ describe('An option of a handler is refused', () => {
     )
   })
 
-  test.each([
+  it.each([
     ['addWorkerService', { entry: RESIZE, memorySize: 512 }, 'memorySize is not a field here'],
     ['addWorkerQueue', { entry: RESIZE, name: 'resize' }, 'name is not a field here'],
     ['addFlow', { entry: 'test/infra/fixtures/order.ts', steps: [] }, 'steps is not a field here'],

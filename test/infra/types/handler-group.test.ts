@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { HANDLER_RESOURCES } from '../../../infra/bounds.ts'
 import type { HandlersProps } from '../../../infra/index.ts'
 import { queueNameOf } from '../../../shared/core/types/task-type.ts'
@@ -19,7 +19,7 @@ describe('Handlers in one function', () => {
   const { group, resources, ofType } = withGroup()
   const own = resources.filter(({ id }) => id.startsWith('TasksHandlersSmall'))
 
-  test.each(['none', 'essential', 'all'] as const)(
+  it.each(['none', 'essential', 'all'] as const)(
     'take the resources that their place counts: alarms %s',
     alarms => {
       const { stack, tasks } = aSystem({ webhook: false, alarms })
@@ -32,7 +32,7 @@ describe('Handlers in one function', () => {
     },
   )
 
-  test('have a queue, a mapping and a registration for each type', () => {
+  it('have a queue, a mapping and a registration for each type', () => {
     const functions = own.filter(({ Type }) => Type === 'AWS::Lambda::Function')
     const mappings = own.filter(({ Type }) => Type === 'AWS::Lambda::EventSourceMapping')
     const queues = mappings.map(({ Properties }) => targetOf(Properties.EventSourceArn))
@@ -53,14 +53,14 @@ describe('Handlers in one function', () => {
     ).toEqual(['first', 'images.second', 'resize'])
   })
 
-  test('have the longest timeout that one of them needs', () => {
+  it('have the longest timeout that one of them needs', () => {
     const [fn] = own.filter(({ Type }) => Type === 'AWS::Lambda::Function')
 
     expect(fn!.Properties.Timeout).toBe(300)
     expect(fn!.Properties.Description).toBe('Baton: runs resize, first, images.second')
   })
 
-  test('share the reserved concurrency evenly', () => {
+  it('share the reserved concurrency evenly', () => {
     const most = withGroup({ reservedConcurrency: 10 })
       .ofType('AWS::Lambda::EventSourceMapping')
       .filter(({ id }) => id.includes('Small'))
@@ -69,7 +69,7 @@ describe('Handlers in one function', () => {
     expect(most).toEqual([3, 3, 3])
   })
 
-  test('are found by a pattern, without tests and declarations', () => {
+  it('are found by a pattern, without tests and declarations', () => {
     const root = aProject({
       'tasks/a.ts': aDefinition('a'),
       'tasks/a.test.ts': 'throw 1',
@@ -94,7 +94,7 @@ describe('Handlers in one function', () => {
 })
 
 describe('Handlers in one function are refused', () => {
-  test.each<[string, Partial<HandlersProps>, string]>([
+  it.each<[string, Partial<HandlersProps>, string]>([
     [
       'for a pattern that matches nothing',
       { entries: 'tasks/small/*.ts' },
@@ -130,7 +130,7 @@ describe('Handlers in one function are refused', () => {
     expect(() => withGroup(props)).toThrow(message)
   })
 
-  test('for a type that another handler serves', () => {
+  it('for a type that another handler serves', () => {
     const { tasks } = aSystem({ webhook: false })
     tasks.addHandler('Resize', { entry: RESIZE })
 

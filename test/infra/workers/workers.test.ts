@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { Vpc } from 'aws-cdk-lib/aws-ec2'
 import { Cluster } from 'aws-cdk-lib/aws-ecs'
 import { Architecture } from 'aws-cdk-lib/aws-lambda'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { WorkerServiceProps } from '../../../infra/workers/workers.ts'
 import { queueNameOf } from '../../../shared/core/types/task-type.ts'
 import { aSystem, type Resource, readTemplate, targetOf } from '../synthesised.ts'
@@ -30,7 +30,7 @@ const dependenciesOf = (resource: Resource) =>
   (resource.DependsOn ?? []).map(id => id.replace(/[0-9A-F]{8}$/, ''))
 
 describe('The first containers of a worker service', () => {
-  test('wait for the route to the internet, and for the permissions of their roles', () => {
+  it('wait for the route to the internet, and for the permissions of their roles', () => {
     const policies = ofType('AWS::IAM::Policy').map(({ id }) => id)
     const roles = ['TaskRoleArn', 'ExecutionRoleArn'].map(name => targetOf(definition.Properties[name]))
     const allowed = ofType('AWS::IAM::Policy').filter(({ Properties }) =>
@@ -48,7 +48,7 @@ describe('The first containers of a worker service', () => {
     expect(policies).toEqual(expect.arrayContaining(allowed.map(({ id }) => id)))
   })
 
-  test('wait for the NAT gateway’s route in private subnets', () => {
+  it('wait for the NAT gateway’s route in private subnets', () => {
     const { stack, tasks } = aSystem()
     tasks.addWorkerService('Media', { entry: TWO_TASKS, vpc: new Vpc(stack, 'Net', { maxAzs: 1 }) })
     const [inPrivate] = readTemplate(stack).ofType('AWS::ECS::Service')
@@ -58,7 +58,7 @@ describe('The first containers of a worker service', () => {
 })
 
 describe('A worker service', () => {
-  test('has a queue with a dead-letter queue for each type that its entry exports', () => {
+  it('has a queue with a dead-letter queue for each type that its entry exports', () => {
     const queues = ofType('AWS::SQS::Queue').filter(({ Properties }) =>
       /first|second/.test(String(Properties.QueueName)),
     )
@@ -71,13 +71,7 @@ describe('A worker service', () => {
       expect(Properties.RedrivePolicy.maxReceiveCount).toBeGreaterThanOrEqual(5)
   })
 
-  test('registers each type', () => {
-    const types = ofType('Custom::BatonType').map(({ Properties }) => Properties.type)
-
-    expect(types).toEqual(expect.arrayContaining(['first', 'images.second']))
-  })
-
-  test('registers its types as served by workers, unlike the types of Lambda handlers', () => {
+  it('registers each of its types as served by workers, unlike the types of Lambda handlers', () => {
     const byWorkers = ofType('Custom::BatonType').filter(
       ({ Properties }) => Properties.servedBy === 'workers',
     )
@@ -85,7 +79,7 @@ describe('A worker service', () => {
     expect(byWorkers.map(({ Properties }) => Properties.type).sort()).toEqual(['first', 'images.second'])
   })
 
-  test('runs on Fargate, on the processor and the Node version that functions run on', () => {
+  it('runs on Fargate, on the processor and the Node version that functions run on', () => {
     expect(service.Properties.LaunchType).toBe('FARGATE')
     expect(definition.Properties).toMatchObject({ Cpu: '256', Memory: '512' })
     expect(definition.Properties.RuntimePlatform.CpuArchitecture).toBe('ARM64')
@@ -93,7 +87,7 @@ describe('A worker service', () => {
     expect(readFileSync(dockerfile, 'utf8')).toContain('node:24-slim')
   })
 
-  test.each([
+  it.each([
     [Architecture.ARM_64, 'ARM64', 'linux/arm64'],
     [Architecture.X86_64, 'X86_64', 'linux/amd64'],
   ])('runs on %o where the app asks for it, and has an image for it', (architecture, cpu, platform) => {
@@ -108,7 +102,7 @@ describe('A worker service', () => {
     expect(image?.source.platform).toBe(platform)
   })
 
-  test('has variables with the address of the system and its concurrency', () => {
+  it('has variables with the address of the system and its concurrency', () => {
     const names = container.Environment.map(({ Name }: { Name: string }) => Name)
 
     expect(names).toEqual(
@@ -116,7 +110,7 @@ describe('A worker service', () => {
     )
   })
 
-  test('keeps a metric of one of its types that the app asks for', () => {
+  it('keeps a metric of one of its types that the app asks for', () => {
     const { stack, tasks } = aSystem()
     tasks.addWorkerService('Media', { entry: TWO_TASKS })
     tasks.metricLateness('first')
@@ -128,20 +122,20 @@ describe('A worker service', () => {
     expect([valueIn(asked), valueIn(container)]).toEqual(['Lateness:first', ''])
   })
 
-  test('is not killed before its runs have drained', () => {
+  it('is not killed before its runs have drained', () => {
     const { Value } = container.Environment.find(({ Name }: { Name: string }) => Name === 'BATON_DRAIN_MS')
 
     expect(container.StopTimeout).toBeLessThanOrEqual(120)
     expect(container.StopTimeout * 1_000).toBeGreaterThan(Number(Value))
   })
 
-  test('keeps its logs as long as functions do', () => {
+  it('keeps its logs as long as functions do', () => {
     const group = json.Resources[targetOf(container.LogConfiguration.Options['awslogs-group'])!]
 
     expect(group?.Properties.RetentionInDays).toBe(30)
   })
 
-  test('is rolled back when its containers do not stay up', () => {
+  it('is rolled back when its containers do not stay up', () => {
     expect(service.Properties.DeploymentConfiguration).toEqual({
       DeploymentCircuitBreaker: { Enable: true, Rollback: true },
       MinimumHealthyPercent: 100,
@@ -149,7 +143,7 @@ describe('A worker service', () => {
     })
   })
 
-  test('raises an alarm when too few containers run, also when no container reports', () => {
+  it('raises an alarm when too few containers run, also when no container reports', () => {
     const alarm = ofType('AWS::CloudWatch::Alarm').find(({ id }) => id.includes('MediaTooFew'))
 
     expect(alarm?.Properties).toMatchObject({
@@ -161,7 +155,7 @@ describe('A worker service', () => {
   })
 })
 
-test('The code of a worker service may use the table as a worker that announces itself, and its own queues only', () => {
+it('The code of a worker service may use the table as a worker that announces itself, and its own queues only', () => {
   const policy = ofType('AWS::IAM::Policy').find(({ id }) => id.includes('MediaDefinitionTaskRole'))
   const granted = policy?.Properties.PolicyDocument.Statement.map(
     ({ Action, Resource }: { Action: unknown; Resource: unknown }) => [
@@ -187,7 +181,7 @@ describe('The scaling of a worker service', () => {
   const scaling = (of = ofType) =>
     only('AWS::ApplicationAutoScaling::ScalingPolicy', of).Properties.TargetTrackingScalingPolicyConfiguration
 
-  test('follows the messages that wait in all its queues, per running container', () => {
+  it('follows the messages that wait in all its queues, per running container', () => {
     const { Metrics } = scaling().CustomizedMetricSpecification
     const measured = Metrics.slice(0, -1).map(
       // biome-ignore lint/suspicious/noExplicitAny: a template is JSON of many shapes
@@ -208,13 +202,13 @@ describe('The scaling of a worker service', () => {
     ])
   })
 
-  test('aims by default at as many waiting tasks as a container runs at a time', () => {
+  it('aims by default at as many waiting tasks as a container runs at a time', () => {
     expect(scaling().TargetValue).toBe(10)
     expect(scaling(withService({ concurrency: 4 }).ofType).TargetValue).toBe(4)
     expect(scaling(withService({ concurrency: 4, backlogPerTask: 1 }).ofType).TargetValue).toBe(1)
   })
 
-  test('stays within the given range', () => {
+  it('stays within the given range', () => {
     const target = (props: Partial<WorkerServiceProps>) =>
       only('AWS::ApplicationAutoScaling::ScalableTarget', withService(props).ofType).Properties
 
@@ -228,7 +222,7 @@ describe('The network of a worker service', () => {
   const networkOf = (of: typeof ofType) =>
     only('AWS::ECS::Service', of).Properties.NetworkConfiguration.AwsvpcConfiguration
 
-  test('is one for all services without a network of their own, and costs nothing while it idles', () => {
+  it('is one for all services without a network of their own, and costs nothing while it idles', () => {
     const { stack, tasks } = aSystem()
     tasks.addWorkerService('Media', { entry: TWO_TASKS })
     tasks.addWorkerService('More', { entry: RESIZE })
@@ -240,7 +234,7 @@ describe('The network of a worker service', () => {
     expect(networkOf(shared.ofType).AssignPublicIp).toBe('ENABLED')
   })
 
-  test('admits no connection', () => {
+  it('admits no connection', () => {
     const groups = ofType('AWS::EC2::SecurityGroup')
 
     expect(groups).toHaveLength(1)
@@ -248,7 +242,7 @@ describe('The network of a worker service', () => {
     expect(ofType('AWS::EC2::SecurityGroupIngress')).toHaveLength(0)
   })
 
-  test.each([
+  it.each([
     ['private where the given network has private subnets', undefined, 'DISABLED'],
     ['public where the app asks for it', 'public', 'ENABLED'],
   ] as const)('is %s', (_name, subnets, address) => {
@@ -259,7 +253,7 @@ describe('The network of a worker service', () => {
     expect(networkOf(readTemplate(stack).ofType).AssignPublicIp).toBe(address)
   })
 
-  test('is that of the given cluster', () => {
+  it('is that of the given cluster', () => {
     const { stack, tasks } = aSystem()
     const cluster = new Cluster(stack, 'Mine', { vpc: new Vpc(stack, 'Network') as never })
     tasks.addWorkerService('Media', { entry: TWO_TASKS, cluster })
@@ -271,7 +265,7 @@ describe('The network of a worker service', () => {
 })
 
 describe('Synthesis refuses', () => {
-  test.each<[string, Partial<WorkerServiceProps>, string]>([
+  it.each<[string, Partial<WorkerServiceProps>, string]>([
     ['a longer drain than Fargate allows', { drainSeconds: 111 }, 'drainSeconds is 111'],
     [
       'a minimum of no containers, from which target tracking cannot scale',
@@ -302,7 +296,7 @@ describe('Synthesis refuses', () => {
     expect(() => withService(props)).toThrow(message)
   })
 
-  test('a handler, a queue or a service for a type that already has a server', () => {
+  it('a handler, a queue or a service for a type that already has a server', () => {
     const { tasks } = aSystem()
     tasks.addWorkerService('Media', { entry: TWO_TASKS })
 
@@ -315,7 +309,7 @@ describe('Synthesis refuses', () => {
   })
 })
 
-test('addWorkerQueue deploys a queue and a registration, and no compute', () => {
+it('addWorkerQueue deploys a queue and a registration, and no compute', () => {
   const { stack, tasks } = aSystem()
   const worker = tasks.addWorkerQueue('Resize', { entry: RESIZE })
   const added = readTemplate(stack).resources.filter(({ id }) => id.startsWith('TasksHandlersResize'))

@@ -10,7 +10,7 @@ import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Schedule, ScheduleExpression } from 'aws-cdk-lib/aws-scheduler'
 import { LambdaInvoke } from 'aws-cdk-lib/aws-scheduler-targets'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, it } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { createBarrier, waitingCode } from '../barrier.ts'
 import { bootTinyCloud, eventually, fixtureFunction, linesOf, synthesize } from '../tiny-cloud.ts'
@@ -44,7 +44,7 @@ const table = (stack: Stack, id: string, props: Partial<TablePropsV2> = {}) =>
   new TableV2(stack, id, { partitionKey: { name: 'pk', type: AttributeType.STRING }, ...props })
 
 describe('functions', () => {
-  test('that have changed answer with their new code; what is under way ends on the old code, and others keep their process', async () => {
+  it('that have changed answer with their new code; what is under way ends on the old code, and others keep their process', async () => {
     const two = (version: string) => (stack: Stack) => {
       inline(stack, 'Changing', waitingCode(version))
       inline(stack, 'Same', waitingCode('same'))
@@ -68,7 +68,7 @@ describe('functions', () => {
     )
   })
 
-  test('that the stack has lost are gone, after what they have under way; new ones run', async () => {
+  it('that the stack has lost are gone, after what they have under way; new ones run', async () => {
     const running = await boot(stack => void inline(stack, 'Old', waitingCode('old')))
     const barrier = createBarrier()
     const underWay = answerOf(running, 'Old', { folder: barrier.folder })
@@ -82,7 +82,7 @@ describe('functions', () => {
     expect(await underWay).toMatchObject({ version: 'old' })
   })
 
-  test('behind an HTTP API answer every request during the switch', async () => {
+  it('behind an HTTP API answer every request during the switch', async () => {
     const api = (version: string) => (stack: Stack) => {
       const handler = inline(stack, 'Api', `exports.handler = async () => ({ version: '${version}' })`)
       const http = new HttpApi(stack, 'Http')
@@ -108,7 +108,7 @@ describe('functions', () => {
 })
 
 describe('stores', () => {
-  test('keep their data; new tables, indexes and queues are there, and data that the stack has lost is named', async () => {
+  it('keep their data; new tables, indexes and queues are there, and data that the stack has lost is named', async () => {
     const running = await boot(stack => {
       table(stack, 'Items')
       table(stack, 'Gone')
@@ -150,7 +150,7 @@ describe('stores', () => {
     expect(logged.join('\n')).toMatch(/Tiny-Gone\w+ is not in the stack any more; its data is kept until/)
   })
 
-  test.each([
+  it.each([
     [
       'the key',
       { partitionKey: { name: 'id', type: AttributeType.STRING } },
@@ -210,7 +210,7 @@ describe('a deployment that fails', () => {
     })
   }
 
-  test('takes back its custom resources and tables, says why, and leaves the old one running', async () => {
+  it('takes back its custom resources and tables, says why, and leaves the old one running', async () => {
     const running = await boot(thing('one'))
 
     const redeploying = running.redeploy(synthesize(thing('two', refused)))
@@ -230,7 +230,7 @@ describe('a deployment that fails', () => {
     ).rejects.toThrow()
   })
 
-  test('leaves room for the next one, which deletes custom resources that the stack has lost', async () => {
+  it('leaves room for the next one, which deletes custom resources that the stack has lost', async () => {
     const running = await boot(thing('one'))
     await expect(running.redeploy('/no/such/folder')).rejects.toThrow('There is no template of stack Tiny')
 
@@ -246,7 +246,7 @@ describe('a deployment that fails', () => {
   })
 })
 
-test('deployments that are asked for at the same time follow each other', async () => {
+it('deployments that are asked for at the same time follow each other', async () => {
   const version = (name: string) => synthesize(stack => void inline(stack, 'Api', waitingCode(name)))
   const running = await boot(stack => void inline(stack, 'Api', waitingCode('one')))
 
@@ -264,7 +264,7 @@ test('deployments that are asked for at the same time follow each other', async 
   expect(await answerOf(running, 'Api')).toMatchObject({ version: 'three' })
 })
 
-test('a cloud that has ended refuses a deployment', async () => {
+it('a cloud that has ended refuses a deployment', async () => {
   const running = await boot(stack => void new Queue(stack, 'Work'))
   await running.stop()
 
@@ -273,7 +273,7 @@ test('a cloud that has ended refuses a deployment', async () => {
   )
 })
 
-test('mappings and schedules of a stack come and go; schedules of programs stay', async () => {
+it('mappings and schedules of a stack come and go; schedules of programs stay', async () => {
   const consumer = `exports.handler = async event => console.log(JSON.stringify(event.Records.map(({ body }) => body)))`
   const stackWith = (queues: readonly string[], rule: string) => (stack: Stack) => {
     const target = inline(stack, 'Consumer', consumer)

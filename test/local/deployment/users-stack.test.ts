@@ -6,7 +6,7 @@ import { CfnFunction, Code, Function as LambdaFunction, Runtime } from 'aws-cdk-
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Bucket } from 'aws-cdk-lib/aws-s3'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { waitingCode } from '../barrier.ts'
 import { bootTinyCloud, eventually, fixtureFunction, linesOf, synthesize } from '../tiny-cloud.ts'
@@ -49,7 +49,7 @@ const aStack = (stack: Stack) => {
   new CfnOutput(stack, 'Bucket', { value: uploads.bucketArn })
 }
 
-test('resources that cannot run here are named once, by the path of their construct; the rest runs', async () => {
+it('resources that cannot run here are named once, by the path of their construct; the rest runs', async () => {
   logged.length = 0
   const cloud = await boot(aStack)
 
@@ -77,7 +77,7 @@ test('resources that cannot run here are named once, by the path of their constr
   })
 })
 
-test('an alias of a function runs the function', async () => {
+it('an alias of a function runs the function', async () => {
   const cloud = await boot(stack => {
     const consumer = fixtureFunction(stack, 'Consumer', 'queue-consumer')
     consumer.addAlias('live').addEventSource(new SqsEventSource(new Queue(stack, 'Work')))
@@ -91,7 +91,7 @@ test('an alias of a function runs the function', async () => {
   expect(cloud.unsupported).toEqual([])
 })
 
-test('lines of the log name the function that wrote them', async () => {
+it('lines of the log name the function that wrote them', async () => {
   const lines: unknown[] = []
   const cloud = await bootTinyCloud(stack => void fixtureFunction(stack, 'Writer', 'writer'), {
     log: line => void lines.push(line),
@@ -105,7 +105,7 @@ test('lines of the log name the function that wrote them', async () => {
   await expect.poll(() => lines).toContainEqual({ source, line: '{"said":"hello"}' })
 })
 
-test('two clouds of one process run side by side, each with its own data', async () => {
+it('two clouds of one process run side by side, each with its own data', async () => {
   const withTable = (stack: Stack) => {
     const items = new TableV2(stack, 'Items', { partitionKey: { name: 'pk', type: AttributeType.STRING } })
     const writer = fixtureFunction(stack, 'Writer', 'writer', { environment: { TABLE: items.tableName } })

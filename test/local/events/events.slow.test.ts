@@ -1,7 +1,7 @@
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createEventLog, createEventStream, type EventLog } from '../../../local/events/event-stream.ts'
 import { createEventBus } from '../../../local/events/events.ts'
 import type { Call } from '../../../local/gateway/call.ts'
@@ -59,7 +59,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 describe('a reader', () => {
-  test('gets later events as server-sent events, and the id from which it began', async () => {
+  it('gets later events as server-sent events, and the id from which it began', async () => {
     log.append(anEvent('old'))
 
     const live = await read()
@@ -73,7 +73,7 @@ describe('a reader', () => {
     )
   })
 
-  test.each([
+  it.each([
     ['the header', '', { 'last-event-id': 'b' }],
     ['a parameter', '?lastEventId=b', {}],
     ['the header, whatever the parameter says', '?lastEventId=a', { 'last-event-id': 'b' }],
@@ -90,7 +90,7 @@ describe('a reader', () => {
     },
   )
 
-  test('that names an event that is not kept begins with the oldest, and the stream says so', async () => {
+  it('that names an event that is not kept begins with the oldest, and the stream says so', async () => {
     for (let number = 0; number < KEPT + 5; number++) log.append(anEvent(`e${number}`))
 
     const reader = await read('?lastEventId=e0')
@@ -100,7 +100,7 @@ describe('a reader', () => {
     expect(idsIn(reader.text)[0]).toBe('e5')
   })
 
-  test.each([
+  it.each([
     ['?type=task.failed&type=task.lost', ['b', 'c']],
     ['?taskType=crop', ['b']],
     ['?taskId=resize:2', ['c', 'd']],
@@ -116,7 +116,7 @@ describe('a reader', () => {
     expect(idsIn(reader.text)).toEqual(ids)
   })
 
-  test.each([
+  it.each([
     ['?type=task.gone', 'type', 'task.published'],
     ['?since=1', 'since', 'lastEventId'],
   ])(
@@ -131,7 +131,7 @@ describe('a reader', () => {
     },
   )
 
-  test.each(['%0Aevent:+task.failed%0Adata:+1%0A%0A', 'a%0D', '%00'])(
+  it.each(['%0Aevent:+task.failed%0Adata:+1%0A%0A', 'a%0D', '%00'])(
     'that names a last event with a line break, %s, is refused: the rest of the id would read as an event',
     async id => {
       const response = await fetch(`${url}/v1/events?lastEventId=${id}`)
@@ -141,7 +141,7 @@ describe('a reader', () => {
     },
   )
 
-  test('that reads nothing does not delay other readers, and misses events that are not kept any more', async () => {
+  it('that reads nothing does not delay other readers, and misses events that are not kept any more', async () => {
     const stuck = request(`${url}/v1/events`)
     stuck.end()
     const response = await new Promise<NodeJS.ReadableStream>(resolve => stuck.once('response', resolve))
@@ -166,7 +166,7 @@ describe('a reader', () => {
     stuck.destroy()
   })
 
-  test('is refused while there are too many readers, until one disconnects', async () => {
+  it('is refused while there are too many readers, until one disconnects', async () => {
     const all = await Promise.all(Array.from({ length: 100 }, () => read()))
     const refused = await fetch(`${url}/v1/events`)
     all[0]?.hangUp()
@@ -182,12 +182,12 @@ describe('a reader', () => {
   })
 })
 
-test('other requests are left to the routes', async () => {
+it('other requests are left to the routes', async () => {
   expect((await fetch(`${url}/v1/events`, { method: 'POST' })).status).toBe(418)
   expect((await fetch(`${url}/v1/tasks`)).status).toBe(418)
 })
 
-test('an event that is published again is not sent again', async () => {
+it('an event that is published again is not sent again', async () => {
   for (const id of ['a', 'b', 'a', 'c']) log.append(anEvent(id))
 
   expect(log.read(0, 10).map(({ id }) => id)).toEqual(['a', 'b', 'c'])
@@ -205,7 +205,7 @@ describe('the bus', () => {
     ...more,
   })
 
-  test('keeps events of the system, without the name of the system', async () => {
+  it('keeps events of the system, without the name of the system', async () => {
     const { status, body } = await put({
       Entries: [entry(), entry({ Source: 'other', EventBusName: 'arn:mine' })],
     })
@@ -217,7 +217,7 @@ describe('the bus', () => {
     ])
   })
 
-  test.each([
+  it.each([
     ['another bus', { EventBusName: 'yours' }, 'InvalidArgument'],
     ['no source', { Source: '' }, 'InvalidArgument'],
     ['a detail that is not an object', { Detail: '7' }, 'MalformedDetail'],
@@ -231,7 +231,7 @@ describe('the bus', () => {
     })
   })
 
-  test.each([
+  it.each([
     ['no entries', { Entries: [] }, 'PutEvents'],
     ['eleven entries', { Entries: Array.from({ length: 11 }, () => entry()) }, 'PutEvents'],
     [

@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { createIdleList } from '../../../local/functions/processes.ts'
 
 const SECOND = 1_000
@@ -7,7 +7,7 @@ const MINUTE = 60 * SECOND
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-test('the last process of a function ends after five idle minutes, the others after ten seconds', () => {
+it('the last process of a function ends after five idle minutes, the others after ten seconds', () => {
   const present = new Set(['first', 'second', 'third'])
   const idle = createIdleList<string>(
     name => present.delete(name),
@@ -24,7 +24,7 @@ test('the last process of a function ends after five idle minutes, the others af
   expect([present.size, idle.size()]).toEqual([0, 0])
 })
 
-test('a process that is taken does not end, and the one that was used last is taken first', () => {
+it('a process that is taken does not end, and the one that was used last is taken first', () => {
   const retired: string[] = []
   const idle = createIdleList<string>(
     name => retired.push(name),

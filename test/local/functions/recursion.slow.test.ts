@@ -4,16 +4,13 @@ import { AttributeType, type ITable, StreamViewType, TableV2 } from 'aws-cdk-lib
 import { type FunctionProps, RecursiveLoop, StartingPosition } from 'aws-cdk-lib/aws-lambda'
 import { DynamoEventSource, SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
+import { expect, it, vi } from 'vitest'
 import { joinedTrace } from '../../../local/functions/lineage.ts'
-import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { aTinyCloud, clientOf, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 const PATIENCE_MS = 60_000
 vi.setConfig({ testTimeout: 2 * PATIENCE_MS })
 
-let cloud: LocalCloud
-let sqs: SQSClient
 const logged: string[] = []
 
 /** Adds a queue, and a function that sends each of its messages to another queue or into a table. */
@@ -41,34 +38,29 @@ function addRelay(
   relay.addEventSource(new SqsEventSource(queue, { batchSize: 10 }))
   return queue
 }
-
-beforeAll(async () => {
-  cloud = await bootTinyCloud(
-    stack => {
-      addRelay(stack, 'Loop', {})
-      addRelay(stack, 'Allowed', {}, { recursiveLoop: RecursiveLoop.ALLOW })
-      const pong = addRelay(stack, 'Pong', {})
-      addRelay(stack, 'Ping', { queue: pong })
-      const table = new TableV2(stack, 'Items', {
-        partitionKey: { name: 'pk', type: AttributeType.STRING },
-        dynamoStream: StreamViewType.NEW_IMAGE,
-      })
-      const written = addRelay(stack, 'Written', { table })
-      const reader = fixtureFunction(stack, 'Reader', 'relay', {
-        environment: { QUEUE_URL: written.queueUrl },
-      })
-      written.grantSendMessages(reader)
-      // TableV2's optional properties do not satisfy ITable under exactOptionalPropertyTypes.
-      reader.addEventSource(
-        new DynamoEventSource(table as ITable, { startingPosition: StartingPosition.TRIM_HORIZON }),
-      )
-    },
-    { log: ({ line }) => void logged.push(line) },
-  )
-  sqs = new SQSClient(cloud.clientOptions)
-})
-
-afterAll(() => cloud?.stop())
+const cloud = aTinyCloud(
+  stack => {
+    addRelay(stack, 'Loop', {})
+    addRelay(stack, 'Allowed', {}, { recursiveLoop: RecursiveLoop.ALLOW })
+    const pong = addRelay(stack, 'Pong', {})
+    addRelay(stack, 'Ping', { queue: pong })
+    const table = new TableV2(stack, 'Items', {
+      partitionKey: { name: 'pk', type: AttributeType.STRING },
+      dynamoStream: StreamViewType.NEW_IMAGE,
+    })
+    const written = addRelay(stack, 'Written', { table })
+    const reader = fixtureFunction(stack, 'Reader', 'relay', {
+      environment: { QUEUE_URL: written.queueUrl },
+    })
+    written.grantSendMessages(reader)
+    // TableV2's optional properties do not satisfy ITable under exactOptionalPropertyTypes.
+    reader.addEventSource(
+      new DynamoEventSource(table as ITable, { startingPosition: StartingPosition.TRIM_HORIZON }),
+    )
+  },
+  { log: ({ line }) => void logged.push(line) },
+)
+const sqs = clientOf(cloud, SQSClient)
 
 const begin = (name: string) =>
   sqs.send(
@@ -93,7 +85,7 @@ const deadOf = (name: string) => {
 
 const dropped = (name: string) => cloud.functions.find(`${name}Relay`).recursionsDropped()
 
-test('a function that sends to its own queue is not invoked a 17th time, and the message reaches the dead-letter queue', async () => {
+it('a function that sends to its own queue is not invoked a 17th time, and the message reaches the dead-letter queue', async () => {
   await begin('Loop')
 
   await eventually('the dead letter', () => deadOf('Loop').length > 0, PATIENCE_MS)
@@ -106,7 +98,7 @@ test('a function that sends to its own queue is not invoked a 17th time, and the
   )
 })
 
-test('a function whose `RecursiveLoop` is `Allow` continues', async () => {
+it('a function whose `RecursiveLoop` is `Allow` continues', async () => {
   await begin('Allowed')
 
   await eventually('20 hops', () => hopsOf('Allowed').includes(20), PATIENCE_MS)
@@ -115,7 +107,7 @@ test('a function whose `RecursiveLoop` is `Allow` continues', async () => {
   expect(dropped('Allowed')).toBe(0)
 })
 
-test('a chain of requests ends at the stream of a table', async () => {
+it('a chain of requests ends at the stream of a table', async () => {
   await begin('Written')
 
   await eventually('20 hops', () => hopsOf('Written').includes(20), PATIENCE_MS)
@@ -123,7 +115,7 @@ test('a chain of requests ends at the stream of a table', async () => {
   expect(dropped('Written')).toBe(0)
 })
 
-test('each function of a chain has a count of its own', async () => {
+it('each function of a chain has a count of its own', async () => {
   await begin('Ping')
 
   await eventually('the dead letter', () => deadOf('Pong').length > 0, PATIENCE_MS)
@@ -132,7 +124,7 @@ test('each function of a chain has a count of its own', async () => {
   expect(hopsOf('Pong', 'Ping')).toEqual(range(1, 17))
 })
 
-test('messages of a batch continue its longest chain', () => {
+it('messages of a batch continue its longest chain', () => {
   const joined = joinedTrace(['Root=1-a;Lineage=aa:2|bb:7', undefined, 'Root=1-b;Lineage=aa:9', 'Root=1-c'])
 
   expect(joined).toBe('Root=1-a;Lineage=aa:9|bb:7')

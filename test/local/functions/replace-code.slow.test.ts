@@ -1,14 +1,14 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { Duration, type Stack } from 'aws-cdk-lib'
 import { Code, Function as LambdaFunction, Runtime } from 'aws-cdk-lib/aws-lambda'
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import type { LocalCloud, LocalCloudOptions } from '../../../local/cloud.ts'
+import { aFolder } from '../../support/a-folder.ts'
 import { createBarrier, waitingCode } from '../barrier.ts'
 import { bootTinyCloud, eventually } from '../tiny-cloud.ts'
 
@@ -19,7 +19,7 @@ afterEach(async () => {
 })
 
 const folderWith = (code: string) => {
-  const folder = mkdtempSync(join(tmpdir(), 'code-'))
+  const folder = aFolder()
   writeFileSync(join(folder, 'index.js'), code)
   return folder
 }
@@ -53,7 +53,7 @@ const counting = `exports.handler = async ({ Records }) => {
 }`
 
 describe('replaced code', () => {
-  test('serves new invocations at once, and those under way end on the old code', async () => {
+  it('serves new invocations at once, and those under way end on the old code', async () => {
     const { api } = await boot(waitingCode('one'))
     const barrier = createBarrier()
     const underWay = api.invoke({ folder: barrier.folder })
@@ -67,7 +67,7 @@ describe('replaced code', () => {
     await eventually('the end of the old process', () => api.pids().length === 1)
   })
 
-  test('asks an invocation of more than 30 s to stop by SIGTERM, if its function listens to that', async () => {
+  it('asks an invocation of more than 30 s to stop by SIGTERM, if its function listens to that', async () => {
     const { api } = await boot(`
       let stop
       const stopped = new Promise(resolve => { stop = resolve })
@@ -89,7 +89,7 @@ describe('replaced code', () => {
     expect(await underWay).toMatchObject({ ok: true, payload: 'released' })
   })
 
-  test('leaves an invocation of more than 30 s to its end when its function would die of SIGTERM', async () => {
+  it('leaves an invocation of more than 30 s to its end when its function would die of SIGTERM', async () => {
     const { api } = await boot(waitingCode('one'))
     const barrier = createBarrier()
     const underWay = api.invoke({ folder: barrier.folder })
@@ -104,7 +104,7 @@ describe('replaced code', () => {
     expect(await underWay).toMatchObject({ payload: { version: 'one' } })
   })
 
-  test.each([
+  it.each([
     ['with a syntax error', 'exports.handler = async (', /^SyntaxError: .* \(index\.js:1\)$/],
     ['that throws while it is loaded', 'throw new Error("no settings")', /^Error: no settings$/],
     ['without a handler', 'exports.other = 1', /^Error: index\.handler is undefined or not exported$/],
@@ -122,7 +122,7 @@ describe('replaced code', () => {
 })
 
 describe('`code`', () => {
-  test('is asked when the first process starts; undefined stands for the code of the template', async () => {
+  it('is asked when the first process starts; undefined stands for the code of the template', async () => {
     const asked: unknown[] = []
     const folder = folderWith(waitingCode('mine'))
     const code = (id: string, metadata: object) => {
@@ -141,7 +141,7 @@ describe('`code`', () => {
     expect(await again.api.invoke({})).toMatchObject({ payload: { version: 'template' } })
   })
 
-  test('that is not there fails the invocation with the reason, and its messages wait', async () => {
+  it('that is not there fails the invocation with the reason, and its messages wait', async () => {
     const code = () => Promise.reject(new Error('shop.ts:3: expected ";"'))
     const { cloud: running, api } = await boot(counting, { code })
 
@@ -154,7 +154,7 @@ describe('`code`', () => {
   })
 })
 
-test('a function with a debugger runs in one process at the port, without timeouts, also after its code was replaced', async () => {
+it('a function with a debugger runs in one process at the port, without timeouts, also after its code was replaced', async () => {
   const port = await freePort()
   const probe = await boot(waitingCode('one'))
   const { logicalId } = probe.api

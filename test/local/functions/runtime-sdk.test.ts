@@ -1,12 +1,12 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { startSandbox } from '../../../local/functions/sandbox.ts'
+import { aFolder } from '../../support/a-folder.ts'
 
 /** Starts a function of this code outside of every project, and returns why it could not be loaded. */
 async function loadErrorOf(code: string) {
-  const codeDir = mkdtempSync(join(tmpdir(), 'code-'))
+  const codeDir = aFolder()
   writeFileSync(join(codeDir, 'index.js'), code)
   const names = { logicalId: 'Fn', name: 'Fn', arn: 'arn:aws:lambda:us-east-1:000000000000:function:Fn' }
   const bounds = { timeoutMs: 60_000, memoryMb: 128, environment: {} }

@@ -7,41 +7,33 @@ import {
 import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { AttributeType, ProjectionType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
+import { afterEach, expect, it } from 'vitest'
 import { jsonAnswer } from '../../../local/gateway/call.ts'
 import { createFaults } from '../../../local/gateway/faults.ts'
 import { startGateway } from '../../../local/gateway/gateway.ts'
 import { costOf, createMeter, totalOf } from '../../../local/gateway/meter.ts'
-import { bootTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
+import { aTinyCloud, clientOf, fixtureFunction } from '../tiny-cloud.ts'
 
-let cloud: LocalCloud
-let dynamo: DynamoDBClient
-let sqs: SQSClient
-
-beforeAll(async () => {
-  cloud = await bootTinyCloud(stack => {
-    const table = new TableV2(stack, 'Items', {
-      partitionKey: { name: 'pk', type: AttributeType.STRING },
-      globalSecondaryIndexes: [
-        {
-          indexName: 'byKind',
-          partitionKey: { name: 'kind', type: AttributeType.STRING },
-          projectionType: ProjectionType.KEYS_ONLY,
-        },
-      ],
-    })
-    const queue = new Queue(stack, 'Work')
-    const environment = { TABLE: table.tableName, QUEUE_URL: queue.queueUrl }
-    const writer = fixtureFunction(stack, 'Writer', 'writer', { environment })
-    table.grantWriteData(writer)
-    queue.grantSendMessages(writer)
+const cloud = aTinyCloud(stack => {
+  const table = new TableV2(stack, 'Items', {
+    partitionKey: { name: 'pk', type: AttributeType.STRING },
+    globalSecondaryIndexes: [
+      {
+        indexName: 'byKind',
+        partitionKey: { name: 'kind', type: AttributeType.STRING },
+        projectionType: ProjectionType.KEYS_ONLY,
+      },
+    ],
   })
-  dynamo = new DynamoDBClient(cloud.clientOptions)
-  sqs = new SQSClient({ ...cloud.clientOptions, maxAttempts: 1 })
+  const queue = new Queue(stack, 'Work')
+  const environment = { TABLE: table.tableName, QUEUE_URL: queue.queueUrl }
+  const writer = fixtureFunction(stack, 'Writer', 'writer', { environment })
+  table.grantWriteData(writer)
+  queue.grantSendMessages(writer)
 })
+const dynamo = clientOf(cloud, DynamoDBClient)
+const sqs = clientOf(cloud, SQSClient, { maxAttempts: 1 })
 
-afterAll(() => cloud?.stop())
 afterEach(() => cloud.faults.clear())
 
 const tableName = () => cloud.resource('AWS::DynamoDB::GlobalTable').physicalId
@@ -58,7 +50,7 @@ const put = (pk: string, more: Record<string, { S: string }> = {}, ConditionExpr
     }),
   )
 
-test('units are metered per table, index and caller, even if the request did not ask for them', async () => {
+it('units are metered per table, index and caller, even if the request did not ask for them', async () => {
   const before = cloud.meter.snapshot()
 
   await put('plain')
@@ -73,7 +65,7 @@ test('units are metered per table, index and caller, even if the request did not
   expect(lineOf('GetItem', tableName())).toMatchObject({ calls: 1, readUnits: 0.5 })
 })
 
-test("a function's calls are metered as its own, with its invocation", async () => {
+it("a function's calls are metered as its own, with its invocation", async () => {
   const before = cloud.meter.snapshot()
 
   const result = await cloud.functions
@@ -92,7 +84,7 @@ test("a function's calls are metered as its own, with its invocation", async () 
   expect(costOf(own).total).toBeGreaterThan(0)
 })
 
-test('a condition that fails is billed by the size of the item on which it failed', async () => {
+it('a condition that fails is billed by the size of the item on which it failed', async () => {
   await put('taken', { filler: { S: 'x'.repeat(2500) } })
   const before = cloud.meter.snapshot()
 
@@ -102,7 +94,7 @@ test('a condition that fails is billed by the size of the item on which it faile
   expect(totalOf(cloud.meter.since(before))).toMatchObject({ calls: 1, writeUnits: 3, failedWriteUnits: 3 })
 })
 
-test('SQS is billed in chunks of 64 KB, and empty receives are counted', async () => {
+it('SQS is billed in chunks of 64 KB, and empty receives are counted', async () => {
   const before = cloud.meter.snapshot()
 
   await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(), MessageBody: 'x'.repeat(100_000) }))
@@ -115,7 +107,7 @@ test('SQS is billed in chunks of 64 KB, and empty receives are counted', async (
   expect(receives).toMatchObject({ calls: 2, emptyReceives: 1 })
 })
 
-test('a caller sees a dropped message as sent, and no queue has it', async () => {
+it('a caller sees a dropped message as sent, and no queue has it', async () => {
   const remove = cloud.faults.add({
     service: 'sqs',
     operation: 'SendMessage',
@@ -133,7 +125,7 @@ test('a caller sees a dropped message as sent, and no queue has it', async () =>
   expect(remove()).toBe(1)
 })
 
-test('a write may fail before or after it was applied, or be throttled', async () => {
+it('a write may fail before or after it was applied, or be throttled', async () => {
   const impatient = new DynamoDBClient({ ...cloud.clientOptions, maxAttempts: 1 })
   const Item = { pk: { S: 'troubled' } }
   const write = () => impatient.send(new PutItemCommand({ TableName: tableName(), Item }))
@@ -153,7 +145,7 @@ test('a write may fail before or after it was applied, or be throttled', async (
   await write()
 })
 
-test('the SDK retries until a short outage is over', async () => {
+it('the SDK retries until a short outage is over', async () => {
   const remove = cloud.faults.add({
     service: 'dynamodb',
     operation: 'PutItem',
@@ -166,7 +158,7 @@ test('the SDK retries until a short outage is over', async () => {
   expect(remove()).toBe(2)
 })
 
-test("a message sent by a function carries the trace of the function's invocation", async () => {
+it("a message sent by a function carries the trace of the function's invocation", async () => {
   const traceId = 'Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=0'
 
   await cloud.functions.find('Writer').invoke({ send: 'traced' }, traceId)
@@ -178,7 +170,7 @@ test("a message sent by a function carries the trace of the function's invocatio
   expect(lineage).toMatch(/^[0-9a-f]{8}:1$/)
 })
 
-test('a request without the key of the cloud reaches no service', async () => {
+it('a request without the key of the cloud reaches no service', async () => {
   const signed = (headers: Record<string, string>) =>
     fetch(cloud.endpoint, {
       method: 'POST',
@@ -198,7 +190,7 @@ test('a request without the key of the cloud reaches no service', async () => {
   expect((await signed({ 'x-amz-security-token': sessionToken })).status).toBe(200)
 })
 
-test('a call to a service that is not emulated is refused with that reason', async () => {
+it('a call to a service that is not emulated is refused with that reason', async () => {
   const answer = await fetch(cloud.endpoint, {
     method: 'POST',
     headers: {
@@ -211,7 +203,7 @@ test('a call to a service that is not emulated is refused with that reason', asy
   expect(await answer.text()).toContain('no kinesis')
 })
 
-test('a call is answered as the service answers it, and the failure is logged, when the meter fails', async () => {
+it('a call is answered as the service answers it, and the failure is logged, when the meter fails', async () => {
   const logged: string[] = []
   const fail = () => {
     throw new Error('cannot count')
@@ -227,7 +219,7 @@ test('a call is answered as the service answers it, and the failure is logged, w
   await gateway.stop()
 })
 
-test('a message whose text is null is sent and received', async () => {
+it('a message whose text is null is sent and received', async () => {
   await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl(), MessageBody: 'null' }))
 
   const received = await sqs.send(

@@ -1,5 +1,5 @@
 import { createServer } from 'node:http'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { close, listen } from '../../../local/gateway/gateway.ts'
 import { createMeter, prices } from '../../../local/gateway/meter.ts'
 import { COSTS_PATH, startCosts } from '../../../local/http/costs.ts'
@@ -10,7 +10,7 @@ afterEach(async () => {
   for (const stop of closing.splice(0)) await stop()
 })
 
-test('the costs are those of what was metered since the start, of each minute, of each type, and of one task', async () => {
+it('the costs are those of what was metered since the start, of each minute, of each type, and of one task', async () => {
   const meter = createMeter()
   const costs = startCosts(meter, () => 60_000)
   const server = createServer((request, response) => {
@@ -43,18 +43,15 @@ test('the costs are those of what was metered since the start, of each minute, o
   expect((await fetch(url + COSTS_PATH, { method: 'POST' })).status).toBe(404)
 })
 
-test.each(['//', '//[', '/\\', 'http://[', '*'])(
-  'a request for %s is left to the next handler',
-  async path => {
-    const costs = startCosts(createMeter())
-    const server = createServer((request, response) => {
-      if (!costs.serve(request, response)) response.writeHead(404).end()
-    })
-    const url = await listen(server)
-    closing.push(costs.stop, () => close(server))
+it.each(['//', '//[', '/\\', 'http://[', '*'])('a request for %s is left to the next handler', async path => {
+  const costs = startCosts(createMeter())
+  const server = createServer((request, response) => {
+    if (!costs.serve(request, response)) response.writeHead(404).end()
+  })
+  const url = await listen(server)
+  closing.push(costs.stop, () => close(server))
 
-    const answer = await sendRaw(Number(new URL(url).port), [`GET ${path} HTTP/1.1`, 'Host: 127.0.0.1'])
+  const answer = await sendRaw(Number(new URL(url).port), [`GET ${path} HTTP/1.1`, 'Host: 127.0.0.1'])
 
-    expect(answer.status).toBe(404)
-  },
-)
+  expect(answer.status).toBe(404)
+})

@@ -4,65 +4,58 @@ import { CustomResource, Duration } from 'aws-cdk-lib'
 import { CfnApi, CfnIntegration, CfnRoute, CfnStage } from 'aws-cdk-lib/aws-apigatewayv2'
 import { EventBus } from 'aws-cdk-lib/aws-events'
 import { CfnBucket } from 'aws-cdk-lib/aws-s3'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
+import { expect, it } from 'vitest'
 import { type Call, jsonAnswer } from '../../../local/gateway/call.ts'
 import { sendRaw } from '../../support/http/raw-http.ts'
-import { bootTinyCloud, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { aTinyCloud, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
-let cloud: LocalCloud
 const logged: string[] = []
-
-beforeAll(async () => {
-  cloud = await bootTinyCloud(
-    stack => {
-      const echo = fixtureFunction(stack, 'Echo', 'http-echo', { timeout: Duration.seconds(2) })
-      const api = new CfnApi(stack, 'Api', { name: 'tiny', protocolType: 'HTTP' })
-      const integration = new CfnIntegration(stack, 'Integration', {
+const cloud = aTinyCloud(
+  stack => {
+    const echo = fixtureFunction(stack, 'Echo', 'http-echo', { timeout: Duration.seconds(2) })
+    const api = new CfnApi(stack, 'Api', { name: 'tiny', protocolType: 'HTTP' })
+    const integration = new CfnIntegration(stack, 'Integration', {
+      apiId: api.ref,
+      integrationType: 'AWS_PROXY',
+      integrationUri: echo.functionArn,
+      payloadFormatVersion: '2.0',
+    })
+    for (const routeKey of ['GET /items/{id}', 'GET /items/mine', 'ANY /files/{path+}', 'POST /items']) {
+      new CfnRoute(stack, `Route${routeKey.replace(/\W/g, '')}`, {
         apiId: api.ref,
-        integrationType: 'AWS_PROXY',
-        integrationUri: echo.functionArn,
-        payloadFormatVersion: '2.0',
+        routeKey,
+        target: `integrations/${integration.ref}`,
       })
-      for (const routeKey of ['GET /items/{id}', 'GET /items/mine', 'ANY /files/{path+}', 'POST /items']) {
-        new CfnRoute(stack, `Route${routeKey.replace(/\W/g, '')}`, {
-          apiId: api.ref,
-          routeKey,
-          target: `integrations/${integration.ref}`,
-        })
-      }
-      const gone = new CfnIntegration(stack, 'Gone', {
-        apiId: api.ref,
-        integrationType: 'AWS_PROXY',
-        integrationUri: `${echo.functionArn}-gone`,
-        payloadFormatVersion: '2.0',
-      })
-      const target = `integrations/${gone.ref}`
-      new CfnRoute(stack, 'RouteGone', { apiId: api.ref, routeKey: 'GET /gone', target })
-      new EventBus(stack, 'Bus')
-      new CfnStage(stack, 'Stage', { apiId: api.ref, stageName: '$default', autoDeploy: true })
+    }
+    const gone = new CfnIntegration(stack, 'Gone', {
+      apiId: api.ref,
+      integrationType: 'AWS_PROXY',
+      integrationUri: `${echo.functionArn}-gone`,
+      payloadFormatVersion: '2.0',
+    })
+    const target = `integrations/${gone.ref}`
+    new CfnRoute(stack, 'RouteGone', { apiId: api.ref, routeKey: 'GET /gone', target })
+    new EventBus(stack, 'Bus')
+    new CfnStage(stack, 'Stage', { apiId: api.ref, stageName: '$default', autoDeploy: true })
 
-      const registrar = fixtureFunction(stack, 'Registrar', 'registrar')
-      const thing = new CustomResource(stack, 'Thing', {
-        serviceToken: registrar.functionArn,
-        resourceType: 'Custom::Thing',
-        properties: { name: 'one', limit: 5, on: true },
-      })
-      fixtureFunction(stack, 'Reader', 'writer', { environment: { TOKEN: thing.getAttString('token') } })
-      new CfnBucket(stack, 'Unknown')
-    },
-    { log: ({ line }) => logged.push(line), environment: { EXTRA: 'given' } },
-  )
-})
-
-afterAll(() => cloud?.stop())
+    const registrar = fixtureFunction(stack, 'Registrar', 'registrar')
+    const thing = new CustomResource(stack, 'Thing', {
+      serviceToken: registrar.functionArn,
+      resourceType: 'Custom::Thing',
+      properties: { name: 'one', limit: 5, on: true },
+    })
+    fixtureFunction(stack, 'Reader', 'writer', { environment: { TOKEN: thing.getAttString('token') } })
+    new CfnBucket(stack, 'Unknown')
+  },
+  { log: ({ line }) => logged.push(line), environment: { EXTRA: 'given' } },
+)
 
 const LAMBDA_CALL =
   'AWS4-HMAC-SHA256 Credential=tester/20261122/us-east-1/lambda/aws4_request, SignedHeaders=host, Signature=0'
 
 const ask = (path: string, init: RequestInit = {}) => fetch(cloud.apiUrl + path, init)
 
-test('a request becomes an event of payload format 2.0', async () => {
+it('a request becomes an event of payload format 2.0', async () => {
   const answer = await ask('/items/a%2Fb%20c?x=1&x=2&y=%C3%A9', {
     headers: { cookie: 'one=1; two=2', 'x-custom': 'yes' },
   })
@@ -89,7 +82,7 @@ test('a request becomes an event of payload format 2.0', async () => {
   expect(event).not.toHaveProperty('body')
 })
 
-test('the answer carries status, headers and cookies', async () => {
+it('the answer carries status, headers and cookies', async () => {
   const answer = await ask('/items/x')
 
   expect(answer.status).toBe(201)
@@ -97,7 +90,7 @@ test('the answer carries status, headers and cookies', async () => {
   expect(answer.headers.getSetCookie()).toEqual(['a=1', 'b=2'])
 })
 
-test('the more specific route wins, and greedy parameters take the rest of the path', async () => {
+it('the more specific route wins, and greedy parameters take the rest of the path', async () => {
   expect(await (await ask('/items/mine')).json()).toMatchObject({ routeKey: 'GET /items/mine' })
   expect(await (await ask('/files/a/b/c.txt', { method: 'DELETE' })).json()).toMatchObject({
     routeKey: 'ANY /files/{path+}',
@@ -106,7 +99,7 @@ test('the more specific route wins, and greedy parameters take the rest of the p
   })
 })
 
-test('a function receives text bodies as text, and other bodies in base64', async () => {
+it('a function receives text bodies as text, and other bodies in base64', async () => {
   const post = async (type: string, body: string | Uint8Array) =>
     (await ask('/items', { method: 'POST', headers: { 'content-type': type }, body })).json()
 
@@ -115,7 +108,7 @@ test('a function receives text bodies as text, and other bodies in base64', asyn
   expect(await post('application/octet-stream', bytes)).toMatchObject({ body: 'AP8B', isBase64Encoded: true })
 })
 
-test('answers in base64 are sent as bytes, answers without a status code as JSON', async () => {
+it('answers in base64 are sent as bytes, answers without a status code as JSON', async () => {
   const binary = await ask('/items/x?mode=binary')
   expect(binary.headers.get('content-type')).toBe('image/png')
   expect([...new Uint8Array(await binary.arrayBuffer())]).toEqual([0, 1, 2])
@@ -124,7 +117,7 @@ test('answers in base64 are sent as bytes, answers without a status code as JSON
   expect([plain.status, await plain.json()]).toEqual([200, { plain: true }])
 })
 
-test('unknown routes are 404, failing and overdue functions 500, and bodies that are too long 413', async () => {
+it('unknown routes are 404, failing and overdue functions 500, and bodies that are too long 413', async () => {
   const nowhere = await ask('/nowhere')
   expect(await nowhere.json()).toMatchObject({ status: 404, message: 'Not Found' })
   expect(nowhere.headers.get('content-type')).toBe('application/problem+json')
@@ -136,7 +129,7 @@ test('unknown routes are 404, failing and overdue functions 500, and bodies that
   expect([long.status, await long.json()]).toMatchObject([413, { message: 'Request Entity Too Large' }])
 })
 
-test('a body whose event is too large for Lambda is 413; each quote in it counts twice, as escaped text', async () => {
+it('a body whose event is too large for Lambda is 413; each quote in it counts twice, as escaped text', async () => {
   const post = async (body: string) => {
     const headers = { 'content-type': 'application/json' }
     const answer = await ask('/items?mode=length', { method: 'POST', headers, body })
@@ -149,7 +142,7 @@ test('a body whose event is too large for Lambda is 413; each quote in it counts
   expect(await post('"'.repeat(3_145_728))).toBe(413)
 })
 
-test('an answer that is too large as escaped text counts as a failure of the function, and is 500', async () => {
+it('an answer that is too large as escaped text counts as a failure of the function, and is 500', async () => {
   const { find } = cloud.functions
   const fits = await ask('/items/x?mode=large&bytes=3145000')
   const exceeds = await ask('/items/x?mode=large&bytes=3146000')
@@ -164,7 +157,7 @@ test('an answer that is too large as escaped text counts as a failure of the fun
   )
 })
 
-test("Lambda's Invoke takes events below 6 MB, or below 1 MB if it does not wait for the answer", async () => {
+it("Lambda's Invoke takes events below 6 MB, or below 1 MB if it does not wait for the answer", async () => {
   const invoke = async (bytes: number, type: string) => {
     const { name } = cloud.functions.find('Echo')
     const answer = await fetch(`${cloud.endpoint}/2015-03-31/functions/${name}/invocations`, {
@@ -185,7 +178,7 @@ test("Lambda's Invoke takes events below 6 MB, or below 1 MB if it does not wait
   expect(await invoke(1_048_576, 'Event')).toBe(413)
 })
 
-test.each([
+it.each([
   ['/files/a%23b', '/files/a#b'],
   ['/files/c%5Cd', '/files/c\\d'],
   ['/files/x%2541', '/files/x%41'],
@@ -204,7 +197,7 @@ test.each([
   })
 })
 
-test('a custom resource is created before the cloud is up, with its properties as strings', () => {
+it('a custom resource is created before the cloud is up, with its properties as strings', () => {
   expect(linesOf(cloud, 'Registrar')).toMatchObject([
     {
       RequestType: 'Create',
@@ -216,7 +209,7 @@ test('a custom resource is created before the cloud is up, with its properties a
   expect(cloud.resource('Custom::Thing').physicalId).toBe('thing-Thing')
 })
 
-test("a function's environment has the template's variables, the endpoints for the SDK, and the variables of the options", async () => {
+it("a function's environment has the template's variables, the endpoints for the SDK, and the variables of the options", async () => {
   const result = await cloud.functions.find('Reader').invoke({})
 
   expect(result).toMatchObject({
@@ -235,12 +228,12 @@ test("a function's environment has the template's variables, the endpoints for t
   })
 })
 
-test('a resource that the local cloud does not know is reported', () => {
+it('a resource that the local cloud does not know is reported', () => {
   expect(cloud.unsupported.some(resource => resource.endsWith('(AWS::S3::Bucket)'))).toBe(true)
   expect(logged.join('\n')).toContain('NOT SUPPORTED locally')
 })
 
-test('the path is matched, and the function receives it, as the client wrote it', async () => {
+it('the path is matched, and the function receives it, as the client wrote it', async () => {
   const raw = await new Promise<string>((resolve, reject) => {
     const outgoing = request(`${cloud.apiUrl}/files/a/../b//c`, { path: '/files/a/../b//c' }, incoming => {
       incoming.setEncoding('utf8').on('data', resolve)
@@ -254,7 +247,7 @@ test('the path is matched, and the function receives it, as the client wrote it'
   })
 })
 
-test('what cannot be read as a request is answered in the form of API Gateway', async () => {
+it('what cannot be read as a request is answered in the form of API Gateway', async () => {
   const port = Number(new URL(cloud.apiUrl).port)
 
   const tooLong = await sendRaw(port, [`GET /items/${'a'.repeat(20_000)} HTTP/1.1`, 'Host: 127.0.0.1'])
@@ -269,7 +262,7 @@ test('what cannot be read as a request is answered in the form of API Gateway', 
   }
 })
 
-test('a stream of events ends without an answer inside it when its reader sends what is not a request', async () => {
+it('a stream of events ends without an answer inside it when its reader sends what is not a request', async () => {
   const { port, host } = new URL(cloud.apiUrl)
   const socket = connect(Number(port), '127.0.0.1')
   let received = ''
@@ -288,7 +281,7 @@ test('a stream of events ends without an answer inside it when its reader sends 
   expect(received).not.toContain('HTTP/1.1 400')
 })
 
-test('calls are charged again after a request of the dashboard with the same trace has failed', async () => {
+it('calls are charged again after a request of the dashboard with the same trace has failed', async () => {
   const trace = 'Root=1-6743a5c0-0123456789abcdef01234567'
   const headers = { 'x-amzn-trace-id': trace, 'sec-fetch-site': 'same-origin' }
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { matchesPattern, type Pattern, readFilters } from '../../../local/mappings/mapping.ts'
 
 const event = {
@@ -15,7 +15,7 @@ const newImage = (attribute: string, rules: unknown[], type = 'S'): Pattern => (
 })
 
 /** The operator, a pattern that uses it, and whether `event` matches. */
-test.each<[string, Pattern, boolean]>([
+it.each<[string, Pattern, boolean]>([
   ['equals', { eventName: ['INSERT', 'MODIFY'] }, true],
   ['equals none', { eventName: ['REMOVE'] }, false],
   ['nested equals', { dynamodb: { Keys: { sk: { S: ['head'] } } } }, true],
@@ -40,7 +40,7 @@ test.each<[string, Pattern, boolean]>([
   expect(matchesPattern(pattern, event)).toBe(expected)
 })
 
-test('an unknown operator is refused when the filter is read', () => {
+it('an unknown operator is refused when the filter is read', () => {
   const criteria = { Filters: [{ Pattern: '{"a":[{"cidr":"10.0.0.0/8"}]}' }] }
 
   expect(() => readFilters(criteria)).toThrow('cidr')

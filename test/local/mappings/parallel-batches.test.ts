@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { LocalFunction } from '../../../local/functions/local-function.ts'
 import { newMappingState } from '../../../local/mappings/mapping.ts'
 import { createWakeSignal, runShard } from '../../../local/mappings/shard-loop.ts'
@@ -50,7 +50,7 @@ async function readShard(
 
 const items = ['a', 'b', 'c', 'd', 'e', 'f', 'g', 'h']
 
-test('with a parallelization factor, two batches of a shard are under way at a time', async () => {
+it('with a parallelization factor, two batches of a shard are under way at a time', async () => {
   let underWay = 0
   let meet = () => {}
   const met = new Promise<void>(resolve => {
@@ -72,7 +72,7 @@ test('with a parallelization factor, two batches of a shard are under way at a t
   expect(position).toBe('7')
 })
 
-test('the changes of one item stay in order, in whichever batches they are', async () => {
+it('the changes of one item stay in order, in whichever batches they are', async () => {
   const records = Array.from({ length: 40 }, (_, index) => aRecord(items[index % 4] ?? '', index))
   const seen: number[] = []
 
@@ -88,7 +88,7 @@ test('the changes of one item stay in order, in whichever batches they are', asy
   }
 })
 
-test('without a factor, one batch is under way at a time, as Lambda does', async () => {
+it('without a factor, one batch is under way at a time, as Lambda does', async () => {
   let [underWay, most] = [0, 0]
 
   await readShard(

@@ -1,42 +1,36 @@
-import { mkdtempSync, readdirSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { SendMessageBatchCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { Duration } from 'aws-cdk-lib'
 import { SqsEventSource } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
-import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { beforeAll, expect, it } from 'vitest'
+import { aFolder } from '../../support/a-folder.ts'
+import { aTinyCloud, clientOf, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
 /** On a busy machine, a function that has started still ends within this time. */
 const VISIBILITY_MS = 3_000
 
-let cloud: LocalCloud
-let sqs: SQSClient
-
-beforeAll(async () => {
-  cloud = await bootTinyCloud(stack => {
-    const dead = new Queue(stack, 'Dead')
-    const queue = new Queue(stack, 'Work', {
-      visibilityTimeout: Duration.millis(VISIBILITY_MS),
-      deadLetterQueue: { queue: dead, maxReceiveCount: 2 },
-    })
-    const slow = new Queue(stack, 'Slow', { visibilityTimeout: Duration.seconds(2) })
-    const sleeper = fixtureFunction(stack, 'Sleeper', 'queue-consumer', { timeout: Duration.seconds(1) })
-    sleeper.addEventSource(new SqsEventSource(slow, { batchSize: 1 }))
-    const consumer = fixtureFunction(stack, 'Consumer', 'queue-consumer', {
-      timeout: Duration.millis(VISIBILITY_MS),
-    })
-    consumer.addEventSource(
-      new SqsEventSource(queue, { batchSize: 10, reportBatchItemFailures: true, maxConcurrency: 3 }),
-    )
+const cloud = aTinyCloud(stack => {
+  const dead = new Queue(stack, 'Dead')
+  const queue = new Queue(stack, 'Work', {
+    visibilityTimeout: Duration.millis(VISIBILITY_MS),
+    deadLetterQueue: { queue: dead, maxReceiveCount: 2 },
   })
-  sqs = new SQSClient(cloud.clientOptions)
+  const slow = new Queue(stack, 'Slow', { visibilityTimeout: Duration.seconds(2) })
+  const sleeper = fixtureFunction(stack, 'Sleeper', 'queue-consumer', { timeout: Duration.seconds(1) })
+  sleeper.addEventSource(new SqsEventSource(slow, { batchSize: 1 }))
+  const consumer = fixtureFunction(stack, 'Consumer', 'queue-consumer', {
+    timeout: Duration.millis(VISIBILITY_MS),
+  })
+  consumer.addEventSource(
+    new SqsEventSource(queue, { batchSize: 10, reportBatchItemFailures: true, maxConcurrency: 3 }),
+  )
+})
+const sqs = clientOf(cloud, SQSClient)
+beforeAll(async () => {
   await cloud.functions.find('Consumer').warm(3)
 })
-
-afterAll(() => cloud?.stop())
 
 const queueUrl = (id: string) => cloud.resource('AWS::SQS::Queue', id).physicalId
 
@@ -65,7 +59,7 @@ const inQueue = (id: string) => {
 const delivered = (id: string, times = 1) =>
   eventually(`${times} deliveries of ${id}`, () => deliveriesOf(id).length >= times && deliveriesOf(id))
 
-test('a message reaches the function in the shape that Lambda gives it', async () => {
+it('a message reaches the function in the shape that Lambda gives it', async () => {
   await sqs.send(
     new SendMessageCommand({
       QueueUrl: queueUrl('Work'),
@@ -90,14 +84,14 @@ test('a message reaches the function in the shape that Lambda gives it', async (
   })
 })
 
-test('a handled message is gone', async () => {
+it('a handled message is gone', async () => {
   await send({ id: 'plain' })
 
   await delivered('plain')
   await eventually('its removal', () => !inQueue('Work').includes('plain'))
 })
 
-test('only the reported messages of a batch are delivered again after the visibility timeout, and then moved to the dead-letter queue', async () => {
+it('only the reported messages of a batch are delivered again after the visibility timeout, and then moved to the dead-letter queue', async () => {
   await send({ id: 'good' }, { id: 'bad', action: 'report' })
 
   const [first, second] = await delivered('bad', 2)
@@ -109,7 +103,7 @@ test('only the reported messages of a batch are delivered again after the visibi
   expect(deliveriesOf('bad')).toHaveLength(2)
 })
 
-test.each(['throw', 'exit', 'unknown-id'])(
+it.each(['throw', 'exit', 'unknown-id'])(
   'a whole batch is delivered again when its function does "%s"',
   async action => {
     await send({ id: `whole-${action}`, action })
@@ -119,7 +113,7 @@ test.each(['throw', 'exit', 'unknown-id'])(
   },
 )
 
-test('a function that hangs is killed at its timeout, and the message is delivered again', async () => {
+it('a function that hangs is killed at its timeout, and the message is delivered again', async () => {
   await sqs.send(
     new SendMessageCommand({
       QueueUrl: queueUrl('Slow'),
@@ -137,14 +131,14 @@ test('a function that hangs is killed at its timeout, and the message is deliver
   expect(sleeper.pids()).not.toContain(pid)
 })
 
-test('an answer without a list of failures counts as success', async () => {
+it('an answer without a list of failures counts as success', async () => {
   await send({ id: 'nonsense', action: 'nonsense' })
 
   await delivered('nonsense')
   await eventually('its removal', () => !inQueue('Work').includes('nonsense'))
 })
 
-test('the kill of a process fails the invocation, and a new process gets the message after the visibility timeout', async () => {
+it('the kill of a process fails the invocation, and a new process gets the message after the visibility timeout', async () => {
   const consumer = cloud.functions.find('Consumer')
   await send({ id: 'killed', action: 'nap' })
   await delivered('killed')
@@ -158,7 +152,7 @@ test('the kill of a process fails the invocation, and a new process gets the mes
   expect(consumer.logs.join()).toContain('signal: SIGKILL')
 })
 
-test('a paused mapping receives no message until it is resumed', async () => {
+it('a paused mapping receives no message until it is resumed', async () => {
   const mapping = cloud.mapping('Consumer')
 
   mapping.pause()
@@ -170,7 +164,7 @@ test('a paused mapping receives no message until it is resumed', async () => {
   await delivered('paused')
 })
 
-test('`repeat(2)` makes a mapping deliver twice, and `drop` makes it lose a batch', async () => {
+it('`repeat(2)` makes a mapping deliver twice, and `drop` makes it lose a batch', async () => {
   const mapping = cloud.mapping('Consumer')
 
   mapping.repeat(2)
@@ -185,9 +179,9 @@ test('`repeat(2)` makes a mapping deliver twice, and `drop` makes it lose a batc
   expect(deliveriesOf('dropped')).toHaveLength(0)
 })
 
-test('as many batches run at once as the maximum concurrency allows', async () => {
+it('as many batches run at once as the maximum concurrency allows', async () => {
   await cloud.functions.find('Consumer').warm(3)
-  const folder = join(mkdtempSync(join(tmpdir(), 'meeting-')), 'here')
+  const folder = join(aFolder(), 'here')
   for (const id of ['n1', 'n2', 'n3']) await send({ id, action: 'meet', folder, of: 3 })
 
   await Promise.all(['n1', 'n2', 'n3'].map(id => delivered(id)))

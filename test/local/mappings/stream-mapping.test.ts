@@ -4,44 +4,36 @@ import { AttributeType, type ITable, StreamViewType, TableV2 } from 'aws-cdk-lib
 import { FilterCriteria, FilterRule, StartingPosition } from 'aws-cdk-lib/aws-lambda'
 import { DynamoEventSource, SqsDlq } from 'aws-cdk-lib/aws-lambda-event-sources'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
-import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { expect, it } from 'vitest'
+import { aTinyCloud, clientOf, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
-let cloud: LocalCloud
-let dynamo: DynamoDBClient
-
-beforeAll(async () => {
-  cloud = await bootTinyCloud(stack => {
-    const table = new TableV2(stack, 'Items', {
-      partitionKey: { name: 'pk', type: AttributeType.STRING },
-      dynamoStream: StreamViewType.NEW_IMAGE,
-    })
-    const lost = new Queue(stack, 'Lost')
-    const consumer = fixtureFunction(stack, 'Consumer', 'stream-consumer')
-    consumer.addEventSource(
-      // TableV2's optional properties do not satisfy ITable under exactOptionalPropertyTypes.
-      new DynamoEventSource(table as ITable, {
-        startingPosition: StartingPosition.TRIM_HORIZON,
-        batchSize: 10,
-        retryAttempts: 1,
-        bisectBatchOnError: true,
-        reportBatchItemFailures: true,
-        maxRecordAge: Duration.hours(23),
-        onFailure: new SqsDlq(lost),
-        filters: [
-          FilterCriteria.filter({
-            eventName: FilterRule.or('INSERT', 'MODIFY'),
-            dynamodb: { NewImage: { op: { S: FilterRule.notEquals('beat') } } },
-          }),
-        ],
-      }),
-    )
+const cloud = aTinyCloud(stack => {
+  const table = new TableV2(stack, 'Items', {
+    partitionKey: { name: 'pk', type: AttributeType.STRING },
+    dynamoStream: StreamViewType.NEW_IMAGE,
   })
-  dynamo = new DynamoDBClient(cloud.clientOptions)
+  const lost = new Queue(stack, 'Lost')
+  const consumer = fixtureFunction(stack, 'Consumer', 'stream-consumer')
+  consumer.addEventSource(
+    // TableV2's optional properties do not satisfy ITable under exactOptionalPropertyTypes.
+    new DynamoEventSource(table as ITable, {
+      startingPosition: StartingPosition.TRIM_HORIZON,
+      batchSize: 10,
+      retryAttempts: 1,
+      bisectBatchOnError: true,
+      reportBatchItemFailures: true,
+      maxRecordAge: Duration.hours(23),
+      onFailure: new SqsDlq(lost),
+      filters: [
+        FilterCriteria.filter({
+          eventName: FilterRule.or('INSERT', 'MODIFY'),
+          dynamodb: { NewImage: { op: { S: FilterRule.notEquals('beat') } } },
+        }),
+      ],
+    }),
+  )
 })
-
-afterAll(() => cloud?.stop())
+const dynamo = clientOf(cloud, DynamoDBClient)
 
 const tableName = () => cloud.resource('AWS::DynamoDB::GlobalTable').physicalId
 
@@ -78,7 +70,7 @@ async function putTogether(...items: Parameters<typeof put>[]) {
   mapping.resume()
 }
 
-test('a write reaches the function as a stream record', async () => {
+it('a write reaches the function as a stream record', async () => {
   await put('first', { name: 'one' })
 
   const [delivery] = await delivered('first')
@@ -97,7 +89,7 @@ test('a write reaches the function as a stream record', async () => {
   })
 })
 
-test('empty maps and lists reach the function as DynamoDB writes them', async () => {
+it('empty maps and lists reach the function as DynamoDB writes them', async () => {
   const Item = { pk: { S: 'empty' }, op: { S: 'put' }, map: { M: { inner: { M: {} } } }, list: { L: [] } }
   await dynamo.send(new PutItemCommand({ TableName: tableName(), Item }))
 
@@ -105,7 +97,7 @@ test('empty maps and lists reach the function as DynamoDB writes them', async ()
   expect(delivery?.record).toMatchObject({ dynamodb: { NewImage: Item } })
 })
 
-test('records that the filter refuses never reach the function', async () => {
+it('records that the filter refuses never reach the function', async () => {
   await put('beating', { op: 'beat' })
   await dynamo.send(new DeleteItemCommand({ TableName: tableName(), Key: { pk: { S: 'beating' } } }))
   await put('after-beat')
@@ -114,7 +106,7 @@ test('records that the filter refuses never reach the function', async () => {
   expect(deliveriesOf('beating')).toHaveLength(0)
 })
 
-test('one poisoned record is bisected out of its batch, retried, given up and reported; the other records are handled', async () => {
+it('one poisoned record is bisected out of its batch, retried, given up and reported; the other records are handled', async () => {
   await putTogether(['b1'], ['b2'], ['poison', { action: 'fail' }], ['b4'])
   const lostQueue = cloud.resource('AWS::SQS::Queue', 'Lost').arn
   const [lost] = await eventually('the report', () => {
@@ -133,7 +125,7 @@ test('one poisoned record is bisected out of its batch, retried, given up and re
   })
 })
 
-test('a reported failure is a checkpoint: records before it are not delivered again', async () => {
+it('a reported failure is a checkpoint: records before it are not delivered again', async () => {
   await putTogether(['c1'], ['c2', { action: 'report' }], ['c3'])
 
   const [, again] = await delivered('c2', 2)
@@ -142,7 +134,7 @@ test('a reported failure is a checkpoint: records before it are not delivered ag
   expect(deliveriesOf('c1')).toHaveLength(1)
 })
 
-test('changes of one item arrive in their order', async () => {
+it('changes of one item arrive in their order', async () => {
   for (let index = 0; index < 30; index += 1) await put('ordered', { index: String(index) })
 
   await put('after-ordered')
@@ -153,7 +145,7 @@ test('changes of one item arrive in their order', async () => {
   expect(sequence).toEqual([...sequence].sort((left, right) => (left < right ? -1 : 1)))
 })
 
-test('`repeat(2)` makes a mapping deliver every batch twice, and `drop` makes it lose a batch', async () => {
+it('`repeat(2)` makes a mapping deliver every batch twice, and `drop` makes it lose a batch', async () => {
   const mapping = cloud.mapping('Consumer')
 
   mapping.repeat(2)

@@ -12,10 +12,9 @@ import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { AnyPrincipal, ManagedPolicy, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
+import { describe, expect, it } from 'vitest'
 import { compilePolicy, type RequestedAction, type Statement } from '../../../local/permissions/policy.ts'
-import { bootTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
+import { aTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
 
 const ALLOW = { Effect: 'Allow', Action: 'sqs:*', Resource: '*' } as const
 const like = (...keys: string[]) => ({ 'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': keys } })
@@ -38,7 +37,7 @@ type Hostile = {
 }
 
 describe('a policy', () => {
-  test.each<[string, Statement[], RequestedAction, boolean]>([
+  it.each<[string, Statement[], RequestedAction, boolean]>([
     ['allows nothing without statements', [], { action: 'sqs:SendMessage', resource: 'q' }, false],
     ['takes any text for *', [ALLOW], { action: 'sqs:SendMessage', resource: 'q' }, true],
     ['allows nothing of another service', [ALLOW], { action: 'dynamodb:GetItem', resource: 'q' }, false],
@@ -135,58 +134,54 @@ describe('a policy', () => {
 })
 
 describe('a call', () => {
-  let cloud: LocalCloud
   const logged: string[] = []
 
-  beforeAll(async () => {
-    cloud = await bootTinyCloud(
-      stack => {
-        const key = { name: 'pk', type: AttributeType.STRING }
-        const table = new TableV2(stack, 'Items', {
-          partitionKey: key,
-          globalSecondaryIndexes: [
-            { indexName: 'byKind', partitionKey: { name: 'kind', type: AttributeType.STRING } },
-          ],
-        })
-        const queue = new Queue(stack, 'Work')
-        fixtureFunction(stack, 'Writer', 'writer', {
-          environment: { TABLE: table.tableName, QUEUE_URL: queue.queueUrl },
-        })
-        const reader = new Role(stack, 'Reader', { assumedBy: new AnyPrincipal() })
-        reader.addToPolicy(
-          new PolicyStatement({
-            actions: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query'],
-            resources: [table.tableArn, `${table.tableArn}/index/byKind`],
-            conditions: like('mine#*'),
-          }),
-        )
-        queue.grantSendMessages(reader)
-        new Role(stack, 'Nobody', { assumedBy: new AnyPrincipal() })
-        const keeper = new Role(stack, 'Keeper', { assumedBy: new AnyPrincipal() })
-        keeper.addToPolicy(
-          new PolicyStatement({
-            actions: ['dynamodb:*'],
-            resources: [table.tableArn, `${table.tableArn}/index/*`],
-            conditions: {
-              'ForAllValues:StringLike': {
-                'dynamodb:LeadingKeys': ['mine#*'],
-                'dynamodb:Attributes': ['pk', 'kind'],
-              },
+  const cloud = aTinyCloud(
+    stack => {
+      const key = { name: 'pk', type: AttributeType.STRING }
+      const table = new TableV2(stack, 'Items', {
+        partitionKey: key,
+        globalSecondaryIndexes: [
+          { indexName: 'byKind', partitionKey: { name: 'kind', type: AttributeType.STRING } },
+        ],
+      })
+      const queue = new Queue(stack, 'Work')
+      fixtureFunction(stack, 'Writer', 'writer', {
+        environment: { TABLE: table.tableName, QUEUE_URL: queue.queueUrl },
+      })
+      const reader = new Role(stack, 'Reader', { assumedBy: new AnyPrincipal() })
+      reader.addToPolicy(
+        new PolicyStatement({
+          actions: ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:Query'],
+          resources: [table.tableArn, `${table.tableArn}/index/byKind`],
+          conditions: like('mine#*'),
+        }),
+      )
+      queue.grantSendMessages(reader)
+      new Role(stack, 'Nobody', { assumedBy: new AnyPrincipal() })
+      const keeper = new Role(stack, 'Keeper', { assumedBy: new AnyPrincipal() })
+      keeper.addToPolicy(
+        new PolicyStatement({
+          actions: ['dynamodb:*'],
+          resources: [table.tableArn, `${table.tableArn}/index/*`],
+          conditions: {
+            'ForAllValues:StringLike': {
+              'dynamodb:LeadingKeys': ['mine#*'],
+              'dynamodb:Attributes': ['pk', 'kind'],
             },
-          }),
-        )
-        const librarian = new Role(stack, 'Librarian', { assumedBy: new AnyPrincipal() })
-        librarian.addToPolicy(
-          new PolicyStatement({ actions: ['dynamodb:PartiQLSelect'], resources: [table.tableArn] }),
-        )
-        librarian.addToPolicy(new PolicyStatement({ actions: ['dynamodb:ListTables'], resources: ['*'] }))
-        const foreign = new Role(stack, 'Foreign', { assumedBy: new AnyPrincipal() })
-        foreign.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('AmazonDynamoDBReadOnlyAccess'))
-      },
-      { log: ({ line }) => void logged.push(line) },
-    )
-  })
-  afterAll(() => cloud?.stop())
+          },
+        }),
+      )
+      const librarian = new Role(stack, 'Librarian', { assumedBy: new AnyPrincipal() })
+      librarian.addToPolicy(
+        new PolicyStatement({ actions: ['dynamodb:PartiQLSelect'], resources: [table.tableArn] }),
+      )
+      librarian.addToPolicy(new PolicyStatement({ actions: ['dynamodb:ListTables'], resources: ['*'] }))
+      const foreign = new Role(stack, 'Foreign', { assumedBy: new AnyPrincipal() })
+      foreign.addManagedPolicy(ManagedPolicy.fromAwsManagedPolicyName('AmazonDynamoDBReadOnlyAccess'))
+    },
+    { log: ({ line }) => void logged.push(line) },
+  )
 
   const roleOf = (name: string) => cloud.resource('AWS::IAM::Role', name)
   const idOf = (name: string) =>
@@ -200,7 +195,7 @@ describe('a call', () => {
   const item = (pk: string) => new GetItemCommand({ TableName: TableName(), Key: { pk: { S: pk } } })
   const DENIED = { name: 'AccessDeniedException' }
 
-  test('of a function is refused as IAM would refuse it, and the refusal is logged', async () => {
+  it('of a function is refused as IAM would refuse it, and the refusal is logged', async () => {
     const result = await cloud.functions.find('Writer').invoke({ put: { pk: { S: 'x' } } })
 
     expect(result).toMatchObject({ ok: false, error: { errorType: 'AccessDeniedException' } })
@@ -211,7 +206,7 @@ describe('a call', () => {
     expect(logged.join('\n')).toContain('a call was denied')
   })
 
-  test("under a role is limited to the role's keys: of items, of an index, of each part of a transaction", async () => {
+  it("under a role is limited to the role's keys: of items, of an index, of each part of a transaction", async () => {
     const dynamo = new DynamoDBClient(as('Reader'))
     const query = (kind: string) =>
       new QueryCommand({
@@ -235,7 +230,7 @@ describe('a call', () => {
     await expect(dynamo.send(puts('mine#1', 'yours#2'))).rejects.toMatchObject(DENIED)
   })
 
-  test('that sends many messages needs the permission to send one', async () => {
+  it('that sends many messages needs the permission to send one', async () => {
     const sqs = new SQSClient(as('Reader'))
     const QueueUrl = cloud.resource('AWS::SQS::Queue').physicalId
     const batch = new SendMessageBatchCommand({ QueueUrl, Entries: [{ Id: '1', MessageBody: 'hello' }] })
@@ -243,7 +238,7 @@ describe('a call', () => {
     expect((await sqs.send(batch)).Successful).toHaveLength(1)
   })
 
-  test('under a role whose managed policy is not in the template is allowed, and that is logged', async () => {
+  it('under a role whose managed policy is not in the template is allowed, and that is logged', async () => {
     await new DynamoDBClient(as('Foreign')).send(item('anything'))
 
     expect(logged.join('\n')).toMatch(/NOT SUPPORTED locally: Foreign\w+ is not held to its policies/)
@@ -286,7 +281,7 @@ describe('a call', () => {
       return calls.length
     }
 
-    test('a role without grants is denied every operation of every served service, in any spelling', async () => {
+    it('a role without grants is denied every operation of every served service, in any spelling', async () => {
       const table = TableName()
       const queue = cloud.resource('AWS::SQS::Queue').physicalId
       const bodies = [
@@ -335,7 +330,7 @@ describe('a call', () => {
       expect(played).toBeGreaterThan(300)
     })
 
-    test('a role with some grants is denied what they do not cover', async () => {
+    it('a role with some grants is denied what they do not cover', async () => {
       const table = TableName()
       const statement = (text: string) => text.replaceAll('TABLE', `"${table}"`)
       const statements = [
@@ -385,7 +380,7 @@ describe('a call', () => {
       ])
     })
 
-    test('a service that is not served answers as before, and is reported once', async () => {
+    it('a service that is not served answers as before, and is reported once', async () => {
       const call = { target: 'TrentService.Decrypt' }
 
       expect(await refusalOf('Nobody', 'kms', call)).toBe('NotImplemented')
@@ -393,7 +388,7 @@ describe('a call', () => {
       expect(logged.filter(line => line.includes('called Decrypt of kms'))).toHaveLength(1)
     })
 
-    test('a role is allowed what its grants cover, PartiQL and lists of tables included', async () => {
+    it('a role is allowed what its grants cover, PartiQL and lists of tables included', async () => {
       const text = `SELECT * FROM "${TableName()}"`
       const calls = [
         { target: 'DynamoDB_20120810.ExecuteStatement', body: { Statement: text } },
@@ -404,7 +399,7 @@ describe('a call', () => {
     })
   })
 
-  test('of any other caller counts as a call of the account owner', async () => {
+  it('of any other caller counts as a call of the account owner', async () => {
     await new DynamoDBClient(cloud.clientOptions).send(item('anything'))
   })
 })

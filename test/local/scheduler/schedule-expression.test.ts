@@ -1,9 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { nextFiring, readExpression } from '../../../local/scheduler/schedules.ts'
 
 const begin = Date.parse('2026-11-20T10:00:30Z')
 
-test.each([
+it.each([
   ['at(2026-12-01T08:00:00)', 'UTC', '2026-12-01T08:00:00Z'],
   ['at(2026-12-01T08:00:00)', 'Europe/Berlin', '2026-12-01T07:00:00Z'],
   ['at(2027-07-01T08:00:00)', 'America/New_York', '2027-07-01T12:00:00Z'],
@@ -24,7 +24,7 @@ test.each([
   expect(next && new Date(next).toISOString()).toBe(expected.replace('Z', '.000Z'))
 })
 
-test.each([
+it.each([
   '',
   'at(2026-12-01)',
   'rate(0 minutes)',

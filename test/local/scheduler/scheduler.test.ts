@@ -16,34 +16,26 @@ import { Duration } from 'aws-cdk-lib'
 import { PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam'
 import { CfnSchedule, CfnScheduleGroup } from 'aws-cdk-lib/aws-scheduler'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { LocalCloud } from '../../../local/cloud.ts'
-import { bootTinyCloud, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
+import { expect, it } from 'vitest'
+import { aTinyCloud, clientOf, eventually, fixtureFunction, linesOf } from '../tiny-cloud.ts'
 
-let cloud: LocalCloud
-let scheduler: SchedulerClient
-
-beforeAll(async () => {
-  cloud = await bootTinyCloud(stack => {
-    new Queue(stack, 'Wake')
-    new Queue(stack, 'Dead')
-    const sweeper = fixtureFunction(stack, 'Sweeper', 'writer', { timeout: Duration.seconds(5) })
-    const role = new Role(stack, 'Role', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
-    role.addToPolicy(
-      new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [sweeper.functionArn] }),
-    )
-    const group = new CfnScheduleGroup(stack, 'Group', { name: 'timers' })
-    new CfnSchedule(stack, 'EveryMinute', {
-      groupName: group.ref,
-      scheduleExpression: 'rate(1 minute)',
-      flexibleTimeWindow: { mode: 'OFF' },
-      target: { arn: sweeper.functionArn, roleArn: role.roleArn, input: '{"sweep":true}' },
-    })
+const cloud = aTinyCloud(stack => {
+  new Queue(stack, 'Wake')
+  new Queue(stack, 'Dead')
+  const sweeper = fixtureFunction(stack, 'Sweeper', 'writer', { timeout: Duration.seconds(5) })
+  const role = new Role(stack, 'Role', { assumedBy: new ServicePrincipal('scheduler.amazonaws.com') })
+  role.addToPolicy(
+    new PolicyStatement({ actions: ['lambda:InvokeFunction'], resources: [sweeper.functionArn] }),
+  )
+  const group = new CfnScheduleGroup(stack, 'Group', { name: 'timers' })
+  new CfnSchedule(stack, 'EveryMinute', {
+    groupName: group.ref,
+    scheduleExpression: 'rate(1 minute)',
+    flexibleTimeWindow: { mode: 'OFF' },
+    target: { arn: sweeper.functionArn, roleArn: role.roleArn, input: '{"sweep":true}' },
   })
-  scheduler = new SchedulerClient(cloud.clientOptions)
 })
-
-afterAll(() => cloud?.stop())
+const scheduler = clientOf(cloud, SchedulerClient)
 
 const queueArn = (id: string) => cloud.resource('AWS::SQS::Queue', id).arn
 const bodiesOf = (id: string) => cloud.inspectQueue(queueArn(id)).messages.map(({ body }) => body)
@@ -67,7 +59,7 @@ const create = (...asked: Parameters<typeof aSchedule>) =>
   scheduler.send(new CreateScheduleCommand(aSchedule(...asked)))
 const get = (Name: string) => scheduler.send(new GetScheduleCommand({ Name, GroupName: 'timers' }))
 
-test('a one-time schedule fires to the second and is gone afterwards', async () => {
+it('a one-time schedule fires to the second and is gone afterwards', async () => {
   const due = Math.ceil(Date.now() / 1000) * 1000 + 1000
   await create('soon', { ScheduleExpression: `at(${new Date(due).toISOString().slice(0, 19)})` })
 
@@ -76,7 +68,7 @@ test('a one-time schedule fires to the second and is gone afterwards', async () 
   await expect(get('soon')).rejects.toBeInstanceOf(ResourceNotFoundException)
 })
 
-test('tests can move the time of Scheduler', async () => {
+it('tests can move the time of Scheduler', async () => {
   await create('tomorrow', { ScheduleExpression: expressionIn(86_400_000) })
 
   await cloud.scheduler.advance(86_400_000 - 3_600_000)
@@ -86,7 +78,7 @@ test('tests can move the time of Scheduler', async () => {
   await eventually('the message', () => bodiesOf('Wake').includes('{"from":"tomorrow"}'))
 })
 
-test('errors have the names of the service', async () => {
+it('errors have the names of the service', async () => {
   await create('twin')
 
   await expect(create('twin')).rejects.toBeInstanceOf(ConflictException)
@@ -99,7 +91,7 @@ test('errors have the names of the service', async () => {
   await expect(create('bad name')).rejects.toBeInstanceOf(ValidationException)
 })
 
-test('an update replaces all of a schedule, a delete removes it, and a list shows the remaining schedules', async () => {
+it('an update replaces all of a schedule, a delete removes it, and a list shows the remaining schedules', async () => {
   await create('changing', { Description: 'first' })
 
   await scheduler.send(
@@ -117,7 +109,7 @@ test('an update replaces all of a schedule, a delete removes it, and a list show
   expect(Schedules).toEqual([])
 })
 
-test("the template's schedule invokes its function at its rate, and at once by `fire`", async () => {
+it("the template's schedule invokes its function at its rate, and at once by `fire`", async () => {
   const before = linesOf(cloud, 'Sweeper').length
 
   await cloud.scheduler.advance(60_000)
@@ -128,7 +120,7 @@ test("the template's schedule invokes its function at its rate, and at once by `
   expect(linesOf(cloud, 'Sweeper').at(-1)).toEqual({ sweep: true })
 })
 
-test('an event for a target that cannot be reached is retried, and then sent to the dead-letter queue', async () => {
+it('an event for a target that cannot be reached is retried, and then sent to the dead-letter queue', async () => {
   const Target = {
     Arn: 'arn:aws:sqs:us-east-1:000000000000:nowhere',
     RoleArn: 'arn:aws:iam::000000000000:role/x',
@@ -159,7 +151,7 @@ test('an event for a target that cannot be reached is retried, and then sent to 
   })
 })
 
-test("a group can be created once, and its deletion deletes the group's schedules", async () => {
+it("a group can be created once, and its deletion deletes the group's schedules", async () => {
   const group = { Name: 'short' }
   await scheduler.send(new CreateScheduleGroupCommand(group))
 

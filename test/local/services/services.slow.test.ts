@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { Duration, type Stack } from 'aws-cdk-lib'
 import { Vpc } from 'aws-cdk-lib/aws-ec2'
 import { Cluster, ContainerImage, FargateService, FargateTaskDefinition } from 'aws-cdk-lib/aws-ecs'
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { LocalCloud } from '../../../local/cloud.ts'
 import { bootTinyCloud, eventually } from '../tiny-cloud.ts'
 
@@ -28,7 +28,7 @@ const linesOf = (cloud: LocalCloud) =>
   serviceOf(cloud).logs.flatMap(line => (line.startsWith('{') ? [JSON.parse(line)] : []))
 const started = (cloud: LocalCloud) => linesOf(cloud).filter(({ said }) => said === 'started')
 
-test('a service runs from its image folder, under its own access key, with the environment of its template', async () => {
+it('a service runs from its image folder, under its own access key, with the environment of its template', async () => {
   const cloud = await bootTinyCloud(aService('hello'))
 
   const [line] = await eventually('it starts', () => started(cloud).length > 0 && started(cloud))
@@ -38,7 +38,7 @@ test('a service runs from its image folder, under its own access key, with the e
   expect(cloud.unsupported).toEqual([])
 })
 
-test('a service that ends unexpectedly is started again, and its log says so', async () => {
+it('a service that ends unexpectedly is started again, and its log says so', async () => {
   const cloud = await bootTinyCloud(aService('hello'))
   await eventually('it starts', () => started(cloud).length === 1)
   const first = serviceOf(cloud).pid()!
@@ -52,7 +52,7 @@ test('a service that ends unexpectedly is started again, and its log says so', a
   expect(serviceOf(cloud).logs).toContain('ended unexpectedly (SIGKILL) and is started again')
 })
 
-test('a service that is being stopped can still reach the cloud, and the cloud waits for it', async () => {
+it('a service that is being stopped can still reach the cloud, and the cloud waits for it', async () => {
   const cloud = await bootTinyCloud(aService('hello'))
   await eventually('it starts', () => started(cloud).length === 1)
 
@@ -61,7 +61,7 @@ test('a service that is being stopped can still reach the cloud, and the cloud w
   expect(linesOf(cloud).at(-1)).toMatchObject({ said: 'the cloud still answers' })
 })
 
-test("a service that does not stop is killed after the template's stop timeout", async () => {
+it("a service that does not stop is killed after the template's stop timeout", async () => {
   const cloud = await bootTinyCloud(aService('deaf'))
   await eventually('it starts', () => started(cloud).length === 1)
   const pid = serviceOf(cloud).pid()!
@@ -73,7 +73,7 @@ test("a service that does not stop is killed after the template's stop timeout",
   expect(() => process.kill(pid, 0)).toThrow()
 })
 
-test('a service with a foreign image is reported and left out', async () => {
+it('a service with a foreign image is reported and left out', async () => {
   const lines: string[] = []
 
   const cloud = await bootTinyCloud(

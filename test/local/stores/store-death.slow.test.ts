@@ -1,13 +1,11 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { expect, test, vi } from 'vitest'
+import { expect, it, vi } from 'vitest'
 import { startDynamoDbLocal } from '../../../local/stores/dynamodb-local.ts'
+import { aFolder } from '../../support/a-folder.ts'
 import { javaOf } from '../../support/local-system/local-process.ts'
 
-test('a store on files that cannot be started again is reported as lost, with the reason', async () => {
+it('a store on files that cannot be started again is reported as lost, with the reason', async () => {
   const lost = Promise.withResolvers<string>()
-  const dataDir = mkdtempSync(join(tmpdir(), 'store-death-'))
+  const dataDir = aFolder()
   const dynamo = await startDynamoDbLocal({ dataDir, onLost: lost.resolve })
   const java = await javaOf(process.pid)
   vi.stubEnv('PATH', '/nowhere')

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { STATUS_REASONS, WHY_REASONS } from '../../../shared/core/states.ts'
 import type { Served, TaskReason } from '../../../shared/core/status.ts'
@@ -18,7 +18,7 @@ const FREE: Served = {
 const NONE = { messages: 0, before: 0, isTypeAtWork: false, since: 0 }
 
 describe('the reason', () => {
-  test.each<[TaskReason | undefined, string, Task, Partial<Served>]>([
+  it.each<[TaskReason | undefined, string, Task, Partial<Served>]>([
     ['due', 'not due', aTask({ dueAt: NOW + 1 }), {}],
     ['retry', 'waiting for a retry', aTask({ dueAt: NOW + 1, retrying: true }), {}],
     [
@@ -64,7 +64,7 @@ describe('the reason', () => {
     expect(whyReasonOf(task, NOW, { ...FREE, ...parts }, true)).toBe(reason)
   })
 
-  test('keeps or refines the statusReason, and never contradicts it', () => {
+  it('keeps or refines the statusReason, and never contradicts it', () => {
     const refinedFrom: Partial<Record<TaskReason, string>> = {
       crashing: 'retry',
       'target-offline': 'no-worker',
@@ -87,7 +87,7 @@ describe('the reason', () => {
   const anHourAgo = { updatedAt: NOW - HOUR, dueAt: NOW - HOUR }
   const quiet = aTask(anHourAgo)
   const quietCrashed = aTask({ ...anHourAgo, ...lost })
-  test.each<[TaskReason, string, Task, Partial<typeof NONE>]>([
+  it.each<[TaskReason, string, Task, Partial<typeof NONE>]>([
     ['dispatched', 'with nothing before it', aTask(), {}],
     ['dispatched', 'with one message, which may be its own', aTask(), { messages: 1 }],
     ['backlog', 'behind messages', aTask(), { messages: 2 }],
@@ -113,7 +113,7 @@ describe('the sentence', () => {
       ...{ types: new Map(), liveWorkers: [], ...more },
     })
 
-  test('is one sentence, with a next step, for every reason and any task', () => {
+  it('is one sentence, with a next step, for every reason and any task', () => {
     const reasons = WHY_REASONS.filter((one): one is TaskReason => one !== 'canvas' && one !== 'skipped')
     const options = { minWorkerVersion: '2' }
     for (const reason of reasons)
@@ -131,20 +131,20 @@ describe('the sentence', () => {
       }
   })
 
-  test('of a stuck task says since when a worker could take it', () => {
+  it('of a stuck task says since when a worker could take it', () => {
     expect(said('stuck', aTask({ updatedAt: NOW - HOUR, dueAt: NOW - HOUR })).sentence).toBe(
       'resize:k1 is stuck: a worker of resize could take it since 2026-01-01 11:00:00 UTC (60 min ago), and none has.',
     )
   })
 
-  test.each<TaskReason>(['stuck', 'backlog'])('of a task that is %s mentions its lost run', reason => {
+  it.each<TaskReason>(['stuck', 'backlog'])('of a task that is %s mentions its lost run', reason => {
     const task = aTask({ ended: [anEndedRun({ state: 'lost', workerId: 'w7', endedAt: NOW - HOUR })] })
 
     expect(said(reason, task, { messages: 5 }).sentence).toContain('; its last run, of w7, was lost at ')
     expect(said(reason, aTask(), { messages: 5 }).sentence).not.toContain('lost')
   })
 
-  test('of a crashing task mentions what is ahead of it', () => {
+  it('of a crashing task mentions what is ahead of it', () => {
     const task = aTask({ ended: [anEndedRun({ state: 'lost' })] })
 
     expect(said('crashing', task, { messages: 5 }).sentence).toMatch(
@@ -153,7 +153,7 @@ describe('the sentence', () => {
     expect(said('crashing', task, { messages: 1 }).sentence).not.toContain('before it')
   })
 
-  test('names ids in paths in the form that a path takes', () => {
+  it('names ids in paths in the form that a path takes', () => {
     const id = 'resize:a/b?c'
     const task = aTask({ key: 'a/b?c' })
     const permits = { holders: [{ taskId: id, since: NOW - SECOND }] }
@@ -167,7 +167,7 @@ describe('the sentence', () => {
     expect(explainMember(about).sentence).toContain(canvasId)
   })
 
-  test('of a member of a canvas says what it waits for', () => {
+  it('of a member of a canvas says what it waits for', () => {
     const about = { id: 'a:1', canvasId: 'canvas:c', members: 3, ended: 1 }
     const states = ['pending', 'about-to-start', 'skipped', 'cancelled'] as const
     expect(states.map(state => explainMember({ ...about, state }).reason)).toEqual([
@@ -178,7 +178,7 @@ describe('the sentence', () => {
   })
 })
 
-test('times are in UTC, and say how far they are from now', () => {
+it('times are in UTC, and say how far they are from now', () => {
   expect(timeText(NOW + 5 * MINUTE, NOW)).toBe('2026-01-01 12:05:00 UTC (in 5 min)')
   expect(timeText(NOW, NOW)).toBe('2026-01-01 12:00:00 UTC (now)')
   expect(timeText(Number.NaN, NOW)).toBe('an unknown time')

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anHttpWorker, type Given } from '../http/http-workers.ts'
-import { type LocalSystem, startLocalSystem } from '../local-system/local-system.ts'
+import { aLocalSystem } from '../local-system/local-system.ts'
 
 const OVER_HTTP = {
   sum: (terms: number[]) => terms.reduce((sum, term) => sum + term, 0),
@@ -9,31 +9,28 @@ const OVER_HTTP = {
 
 /** A local system for the tests of a file, with an HTTP worker that serves the types `sum` and `product`. */
 export function aCalculatingSystem() {
-  let system: LocalSystem
+  const system = aLocalSystem()
   let clerk: ReturnType<typeof anHttpWorker>
 
   beforeAll(async () => {
-    system = await startLocalSystem()
     for (const type of Object.keys(OVER_HTTP)) await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
     clerk = anHttpWorker(system, Object.keys(OVER_HTTP), ({ type, input }) => ({
       outcome: 'succeed',
       result: OVER_HTTP[type as keyof typeof OVER_HTTP](input),
     }))
   })
-  afterAll(async () => {
-    await clerk?.stop()
-    await system?.stop()
-  })
+  afterAll(() => clerk?.stop())
 
-  const canvasWhen = (id: string): Promise<Given> =>
-    system.answerWhen(`/v1/canvases/${id}?limit=100`, ({ status }) => status !== 'running')
   /** Publishes a canvas and returns it once it has ended. */
   const ended = async (body: object): Promise<Given> => {
     const published = await system.call('POST', '/v1/canvases', body)
     expect(published).toMatchObject({ status: 201, body: { id: expect.any(String) } })
-    return canvasWhen(published.body.id)
+    return system.answerWhen(
+      `/v1/canvases/${published.body.id}?limit=100`,
+      ({ status }) => status !== 'running',
+    )
   }
-  return { system: () => system, ended, canvasWhen }
+  return { system, ended }
 }
 
 /** The types that add and multiply their arguments, and a publish that returns its canvas once it has ended. */

@@ -1,10 +1,10 @@
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { vi } from 'vitest'
 import { checkSignature, type FindCredentials } from '../../../local/http/caller.ts'
+import { aFolder } from '../a-folder.ts'
 import type { TestApi } from '../http/an-api.ts'
 
 export const KEYS = {
@@ -63,7 +63,7 @@ export async function aSignedApi(): Promise<SignedApi> {
 
 /** Sets the variables by which the user of a test is found, and a file with profiles. `vi.unstubAllEnvs` removes them. */
 export function stubAwsUser(): void {
-  const folder = mkdtempSync(join(tmpdir(), 'aws-'))
+  const folder = aFolder()
   const config = join(folder, 'config')
   writeFileSync(
     config,

@@ -59,3 +59,11 @@ export async function runOn(
   })
   return { code, ...printed }
 }
+
+/** The values of lines of JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: tests read answers as their users do, without types
+export const jsonLines = (text: string): any[] =>
+  text
+    .trimEnd()
+    .split('\n')
+    .map(line => JSON.parse(line))

@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, readFileSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { aFolder, writeFiles } from '../a-folder.ts'
 
 /** A small CDK app of a user, in a folder of its own outside of this repository. */
 export type Shop = {
@@ -48,13 +48,9 @@ const FILES = {
 
 /** Makes the app, with this repository's sources installed as the package. */
 export function aShop(files: Readonly<Record<string, string>> = {}): Shop {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'shop-')))
+  const folder = aFolder({ ...FILES, ...files })
   installPackages(folder)
-  const write = (file: string, text: string) => {
-    mkdirSync(dirname(join(folder, file)), { recursive: true })
-    writeFileSync(join(folder, file), text)
-  }
-  for (const [file, text] of Object.entries({ ...FILES, ...files })) write(file, text)
+  const write = (file: string, text: string) => writeFiles(folder, { [file]: text })
   return {
     folder,
     write,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { pathOf } from '../../../shared/api/endpoints.ts'
-import { anApi, type Shown, type TestApi } from './an-api.ts'
+import { anApiPerTest, type Shown } from './an-api.ts'
 
 const ONCE = { retry: { maxRetries: 0 } }
 
@@ -12,16 +12,14 @@ export const STEPS = [
 export const FLOW = { kind: 'flow', steps: STEPS }
 export const ORDER = '/v1/tasks/order:k'
 
-export type FlowApi = TestApi & Awaited<ReturnType<typeof aFlowApi>>
-
-/** Makes the API, and functions that call it for a flow with the id `order:k`. */
-export async function aFlowApi() {
-  const api = await anApi()
-  const { call } = api
+/** Makes the API anew before each test of a file, and functions that call it for a flow with the id `order:k`. */
+export function aFlowApiPerTest() {
+  const api = anApiPerTest()
+  const call: typeof api.call = (...args) => api.call(...args)
   const put = (body: object, type = 'order') => call('PUT', `/v1/types/${type}`, body)
   const publish = (body: object = {}) =>
     call('POST', '/v1/tasks', { type: 'order', key: 'k', input: { sku: 'x' }, ...body })
-  const get = async (id = 'order:k'): Promise<Shown> => (await call('GET', pathOf('get', id))).body
+  const get = (id = 'order:k'): Promise<Shown> => api.task(id)
   const claim = async (type = 'jobs'): Promise<{ task: Shown; run: Shown }> => {
     const { body } = await call('POST', '/v1/claims', { type, workerId: 'w1', limit: 1 })
     return body.claims[0]
@@ -49,7 +47,17 @@ export async function aFlowApi() {
     await fail('declined')
     await fail('bank closed')
   }
-  return { ...api, put, publish, get, claim, succeed, fail, retry, begun, halted }
+  return Object.assign(api, {
+    put,
+    publish,
+    get,
+    claim,
+    succeed,
+    fail,
+    retry,
+    begun,
+    halted,
+  })
 }
 
 export function statesOf({ steps }: Shown): string[] {

@@ -19,7 +19,7 @@ export type TestReceiver = {
   stop(): Promise<void>
 }
 
-type Respond = (request: IncomingMessage, response: ServerResponse) => void
+type Respond = (request: IncomingMessage, response: ServerResponse, received: Received) => void
 
 const succeed: Respond = (_request, response) => void response.end('thank you')
 
@@ -30,8 +30,9 @@ export async function aReceiver(respond = succeed): Promise<TestReceiver> {
   // A dual-stack socket takes 127.0.0.1 and ::1 alike; a machine without IPv6 gives one for IPv4.
   const server = createServer(async (request, response) => {
     const { url: path = '', headers } = request
-    received.push({ path, headers, body: await text(request) })
-    respond(request, response)
+    const one = { path, headers, body: await text(request) }
+    received.push(one)
+    respond(request, response, one)
   }).on('connection', () => connections++)
   await new Promise<void>(resolve => server.listen(0, resolve))
   const { port } = server.address() as AddressInfo

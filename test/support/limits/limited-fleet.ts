@@ -19,13 +19,13 @@ export function aLimitedFleet(): LimitedFleet {
   const { system } = fleet
 
   beforeAll(async () => {
-    system().cloud.scheduler.disable('Sweep')
+    system.cloud.scheduler.disable('Sweep')
     await configure('errand', { kind: 'http' })
   })
 
   async function configure(type: string, more: Body): Promise<void> {
     const defaults = { heartbeatMs: 500, leaseMs: 60_000, retry: { backoff: 'fixed', delayMs: 100 } }
-    const { status, body } = await system().call('PUT', `/v1/types/${type}`, {
+    const { status, body } = await system.call('PUT', `/v1/types/${type}`, {
       kind: 'handler',
       defaults,
       ...more,
@@ -37,7 +37,7 @@ export function aLimitedFleet(): LimitedFleet {
   async function publishAll(type: string, bodies: readonly Body[]): Promise<void> {
     for (let start = 0; start < bodies.length; start += 100) {
       const tasks = bodies.slice(start, start + 100).map(body => ({ type, input: {}, ...body }))
-      const { status, body } = await system().call('POST', '/v1/tasks/batch', { tasks })
+      const { status, body } = await system.call('POST', '/v1/tasks/batch', { tasks })
       expect([status, body.results.find((one: Given) => one.status > 201)]).toEqual([200, undefined])
     }
   }
@@ -50,7 +50,7 @@ export function aLimitedFleet(): LimitedFleet {
   ): Promise<Given[]> {
     // The counts of a type cost 28 queries; the state of one task costs one read.
     for (const { key } of many(count, prefix)) {
-      await system().taskWhen(`${type}:${key}`, ({ status }) => status === 'succeeded', limitMs)
+      await system.taskWhen(`${type}:${key}`, ({ status }) => status === 'succeeded', limitMs)
     }
     return listed(type, 'succeeded', prefix)
   }
@@ -60,7 +60,7 @@ export function aLimitedFleet(): LimitedFleet {
     let cursor: string | undefined
     do {
       const query = `type=${type}&status=${status}&limit=100${cursor ? `&cursor=${cursor}` : ''}`
-      const { body } = await system().call('GET', `/v1/tasks?${query}`)
+      const { body } = await system.call('GET', `/v1/tasks?${query}`)
       items.push(...body.items)
       cursor = body.nextCursor
     } while (cursor)

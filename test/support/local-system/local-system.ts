@@ -1,10 +1,12 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { type LocalCloud, type LocalCloudOptions, startLocalCloud } from '../../../local/cloud.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { testAssembly } from '../../system/synthesise.ts'
 import { sharedDynamoDb } from '../dynamo/one-dynamodb.ts'
+import { standIn } from '../stand-in.ts'
 
 /** An answer of the HTTP API. */
 // biome-ignore lint/suspicious/noExplicitAny: tests read answers as their users do, without types
@@ -28,6 +30,8 @@ export type LocalSystem = {
   readonly call: Call
   /** Publishes one task and returns its id. Throws when the API refuses it. */
   publish(body: Readonly<Record<string, unknown>>): Promise<string>
+  /** Publishes tasks, a hundred by a call, one call after the other. */
+  publishAll(tasks: ReadonlyArray<Readonly<Record<string, unknown>>>): Promise<void>
   /** Reads a path until `until` holds for the body, and returns that body. Throws with the last body after `limitMs`. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   answerWhen(path: string, until: (body: any) => boolean, limitMs?: number): Promise<any>
@@ -47,16 +51,32 @@ const TASK_POLL_MS_MAX = 200
 /** A wait fails after this time. It is long: SQS delivers a message that a busy machine failed to serve again only after 30 s. */
 export const PATIENCE_MS = 120_000
 
+type Deployed = Pick<
+  Partial<LocalCloudOptions>,
+  'assemblyDir' | 'dataDir' | 'services' | 'environment' | 'auth' | 'dashboardDir'
+>
+
+/**
+ * The system under test for the tests of a file or a group: it boots before them, and stops after them. `deployed` may be a function,
+ * which is called then.
+ */
+export function aLocalSystem(
+  deployed: Deployed | (() => Deployed | Promise<Deployed>) = {},
+  bootMsMax?: number,
+): LocalSystem {
+  let started: LocalSystem | undefined
+  beforeAll(async () => {
+    started = await startLocalSystem(typeof deployed === 'function' ? await deployed() : deployed)
+  }, bootMsMax)
+  afterAll(() => started?.stop())
+  return standIn('the local system', () => started)
+}
+
 /**
  * Boots the system under test on the local cloud, with a receiver for the probes' reports. The system's worker service polls and
  * writes all the time, so it runs only in tests about it.
  */
-export async function startLocalSystem(
-  deployed: Pick<
-    Partial<LocalCloudOptions>,
-    'assemblyDir' | 'dataDir' | 'services' | 'environment' | 'auth' | 'dashboardDir'
-  > = {},
-): Promise<LocalSystem> {
+export async function startLocalSystem(deployed: Deployed = {}): Promise<LocalSystem> {
   const reports: Report[] = []
   const receiver = await startReportReceiver(reports)
   const port = sharedDynamoDb()
@@ -87,6 +107,12 @@ export async function startLocalSystem(
       if (answer.status > 201)
         throw new Error(`publish answered ${answer.status}: ${JSON.stringify(answer.body)}`)
       return answer.body.id
+    },
+    publishAll: async tasks => {
+      for (let start = 0; start < tasks.length; start += 100) {
+        const { status } = await call('POST', '/v1/tasks/batch', { tasks: tasks.slice(start, start + 100) })
+        expect(status).toBe(200)
+      }
     },
     answerWhen,
     taskWhen: (id, until, limitMs) => answerWhen(pathOf('get', id), until, limitMs),
@@ -161,3 +187,6 @@ async function startReportReceiver(reports: Report[]): Promise<{ url: string; st
       }),
   }
 }
+
+// biome-ignore lint/suspicious/noExplicitAny: tasks are read as users read them
+export const hasEnded = (task: any) => ['succeeded', 'failed', 'cancelled'].includes(task.status)

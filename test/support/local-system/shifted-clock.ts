@@ -1,6 +1,6 @@
-import { mkdtempSync, renameSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { aFolder } from '../a-folder.ts'
 
 /** The wall clock of all functions, which a test may move forward. */
 export type ShiftedClock = {
@@ -12,7 +12,7 @@ export type ShiftedClock = {
 }
 
 export function aShiftedClock(): ShiftedClock {
-  const folder = mkdtempSync(join(tmpdir(), 'clock-'))
+  const folder = aFolder()
   const file = join(folder, 'offset')
   let offset = 0
   const now = () => Date.now() + offset

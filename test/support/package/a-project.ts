@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join, resolve, sep } from 'node:path'
+import { aFolder } from '../a-folder.ts'
 
 /** A user's project in a folder outside the repository, with the Node and the npm of the machine. */
 export type Project = {
@@ -48,7 +48,7 @@ export function within(project: Project, folder: string): Project {
 
 /** A folder outside the repository without anything in it. */
 export function emptyProject(): Project {
-  return projectIn(mkdtempSync(join(tmpdir(), 'project-')))
+  return projectIn(aFolder())
 }
 
 function projectIn(folder: string): Project {

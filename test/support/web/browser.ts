@@ -57,12 +57,12 @@ export async function openReader(
   return { page, complaints }
 }
 
-/** What a reader does on the page that is open at the time, and waits for. */
-export function acting(page: () => Page) {
+/** What a reader does on a page, and waits for. */
+export function acting(page: Page) {
   return {
     /** Presses the first button of this name. */
-    press: (name: string) => page().getByRole('button', { name, exact: true }).first().click(),
+    press: (name: string) => page.getByRole('button', { name, exact: true }).first().click(),
     /** Waits until a toast has this text. */
-    told: (text: string) => page().locator('.toasts').getByText(text).first().waitFor(),
+    told: (text: string) => page.locator('.toasts').getByText(text).first().waitFor(),
   }
 }

@@ -1,12 +1,11 @@
-import { afterAll, afterEach, beforeAll, expect } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../local-system/local-system.ts'
+import { afterEach } from 'vitest'
+import { aLocalSystem, type LocalSystem } from '../local-system/local-system.ts'
 import { startWorker, type WorkerProcess } from './worker-process.ts'
 
 type StartArguments = Parameters<typeof startWorker> extends [unknown, ...infer Rest] ? Rest : never
 
 export type WorkerFleet = {
-  /** The local system; throws before the tests have begun. */
-  system(): LocalSystem
+  readonly system: LocalSystem
   /** Starts a worker process, which ends with its test. */
   aWorker(...args: StartArguments): Promise<WorkerProcess>
   /** Publishes tasks with the keys `<prefix>0`, `<prefix>1` … and returns their ids. */
@@ -19,48 +18,31 @@ export type WorkerFleet = {
 
 /** Starts a local system for the tests of a file, and ends the worker processes that they start. */
 export function aWorkerFleet(): WorkerFleet {
-  let started: LocalSystem | undefined
+  const system = aLocalSystem()
   const workers = new Set<WorkerProcess>()
-  const system = () => {
-    if (!started) throw new Error('the local system has not started')
-    return started
-  }
-
-  beforeAll(async () => {
-    started = await startLocalSystem()
-  })
   afterEach(async () => {
     for (const worker of workers) worker.signal('SIGKILL')
     await Promise.all([...workers].map(({ ended }) => ended))
     workers.clear()
   })
-  afterAll(() => started?.stop())
 
   return {
     system,
     aWorker: async (...args) => {
-      const worker = await startWorker(system(), ...args)
+      const worker = await startWorker(system, ...args)
       workers.add(worker)
       return worker
     },
     publishAll: async (count, prefix, body) => {
       const tasks = Array.from({ length: count }, (_, i) => ({ ...body, key: `${prefix}${i}` }))
-      for (let start = 0; start < count; start += 100) {
-        const { status } = await system().call('POST', '/v1/tasks/batch', {
-          tasks: tasks.slice(start, start + 100),
-        })
-        expect(status).toBe(200)
-      }
+      await system.publishAll(tasks)
       return tasks.map(({ key }) => `${body.type}:${key}`)
     },
     startsOf: prefix =>
-      system().reports.filter(({ event, key }) => event === 'started' && key.startsWith(prefix)),
-    hasReported: (key, event) => system().reportWhen(report => report.key === key && report.event === event),
+      system.reports.filter(({ event, key }) => event === 'started' && key.startsWith(prefix)),
+    hasReported: (key, event) => system.reportWhen(report => report.key === key && report.event === event),
   }
 }
-
-// biome-ignore lint/suspicious/noExplicitAny: tasks are read as users read them
-export const hasEnded = (task: any) => ['succeeded', 'failed', 'cancelled'].includes(task.status)
 
 export const statesOf = (task: { runs: Array<{ state: string }> }) => task.runs.map(({ state }) => state)
 

@@ -1,23 +1,19 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { unitsOf } from '../../support/dynamo/unit-bill.ts'
 import type { Given } from '../../support/http/http-workers.ts'
-import { type LocalSystem, PATIENCE_MS, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem, PATIENCE_MS } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
 const MEMBERS = scaled(400, 1_000)
 
-let system: LocalSystem
+const system = aLocalSystem()
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   // The sweeper writes once a minute, and no task causes that.
   system.cloud.scheduler.disable('Sweep')
   await system.cloud.functions.find('Arithmetic').warm(3)
 })
-
-afterAll(() => system?.stop())
 
 const numbers = Array.from({ length: MEMBERS }, (_, number) => number)
 const sum = (MEMBERS * (MEMBERS - 1)) / 2
@@ -31,18 +27,12 @@ async function plainTasks(count: number, prefix: string): Promise<number> {
   const pages = Array.from({ length: count / 100 }, (_, page) => tasks.slice(page * 100, page * 100 + 100))
   const before = await succeeded('add')
   await Promise.all(pages.map(page => system.call('POST', '/v1/tasks/batch', { tasks: page })))
-  await until(async () => (await succeeded('add')) >= before + count)
+  await expect.poll(() => succeeded('add'), { interval: 100 }).toBeGreaterThanOrEqual(before + count)
   return Date.now() - begunAt
 }
 
 async function succeeded(type: string): Promise<number> {
   return (await system.call('GET', `/v1/types/${type}/counts`)).body.succeeded
-}
-
-async function until(isOver: () => Promise<boolean>, limitMs = PATIENCE_MS): Promise<void> {
-  for (const end = Date.now() + limitMs; !(await isOver()); await sleep(100)) {
-    if (Date.now() > end) throw new Error(`not within ${limitMs} ms`)
-  }
 }
 
 /** Publishes a chord. `ms` is the time from the publish until its callback has ended. */
@@ -56,15 +46,11 @@ async function chord(): Promise<{ ms: number; canvas: Given; callback: Given }> 
   })
   expect(published.status).toBe(201)
   const callbackId = published.body.taskIds.at(-1)
-  await until(async () => (await system.call('GET', `/v1/tasks/${callbackId}`)).body.status === 'succeeded')
+  const callback = await system.taskWhen(callbackId, ({ status }) => status === 'succeeded')
   const ms = Date.now() - begunAt
-  const callback = (await system.call('GET', `/v1/tasks/${callbackId}`)).body
-  // The planner reports the callback's end to the canvas, after it has read the stream.
-  let canvas: Given
-  await until(async () => {
-    canvas = (await system.call('GET', `/v1/canvases/${published.body.id}`)).body
-    return canvas.status !== 'running'
-  })
+  // The planner tells the canvas of the callback's end, after it has read the stream.
+  const path = `/v1/canvases/${published.body.id}`
+  const canvas = await system.answerWhen(path, ({ status }) => status !== 'running')
   return { ms, canvas, callback }
 }
 

@@ -1,17 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { anHttpWorker } from '../../support/http/http-workers.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
-let system: LocalSystem
-
-beforeAll(async () => {
-  system = await startLocalSystem()
-})
-
-afterAll(() => system?.stop())
+const system = aLocalSystem()
 
 /** More than the 1,002 tasks that a publish starts itself. The jobs function starts a larger group. */
 const LARGE = scaled(1_100, 10_000)

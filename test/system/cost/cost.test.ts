@@ -1,17 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { prices } from '../../../local/gateway/meter.ts'
 import { unitsOf as unitsIn } from '../../support/dynamo/unit-bill.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
-let system: LocalSystem
+const system = aLocalSystem()
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   // The sweeper writes once a minute, and no task causes that.
   system.cloud.scheduler.disable('Sweep')
 })
-
-afterAll(() => system?.stop())
 
 /** The planner writes nothing for a plain task but the count of its activity, which other tasks share. */
 const isOfActivity = ({ caller }: { readonly caller: string }) =>

@@ -1,20 +1,15 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { describe, expect, it } from 'vitest'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 import { readmeSnippets } from '../../support/snippets.ts'
 
-let system: LocalSystem
-
-beforeAll(async () => {
-  system = await startLocalSystem()
-})
-afterAll(() => system?.stop())
+const system = aLocalSystem()
 
 const [publishing = '', working = '', controlling = '', scheduling = ''] = readmeSnippets('sh').filter(
   snippet => snippet.startsWith('curl'),
 )
 
 describe('the curl calls of the README', () => {
-  test('publish a task and read it', async () => {
+  it('publish a task and read it', async () => {
     const [published, read] = await answersTo(publishing)
 
     expect(published).toMatchObject({ status: 201, body: { id: 'word-count:hello', created: true } })
@@ -23,7 +18,7 @@ describe('the curl calls of the README', () => {
     expect(task.result).toMatchObject({ words: 6, distinct: 4 })
   })
 
-  test('claim a task, and the caller then ends the run as the text says', async () => {
+  it('claim a task, and the caller then ends the run as the text says', async () => {
     const [registered, published, claimed] = await answersTo(working)
 
     expect([registered, published, claimed].map(answer => answer?.status)).toEqual([201, 201, 200])
@@ -38,7 +33,7 @@ describe('the curl calls of the README', () => {
     })
   })
 
-  test('limit a type, pause it and resume it', async () => {
+  it('limit a type, pause it and resume it', async () => {
     const [limited, paused, resumed] = await answersTo(controlling)
 
     expect(limited).toMatchObject({
@@ -49,7 +44,7 @@ describe('the curl calls of the README', () => {
     expect(resumed).toMatchObject({ status: 200, body: { type: 'render', paused: false } })
   })
 
-  test('set a schedule and trigger it', async () => {
+  it('set a schedule and trigger it', async () => {
     const [set, triggered, read] = await answersTo(scheduling)
 
     expect([set, triggered, read].map(answer => answer?.status)).toEqual([201, 202, 200])

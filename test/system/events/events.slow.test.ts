@@ -8,16 +8,15 @@ import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createWorkerStore } from '../../../shared/aws/dynamo/worker/worker-store.ts'
 import { createClient } from '../../../shared/client/client.ts'
 import { untilQuiet } from '../../support/dynamo/unit-bill.ts'
-import { type LocalSystem, PATIENCE_MS, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 import { startWorker } from '../../support/workers/worker-process.ts'
 
-let system: LocalSystem
+const system = aLocalSystem()
 /** All events since the system began, as one reader received them. */
 const seen: ApiEvent[] = []
 const ending = new AbortController()
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   // Lambda delivers every batch of the stream twice, as it may on AWS.
   system.cloud.mapping('Planner').repeat(2)
   const reading = async () => {
@@ -31,7 +30,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   ending.abort()
-  await system?.stop()
 })
 
 const events = (lastEventId?: string) =>
@@ -53,12 +51,7 @@ function workerStore() {
   })
 }
 
-async function until(holds: () => boolean, limitMs = PATIENCE_MS): Promise<void> {
-  for (const giveUp = Date.now() + limitMs; !holds(); await sleep(20)) {
-    if (Date.now() > giveUp)
-      throw new Error(`not within ${limitMs} ms; seen: ${JSON.stringify(wordsOf(seen))}`)
-  }
-}
+const until = (holds: () => boolean) => expect.poll(holds, { interval: 20 }).toBe(true)
 
 /** Waits for the last event about a task or canvas, and for 150 ms more. Returns all events about it. */
 async function eventsOf(id: string, last: string): Promise<ApiEvent[]> {
@@ -161,11 +154,7 @@ it('tasks are planned during an outage of EventBridge, and their events are publ
 })
 
 describe('as deployed', () => {
-  let deployed: LocalSystem
-  beforeAll(async () => {
-    deployed = await startLocalSystem({ environment: { BATON_EVENTS: 'types' } })
-  })
-  afterAll(() => deployed?.stop())
+  const deployed = aLocalSystem({ environment: { BATON_EVENTS: 'types' } })
 
   /** The calls that the planner made while `count` tasks were published and ended. */
   async function askedFor(type: string, count: number) {

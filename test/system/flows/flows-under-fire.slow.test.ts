@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { anHttpWorker, type Given } from '../../support/http/http-workers.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
@@ -13,11 +13,10 @@ const LIFE_MS_MIN = 700
 /** A flow that has not ended within this time was not repaired by the sweeper either. */
 const LIMIT_MS = 150_000
 
-let system: LocalSystem
+const system = aLocalSystem()
 let clerk: ReturnType<typeof anHttpWorker>
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   for (const type of ['sum', 'take', 'give-back'])
     await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
   const taking = { do: { type: 'take' }, undo: { type: 'give-back' } }
@@ -34,7 +33,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await clerk?.stop()
-  await system?.stop()
 })
 
 /** Refuses the meal of bookings with an odd number. Moves a task without input to a second stage, and adds up the numbers there. */

@@ -1,9 +1,11 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { aWorkerFleet, hasEnded } from '../../support/workers/worker-fleet.ts'
+import { anHttpWorker, type Report } from '../../support/http/http-workers.ts'
+import { hasEnded } from '../../support/local-system/local-system.ts'
+import { aWorkerFleet } from '../../support/workers/worker-fleet.ts'
 
 const { system, aWorker } = aWorkerFleet()
 
-/** Each step has another kind of worker: a Lambda handler, a standalone worker, and a worker over HTTP (see `workOverHttp`). */
+/** Each step has another kind of worker: a Lambda handler, a standalone worker, and a worker over HTTP (see `reportOf`). */
 const STEPS = [
   { name: 'check', do: { type: 'resource.check' }, undo: { type: 'monitor.report' } },
   { name: 'init', do: { type: 'mysql.init' }, undo: { type: 'mysql.clean' } },
@@ -11,55 +13,32 @@ const STEPS = [
 ]
 const NAMES = STEPS.map(({ name }) => name)
 
+const OVER_HTTP = ['resource.deduct', 'resource.restore']
+
 beforeAll(async () => {
-  for (const type of ['resource.deduct', 'resource.restore'])
+  for (const type of OVER_HTTP)
     await put(type, { kind: 'http', defaults: { leaseMs: 1_500, retry: { maxRetries: 9, delayMs: 20 } } })
   await put('provision', { kind: 'flow', steps: STEPS })
 })
 
 async function put(type: string, configuration: object): Promise<void> {
-  const { status } = await system().call('PUT', `/v1/types/${type}`, configuration)
+  const { status } = await system.call('PUT', `/v1/types/${type}`, configuration)
   expect(status).toBeLessThan(300)
 }
 
-/** Starts the HTTP worker, and returns a function that stops it. Each step ends as the flow's input says. */
-function workOverHttp(): () => Promise<void> {
-  let isOver = false
-  const work = async () => {
-    while (!isOver) {
-      const { body } = await system().call('POST', '/v1/claims', {
-        types: ['resource.deduct', 'resource.restore'],
-        workerId: 'clerk',
-        limit: 20,
-        waitMs: 300,
-      })
-      const reports = body.claims.flatMap(({ task, run }: Claimed) => reportOf(task, run))
-      if (reports.length > 0) await system().call('POST', '/v1/runs/finish', { runs: reports })
-    }
-  }
-  const working = work()
-  return async () => {
-    isOver = true
-    await working
-  }
-}
-
 type Shown = {
-  readonly id: string
   readonly step: string
   readonly direction: string
   readonly params: Partial<Orders>
   readonly attempts: { readonly used: number }
 }
-type Claimed = { readonly task: Shown; readonly run: { readonly id: string; readonly fence: number } }
 
-/** The report of a run, in a list. The list is empty for the first attempt of a step at which the worker dies. */
-function reportOf({ id, step, direction, params, attempts }: Shown, run: Claimed['run']): object[] {
+/** How the HTTP worker ends a run, as the flow's input says. It reports nothing of the first attempt of a step at which it dies. */
+function reportOf({ step, direction, params, attempts }: Shown): Report {
   const name = direction === 'undo' ? `undo ${step}` : step
-  if (params.dies?.includes(name) && attempts.used === 1) return []
-  const report = { taskId: id, runId: run.id, fence: run.fence }
-  if (!params.fails?.includes(name)) return [{ ...report, outcome: 'succeed', result: step }]
-  return [{ ...report, outcome: 'fail', fatal: true, error: { name: 'Error', message: `${name} fails` } }]
+  if (params.dies?.includes(name) && attempts.used === 1) return undefined
+  if (!params.fails?.includes(name)) return { outcome: 'succeed', result: step }
+  return { outcome: 'fail', fatal: true, error: { name: 'Error', message: `${name} fails` } }
 }
 
 type Orders = { readonly fails: readonly string[]; readonly dies: readonly string[] }
@@ -110,16 +89,16 @@ describe('a saga of three steps, by a handler, a standalone worker and an HTTP w
     const keepWorkers = Array.from({ length: 2 }, async () => {
       while (!isOver) await (await aWorker(['--concurrency', '1'])).ended
     })
-    const stop = workOverHttp()
+    const clerk = anHttpWorker(system, OVER_HTTP, reportOf)
     const ids = CASES.map((_, index) => `provision:case-${index}`)
     const tasks = CASES.map((input, index) => ({ type: 'provision', key: `case-${index}`, input }))
-    await system().call('POST', '/v1/tasks/batch', { tasks })
+    await system.call('POST', '/v1/tasks/batch', { tasks })
 
     const ended: Task[] = []
-    for (const id of ids) ended.push(await system().taskWhen(id, hasEnded))
+    for (const id of ids) ended.push(await system.taskWhen(id, hasEnded))
 
     isOver = true
-    await stop()
+    await clerk.stop()
     void keepWorkers
     for (const [index, task] of ended.entries()) {
       const orders = CASES[index]

@@ -1,23 +1,22 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import * as z from 'zod'
 import { type Client, createClient } from '../../../shared/client/client.ts'
 import { chain, chord } from '../../../shared/define/canvases.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import { defineFlow } from '../../../shared/define/flow/define-flow.ts'
 import { createHttpWorker } from '../../../shared/worker/create-worker.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
-let system: LocalSystem
+const system = aLocalSystem()
 let client: Client
 beforeAll(async () => {
-  system = await startLocalSystem()
   client = createClient({ url: system.cloud.apiUrl, timeoutMs: 120_000 })
   await client.putType('sheet', { kind: 'http' })
 })
-afterAll(() => system?.stop())
-
 const LATER = { delayMs: 3_600_000 }
 const sheet = (key: string) => client.publish('sheet', { key }, { key, ...LATER })
+
+const anId = async (key: string) => (await sheet(key)).id
 
 async function taken<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   const all: Item[] = []
@@ -46,12 +45,11 @@ async function anEndOfAChord(): Promise<string> {
 
 /** One call of each operation, and what it shows. No operation of the client may be missing. */
 const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } = {
-  publish: async () => {
+  publish: async () =>
     expect(await client.publish({ type: 'sheet', key: 'published', ...LATER })).toMatchObject({
       id: 'sheet:published',
       created: true,
-    })
-  },
+    }),
   publishMany: async () => {
     const results = await client.publishMany([{ type: 'sheet', key: 'many', ...LATER }, { type: 'nowhere' }])
     expect(results).toMatchObject([{ status: 201, id: 'sheet:many' }, { status: 404 }])
@@ -60,10 +58,8 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
     const { id } = await sheet('get @,=+ ü~')
     expect(await client.get(id)).toMatchObject({ id, status: 'delayed', input: { key: 'get @,=+ ü~' } })
   },
-  why: async () => {
-    const { id } = await sheet('why')
-    expect(await client.why(id)).toMatchObject({ id, reason: 'due' })
-  },
+  why: async () =>
+    expect(await client.why(await anId('why'))).toMatchObject({ id: 'sheet:why', reason: 'due' }),
   listPage: async () => {
     await sheet('page')
     expect((await client.listPage({ type: 'sheet', limit: 1 })).items).toHaveLength(1)
@@ -81,19 +77,15 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
     const id = await anEndOfAChord()
     expect(await taken(client.allPrevious(id))).toHaveLength(2)
   },
-  patch: async () => {
-    const { id } = await sheet('patch')
-    expect(await client.patch(id, { priority: 7 })).toMatchObject({ priority: 7 })
-  },
+  patch: async () =>
+    expect(await client.patch(await anId('patch'), { priority: 7 })).toMatchObject({ priority: 7 }),
   remove: async () => {
     const { id } = await sheet('remove')
     expect(await client.remove(id)).toBeUndefined()
     await expect(client.get(id)).rejects.toMatchObject({ code: 'not-found' })
   },
-  cancel: async () => {
-    const { id } = await sheet('cancel')
-    expect(await client.cancel(id)).toMatchObject({ status: 'cancelled' })
-  },
+  cancel: async () =>
+    expect(await client.cancel(await anId('cancel'))).toMatchObject({ status: 'cancelled' }),
   retry: async () => {
     const { id, cancel } = await sheet('retry')
     await cancel()
@@ -120,13 +112,9 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
     const { id } = await client.publish('word-count', { text: 'a b c' })
     expect(await client.result('word-count', id)).toBeDefined()
   },
-  putSchedule: async () => {
-    expect(await putSchedule('put')).toMatchObject({ name: 'put' })
-  },
-  schedule: async () => {
-    await putSchedule('read')
-    expect(await client.schedule('read')).toMatchObject({ name: 'read', paused: false })
-  },
+  putSchedule: async () => expect(await putSchedule('put')).toMatchObject({ name: 'put' }),
+  schedule: async () =>
+    expect(await client.schedule(await aSchedule('read'))).toMatchObject({ name: 'read', paused: false }),
   schedules: async () => {
     await putSchedule('page')
     expect((await client.schedules({ limit: 1 })).items).toHaveLength(1)
@@ -140,49 +128,35 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
     await client.removeSchedule('removed')
     await expect(client.schedule('removed')).rejects.toMatchObject({ code: 'not-found' })
   },
-  pauseSchedule: async () => {
-    await putSchedule('paused')
-    expect(await client.pauseSchedule('paused')).toMatchObject({ paused: true })
-  },
+  pauseSchedule: async () =>
+    expect(await client.pauseSchedule(await aSchedule('paused'))).toMatchObject({ paused: true }),
   resumeSchedule: async () => {
     await putSchedule('resumed')
     await client.pauseSchedule('resumed')
     expect(await client.resumeSchedule('resumed')).toMatchObject({ paused: false })
   },
-  triggerSchedule: async () => {
-    await putSchedule('triggered')
-    expect(await client.triggerSchedule('triggered')).toMatchObject({ taskId: expect.any(String) })
-  },
-  failures: async () => {
-    expect(await client.failures({ type: ['sheet'] })).toEqual({ items: [] })
-  },
-  deadLettersPage: async () => {
-    expect(await client.deadLettersPage({ queue: 'jobs' })).toEqual({ items: [] })
-  },
-  deadLetters: async () => {
-    expect(await taken(client.deadLetters({ queue: 'jobs' }))).toEqual([])
-  },
+  triggerSchedule: async () =>
+    expect(await client.triggerSchedule(await aSchedule('triggered'))).toMatchObject({
+      taskId: expect.any(String),
+    }),
+  failures: async () => expect(await client.failures({ type: ['sheet'] })).toEqual({ items: [] }),
+  deadLettersPage: async () => expect(await client.deadLettersPage({ queue: 'jobs' })).toEqual({ items: [] }),
+  deadLetters: async () => expect(await taken(client.deadLetters({ queue: 'jobs' }))).toEqual([]),
   replayDeadLetters: async () => {
     expect(await client.replayDeadLetters({ queue: 'jobs' })).toEqual({ results: [] })
     const { results } = await client.replayDeadLetters({ ids: ['none'] })
     expect(results).toMatchObject([{ id: 'none', status: 404 }])
   },
-  allFailures: async () => {
-    expect(await taken(client.allFailures({ type: ['sheet'] }))).toEqual([])
-  },
-  counts: async () => {
-    expect(await client.counts('sheet', { atMost: 10 })).toMatchObject({ running: 0 })
-  },
-  countsPage: async () => {
+  allFailures: async () => expect(await taken(client.allFailures({ type: ['sheet'] }))).toEqual([]),
+  counts: async () => expect(await client.counts('sheet', { atMost: 10 })).toMatchObject({ running: 0 }),
+  countsPage: async () =>
     expect(await client.countsPage({ atMost: 10, limit: 1 })).toMatchObject({
       items: [{ counts: { failed: 0 } }],
-    })
-  },
-  activity: async () => {
+    }),
+  activity: async () =>
     expect(await client.activity({ type: ['sheet'], minutes: 5 })).toMatchObject({
       items: [{ type: 'sheet' }],
-    })
-  },
+    }),
   limits: async () => {
     await client.putType('limited', { kind: 'http', limits: { concurrency: { max: 2, key: 'userId' } } })
     expect(await client.limits('limited', { concurrencyValue: 'ada' })).toEqual({
@@ -190,18 +164,10 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
       concurrency: { max: 2, key: 'userId', value: 'ada', held: 0, holders: [] },
     })
   },
-  types: async () => {
-    expect((await client.types({ limit: 1 })).items).toHaveLength(1)
-  },
-  allTypes: async () => {
-    expect((await taken(client.allTypes())).map(({ type }) => type)).toContain('sheet')
-  },
-  type: async () => {
-    expect(await client.type('sheet')).toMatchObject({ type: 'sheet', kind: 'http' })
-  },
-  putType: async () => {
-    expect(await client.putType('put', { kind: 'http' })).toMatchObject({ type: 'put' })
-  },
+  types: async () => expect((await client.types({ limit: 1 })).items).toHaveLength(1),
+  allTypes: async () => expect((await taken(client.allTypes())).map(({ type }) => type)).toContain('sheet'),
+  type: async () => expect(await client.type('sheet')).toMatchObject({ type: 'sheet', kind: 'http' }),
+  putType: async () => expect(await client.putType('put', { kind: 'http' })).toMatchObject({ type: 'put' }),
   pause: async () => {
     await client.putType('to-pause', { kind: 'http' })
     expect(await client.pause('to-pause')).toMatchObject({ type: 'to-pause', paused: true })
@@ -215,12 +181,9 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
     await client.putType('to-purge', { kind: 'http' })
     expect(await client.purge('to-purge', { status: ['failed'] })).toMatchObject({ type: 'to-purge' })
   },
-  health: async () => {
-    expect(await client.health()).toMatchObject({ status: 'ok' })
-  },
-  openapi: async () => {
-    expect(await client.openapi()).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) })
-  },
+  health: async () => expect(await client.health()).toMatchObject({ status: 'ok' }),
+  openapi: async () =>
+    expect(await client.openapi()).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) }),
   workers: async () => {
     await client.claim({ type: 'sheet', workerId: 'reader' })
     expect((await client.workers({ limit: 1 })).items).toHaveLength(1)
@@ -229,9 +192,7 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
     await client.claim({ type: 'sheet', workerId: 'all-reader' })
     expect((await taken(client.allWorkers())).map(({ id }) => id)).toContain('all-reader')
   },
-  claim: async () => {
-    expect(await aRun('to-claim')).toMatchObject({ taskId: 'to-claim:a' })
-  },
+  claim: async () => expect(await aRun('to-claim')).toMatchObject({ taskId: 'to-claim:a' }),
   heartbeat: async () => {
     const { taskId, runId, fence } = await aRun('to-renew')
     expect(await client.heartbeat(taskId, runId, { fence })).toMatchObject({ leaseUntil: expect.any(String) })
@@ -249,9 +210,8 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
     const { taskId, runId, fence } = await aRun('to-release')
     expect(await client.release(taskId, runId, { fence })).toMatchObject({ status: 'ready' })
   },
-  heartbeatMany: async () => {
-    expect(await client.heartbeatMany([await aRun('to-renew-many')])).toMatchObject([{ status: 200 }])
-  },
+  heartbeatMany: async () =>
+    expect(await client.heartbeatMany([await aRun('to-renew-many')])).toMatchObject([{ status: 200 }]),
   finishMany: async () => {
     const end = { ...(await aRun('to-finish')), outcome: 'succeed' as const }
     expect(await client.finishMany([end])).toMatchObject([{ status: 200, task: { status: 'succeeded' } }])
@@ -272,6 +232,7 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
 
 const putSchedule = (name: string) =>
   client.putSchedule(name, { everyMs: 86_400_000, task: { type: 'sheet' } })
+const aSchedule = async (name: string) => (await putSchedule(name)).name
 
 describe('the client, against a system,', () => {
   it.concurrent.each(Object.entries(OPERATIONS))('has %s', async (_name, call) => call())

@@ -1,13 +1,13 @@
 import { request } from 'node:http'
 import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
-import { afterAll, beforeAll, describe, expect, it, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { CONVERSATION, recordExamples } from '../../../openapi/examples/examples.ts'
 import { type Exchanged, play, type Stage } from '../../../openapi/examples/play.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { encodeLook } from '../../../shared/aws/sqs/wire.ts'
 import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { type Operation, type Part, readContract } from '../../support/conformance/contract.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
 /**
  * The conversation whose recording the OpenAPI document shows, held with the local system. The document's recording comes from a system
@@ -15,12 +15,7 @@ import { type LocalSystem, startLocalSystem } from '../../support/local-system/l
  */
 
 const contract = readContract()
-let system: LocalSystem
-beforeAll(async () => {
-  system = await startLocalSystem()
-})
-afterAll(() => system?.stop())
-
+const system = aLocalSystem()
 /** What the local system does not bring about, or answers without its function. */
 const isShownHere = ({ isCrowded, isStream, operation }: Partial<Exchanged>) =>
   !isCrowded && !isStream && operation !== 'events'
@@ -174,7 +169,7 @@ describe('a method that the document does not list', () => {
   const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'QUERY']
   const paths = Object.entries<Part>(contract.document.paths)
 
-  test.each(paths)('is refused on %s', async (path, methods) => {
+  it.each(paths)('is refused on %s', async (path, methods) => {
     const target = path.replaceAll(/\{\w+\}/g, 'jobs')
     const listed = Object.keys(methods).map(method => method.toUpperCase())
     const served = listed.includes('GET') ? [...listed, 'HEAD'] : listed

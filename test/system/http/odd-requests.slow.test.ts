@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ALL_OPERATIONS } from '../../../shared/service/operations.ts'
 import { dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { type DynamoDbLocal, startDynamoDbLocal } from '../../support/dynamo/dynamodb-local.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem, type LocalSystem } from '../../support/local-system/local-system.ts'
 import { type OddRequest, oddPublishes, oddRequests } from '../../support/odd/odd-requests.ts'
 import { faultOf, sendOddRequests, surviveOddTasks } from '../../support/odd/odd-search.ts'
 
@@ -40,13 +40,11 @@ describe('the API on DynamoDB', () => {
 })
 
 describe('the local system, over HTTP', () => {
-  let system: LocalSystem
+  const system = aLocalSystem({}, TIMEOUT_MS)
   beforeAll(async () => {
-    system = await startLocalSystem()
     const limits = { concurrency: { max: 50, key: 'tenant' } }
     await system.call('PUT', '/v1/types/jobs', { kind: 'http', limits })
   }, TIMEOUT_MS)
-  afterAll(() => system?.stop())
 
   it('answers 1,500 odd requests without a fault, and still runs a later task', {
     timeout: TIMEOUT_MS,

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { type Client, createClient } from '../../../shared/client/client.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
 /** These tests send ids through a gateway that decodes paths as API Gateway does, and cuts them at a decoded question mark. */
 
@@ -20,15 +20,12 @@ const KEYS: ReadonlyArray<readonly [key: string, neighbour: string | undefined]>
 /** Keys that arrive, percent-encoded, as names that no safe id has. Those of `g?h` and `a/cancel` arrive as other requests. */
 const UNSAFE_KEYS = ['a#b', 'c\\d', 'e/../f', 'x%41']
 
-let system: LocalSystem
+const system = aLocalSystem()
 let client: Client
 beforeAll(async () => {
-  system = await startLocalSystem()
   client = createClient({ url: system.cloud.apiUrl })
   await client.putType('paths', { kind: 'http' })
 })
-afterAll(() => system?.stop())
-
 const publish = (key: string) =>
   system.call('POST', '/v1/tasks', { type: 'paths', key, input: { key }, ifExists: 'restart' })
 
@@ -40,7 +37,7 @@ async function expectUntouched(key: string) {
 describe.each(KEYS)('the key %j', (key: string, neighbour: string | undefined) => {
   const id = `paths:${key}`
 
-  test('is published, read, cancelled and removed by the client, and the neighbour stays', async () => {
+  it('is published, read, cancelled and removed by the client, and the neighbour stays', async () => {
     if (neighbour !== undefined) await publish(neighbour)
     const { id: publishedId } = await client.publish({ type: 'paths', key, input: { key } })
 
@@ -54,7 +51,7 @@ describe.each(KEYS)('the key %j', (key: string, neighbour: string | undefined) =
     if (neighbour !== undefined) await expectUntouched(neighbour)
   })
 
-  test('is read, cancelled and removed by the path in Location, and the neighbour stays', async () => {
+  it('is read, cancelled and removed by the path in Location, and the neighbour stays', async () => {
     if (neighbour !== undefined) await publish(neighbour)
     const { headers } = await publish(key)
     const path = headers.get('location') ?? ''
@@ -67,7 +64,7 @@ describe.each(KEYS)('the key %j', (key: string, neighbour: string | undefined) =
   })
 })
 
-test.each(UNSAFE_KEYS)(
+it.each(UNSAFE_KEYS)(
   'the key %j percent-encoded is a 400 for every method, and changes nothing',
   async key => {
     await publish(key)
@@ -86,7 +83,7 @@ test.each(UNSAFE_KEYS)(
   },
 )
 
-test('a run of a task with a strange key is kept and finished by the client', async () => {
+it('a run of a task with a strange key is kept and finished by the client', async () => {
   await client.putType('runs', { kind: 'http' })
   await client.publish({ type: 'runs', key: 'a/runs/../#?' })
   const { claims } = await client.claim({ type: 'runs', workerId: 'w' })
@@ -97,7 +94,7 @@ test('a run of a task with a strange key is kept and finished by the client', as
   expect((await client.succeed(task.id, run.id, { fence: run.fence, result: 1 })).status).toBe('succeeded')
 })
 
-test('the client reaches schedules, canvases and types whose names a URL would change, and no others', async () => {
+it('the client reaches schedules, canvases and types whose names a URL would change, and no others', async () => {
   const schedule = { everyMs: 3_600_000, task: { type: 'paths' } }
   for (const name of ['..', 'a/pause', 'ü?x#y']) {
     const put = await client.putSchedule(name, schedule)

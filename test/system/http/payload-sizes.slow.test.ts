@@ -1,19 +1,16 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { type Client, createClient } from '../../../shared/client/client.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
 /** These tests send requests through a gateway and functions with the size limits of API Gateway and Lambda. */
 
-let system: LocalSystem
+const system = aLocalSystem()
 let client: Client
 beforeAll(async () => {
-  system = await startLocalSystem()
   client = createClient({ url: system.cloud.apiUrl })
   await client.putType('sizes', { kind: 'http' })
 })
-afterAll(() => system?.stop())
-
-test('98 tasks of 64 KB are claimed in answers that fit the limits, and none is lost', async () => {
+it('98 tasks of 64 KB are claimed in answers that fit the limits, and none is lost', async () => {
   const rows = Array.from({ length: 900 }, (_, n) => ({
     id: `ord-${n}`,
     name: 'Blue shirt',
@@ -39,7 +36,7 @@ test('98 tasks of 64 KB are claimed in answers that fit the limits, and none is 
   expect(first).toMatchObject({ status: 'succeeded', result: 900, attempts: { used: 1 } })
 })
 
-test('a body of 4 MB is accepted; a longer one, and one whose event is too large, are 413', async () => {
+it('a body of 4 MB is accepted; a longer one, and one whose event is too large, are 413', async () => {
   const tasks = (count: number, text: string) =>
     JSON.stringify({
       tasks: Array.from({ length: count }, (_, n) => ({ type: 'sizes', key: `${text[0]}${n}`, input: text })),
@@ -55,7 +52,7 @@ test('a body of 4 MB is accepted; a longer one, and one whose event is too large
   expect([tooLarge.status, tooLarge.body]).toMatchObject([413, { message: 'Request Entity Too Large' }])
 })
 
-test('a task whose results are too long for an answer is shown without the results of its runs', async () => {
+it('a task whose results are too long for an answer is shown without the results of its runs', async () => {
   const text = '"'.repeat(175_000)
   await client.putType('many', { kind: 'http' })
   await client.publish({ type: 'many', key: 'k', concurrency: 12 })

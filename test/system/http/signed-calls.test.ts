@@ -1,15 +1,11 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { LOCAL_CREDENTIALS } from '../../../local/account.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { type SignedFetchOptions, signedFetch } from '../../../shared/client/signed/signed-fetch.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem, type LocalSystem } from '../../support/local-system/local-system.ts'
 
-let demanding: LocalSystem
-let lenient: LocalSystem
-beforeAll(async () => {
-  ;[demanding, lenient] = await Promise.all([startLocalSystem({ auth: 'iam' }), startLocalSystem()])
-})
-afterAll(() => Promise.all([demanding?.stop(), lenient?.stop()]))
+const demanding = aLocalSystem({ auth: 'iam' })
+const lenient = aLocalSystem()
 
 const call = (system: LocalSystem, path: string, init?: RequestInit, options?: SignedFetchOptions) =>
   signedFetch({ credentials: LOCAL_CREDENTIALS, ...options })(system.cloud.apiUrl + path, init)

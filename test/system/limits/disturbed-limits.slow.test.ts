@@ -18,17 +18,17 @@ describe('workers that die', () => {
     await configure('clip', { limits: { concurrency: { max: 3, key: 'userId' } } })
     const fleet = await Promise.all(Array.from({ length: workers }, () => aWorker(['--concurrency', '4'])))
 
-    const input = { sleepMs: 800, report: system().reportUrl }
+    const input = { sleepMs: 800, report: system.reportUrl }
     await publishAll(
       'clip',
       many(count, 'killed-', nth => ({ userId: `u${nth % 2}`, input, leaseMs: 2_000 })),
     )
     const killedAt: number[] = []
     // SQS hides a message that a dead worker had received for half a minute. The test therefore waits until most are served.
-    await system().reportWhen(() => startsOf('killed-').length > (isFullScale ? 0 : 6))
+    await system.reportWhen(() => startsOf('killed-').length > (isFullScale ? 0 : 6))
     for (let nth = 0; nth < kills; nth++) {
       const since = Date.now()
-      const { pid } = await system().reportWhen(({ event, at }) => event === 'started' && at >= since)
+      const { pid } = await system.reportWhen(({ event, at }) => event === 'started' && at >= since)
       fleet.find(worker => worker.pid === pid)?.signal('SIGKILL')
       killedAt.push(Date.now())
       fleet.push(await aWorker(['--concurrency', '4']))
@@ -63,7 +63,7 @@ function nextStart(tasks: readonly Given[], userId: string, after: number): numb
 }
 
 async function counts(type: string): Promise<{ running: number; succeeded: number }> {
-  return (await system().call('GET', `/v1/types/${type}/counts`)).body
+  return (await system.call('GET', `/v1/types/${type}/counts`)).body
 }
 
 let occupations = 0
@@ -72,14 +72,14 @@ let occupations = 0
 async function occupy(type: string, count: number): Promise<() => Promise<void>> {
   occupations += 1
   const prefix = `hold-${occupations}-`
-  const input = { report: system().reportUrl, sleepMs: 600_000 }
+  const input = { report: system.reportUrl, sleepMs: 600_000 }
   await publishAll(
     type,
     many(count, prefix, () => ({ priority: 9, input })),
   )
-  await system().reportWhen(() => startsOf(prefix).length >= count)
+  await system.reportWhen(() => startsOf(prefix).length >= count)
   return async () => {
-    for (const { key } of many(count, prefix)) await system().call('POST', `/v1/tasks/${type}:${key}/cancel`)
+    for (const { key } of many(count, prefix)) await system.call('POST', `/v1/tasks/${type}:${key}/cancel`)
   }
 }
 
@@ -131,7 +131,7 @@ describe('a pause', () => {
     )
     if (isFullScale) await expect.poll(async () => (await counts('probe')).succeeded).toBeGreaterThan(0)
     else await publishing
-    const paused = await system().call('POST', '/v1/types/probe/pause')
+    const paused = await system.call('POST', '/v1/types/probe/pause')
     const acknowledgedAt = Date.now()
     await publishing
     await letGo?.()
@@ -141,12 +141,12 @@ describe('a pause', () => {
     )
     // Now a start would be possible, but for the pause.
     await expect.poll(async () => (await counts('probe')).running).toBe(0)
-    const waiting = await system().taskWhen(
+    const waiting = await system.taskWhen(
       'probe:pause-late0',
       ({ statusReason }) => statusReason === 'paused',
     )
     const resumedAt = Date.now()
-    const resumed = await system().call('POST', '/v1/types/probe/resume')
+    const resumed = await system.call('POST', '/v1/types/probe/resume')
     await succeeded('probe', 'pause-late', 1, 240_000)
     const done = await succeeded('probe', 'pause-', count, 240_000)
 

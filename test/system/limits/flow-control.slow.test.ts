@@ -34,7 +34,7 @@ const SERVERS = [
     'errand',
     async () => {
       const clerks = Array.from({ length: scale === 'usual' ? 1 : 4 }, (_, nth) =>
-        anHttpWorker(system(), ['errand'], () => ({ outcome: 'succeed' }), `clerk-${nth}`),
+        anHttpWorker(system, ['errand'], () => ({ outcome: 'succeed' }), `clerk-${nth}`),
       )
       return { stop: async () => void (await Promise.all(clerks.map(clerk => clerk.stop()))) }
     },
@@ -57,10 +57,10 @@ describe.each(SERVERS)('for %s', (name, type, serve) => {
       type,
       many(count, 'rate-', nth => ({ userId: `u${nth % 3}`, ...(dueAt && { dueAt }) })),
     )
-    const published = system().cloud.meter.snapshot()
+    const published = system.cloud.meter.snapshot()
     if (dueAt) await sleep(Date.parse(dueAt) + idealMs - Date.now())
     const done = await succeeded(type, 'rate-', count)
-    const unitsEach = totalOf(system().cloud.meter.since(published)).writeUnits / count
+    const unitsEach = totalOf(system.cloud.meter.since(published)).writeUnits / count
     await server?.stop()
 
     const starts = spansOf(done).map(({ from }) => from)

@@ -1,34 +1,31 @@
-import { ReceiveMessageCommand, SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
+import { SendMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { totalOf } from '../../../local/gateway/meter.ts'
 import { DEFAULT_SHARDS } from '../../../shared/core/bounds.ts'
 import { unitsOf } from '../../support/dynamo/unit-bill.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
-import { aShiftedClock, type ShiftedClock } from '../../support/local-system/shifted-clock.ts'
+import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
+import { queuesOf } from '../../support/local-system/queues.ts'
+import { aShiftedClock } from '../../support/local-system/shifted-clock.ts'
 import { isFullScale, scaled } from '../../support/scale.ts'
-import { hasEnded, measured } from '../../support/workers/worker-fleet.ts'
+import { measured } from '../../support/workers/worker-fleet.ts'
 
 const MINUTE = 60_000
 
 /** Numbers of waiting tasks: every nth is in a queue without a worker, the rest are of a type over HTTP. `FEW` fill a read. */
 const [FEW, MANY, NTH_IN_QUEUE] = scaled([2_600, 2_900, 10] as const, [5_000, 100_000, 2] as const)
 
-let system: LocalSystem
-let clock: ShiftedClock
+const clock = aShiftedClock()
+const system = aLocalSystem({ environment: clock.environment })
+const { queue, messagesIn, giveUp } = queuesOf(system)
 let sqs: SQSClient
 
 beforeAll(async () => {
-  clock = aShiftedClock()
-  system = await startLocalSystem({ environment: clock.environment })
   system.cloud.scheduler.disable('Sweep')
   sqs = new SQSClient(system.cloud.clientOptions)
   await system.call('PUT', '/v1/types/bulk', { kind: 'http', ...(!isFullScale && { shards: 1 }) })
 })
 
-afterAll(async () => {
-  sqs?.destroy()
-  await system?.stop()
-})
+afterAll(() => sqs?.destroy())
 
 /** Runs one round of the sweeper. Returns what the round examined and consumed. */
 async function aRound() {
@@ -75,30 +72,15 @@ async function oneMore(key: string) {
 /** Publishes the tasks with these numbers. They fell due an hour ago. */
 async function fill(from: number, to: number): Promise<void> {
   const dueAt = new Date(clock.now() - 60 * MINUTE).toISOString()
-  for (let start = from; start < to; start += 100) {
-    const tasks = Array.from({ length: Math.min(100, to - start) }, (_, nth) => ({
-      type: (start + nth) % NTH_IN_QUEUE === 0 ? 'video' : 'bulk',
-      key: `wait-${start + nth}`,
-      input: {},
-      dueAt,
-    }))
-    expect((await system.call('POST', '/v1/tasks/batch', { tasks })).status).toBe(200)
-  }
+  const tasks = Array.from({ length: to - from }, (_, nth) => ({
+    type: (from + nth) % NTH_IN_QUEUE === 0 ? 'video' : 'bulk',
+    key: `wait-${from + nth}`,
+    input: {},
+    dueAt,
+  }))
+  await system.publishAll(tasks)
   const inQueue = Math.ceil(to / NTH_IN_QUEUE)
   await expect.poll(() => messagesIn('Video').length, { interval: 100 }).toBeGreaterThanOrEqual(inQueue)
-}
-
-function queue(...parts: readonly string[]) {
-  const all = Object.entries(system.cloud.resources).filter(([, { type }]) => type === 'AWS::SQS::Queue')
-  const found = all.filter(([id]) => parts.every(part => id.includes(part)))
-  const [only, second] = found
-  if (!only || second)
-    throw new Error(`no single queue ${parts.join(' ')}: ${found.map(([id]) => id).join(', ')}`)
-  return only[1]
-}
-
-function messagesIn(...parts: readonly string[]) {
-  return system.cloud.inspectQueue(queue(...parts).arn).messages
 }
 
 describe('a backlog', () => {
@@ -172,24 +154,6 @@ describe('a purge', () => {
 })
 
 describe('a dispatch', () => {
-  /** Receives the messages of a queue so often that SQS moves the one with `key` to the dead-letter queue. Returns its body. */
-  async function giveUp(key: string, ...parts: readonly string[]): Promise<string> {
-    const QueueUrl = queue(...parts).physicalId
-    const dead = () => messagesIn('DeadLetters').filter(({ body }) => body.includes(key))
-    await expect
-      .poll(
-        async () => {
-          await sqs.send(
-            new ReceiveMessageCommand({ QueueUrl, VisibilityTimeout: 0, MaxNumberOfMessages: 10 }),
-          )
-          return dead().length
-        },
-        { interval: 20 },
-      )
-      .toBeGreaterThan(0)
-    return dead()[0]?.body ?? ''
-  }
-
   it.each([
     ['older', (id: string) => ({ v: 1, task: { id, of: 'another time' } })],
     ['newer', (id: string) => ({ v: 99, id, head: { of: 'another time' } })],
@@ -197,7 +161,7 @@ describe('a dispatch', () => {
     const probe = system.cloud.mapping('Probe')
     probe.pause()
     const id = await system.publish({ type: 'probe', key: which, input: { report: system.reportUrl } })
-    await giveUp(`probe:${which}`, 'Probe')
+    await giveUp(sqs, `probe:${which}`, 'Probe')
 
     const MessageBody = JSON.stringify(written(id))
     await sqs.send(new SendMessageCommand({ QueueUrl: queue('Probe').physicalId, MessageBody }))

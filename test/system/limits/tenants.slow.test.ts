@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { hash32 } from '../../../shared/core/values/text.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
 /** Names whose hashes are equal modulo 64, and so modulo all smaller powers of two. */
 const [LARGE = '', ...SMALL] = Array.from({ length: 20_000 }, (_, nth) => `tenant-${nth}`)
@@ -12,25 +12,15 @@ const BOUND = 82 + 2 * CLAIMERS * EACH
 
 type Claim = { readonly task: { readonly fairnessKey: string }; readonly run: { readonly startedAt: string } }
 
-let system: LocalSystem
+const system = aLocalSystem()
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   system.cloud.scheduler.disable('Sweep')
   await system.call('PUT', '/v1/types/bulk', { kind: 'http', defaults: { leaseMs: 600_000 } })
 })
 
-afterAll(async () => {
-  await system?.stop()
-})
-
-async function publishFor(tenants: readonly string[], count: number): Promise<void> {
-  const all = tenants.flatMap(fairnessKey => Array(count).fill({ type: 'bulk', fairnessKey }))
-  for (let start = 0; start < all.length; start += 100) {
-    const tasks = all.slice(start, start + 100)
-    expect((await system.call('POST', '/v1/tasks/batch', { tasks })).status).toBe(200)
-  }
-}
+const publishFor = (tenants: readonly string[], count: number) =>
+  system.publishAll(tenants.flatMap(fairnessKey => Array(count).fill({ type: 'bulk', fairnessKey })))
 
 /** Lets several workers claim, each one call after the other, until together they have at least `count` claims. */
 async function claimedTogether(count: number): Promise<Claim[]> {

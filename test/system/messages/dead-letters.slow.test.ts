@@ -1,34 +1,29 @@
-import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import {
-  ReceiveMessageCommand,
-  SendMessageCommand,
-  SetQueueAttributesCommand,
-  SQSClient,
-} from '@aws-sdk/client-sqs'
+import { SendMessageCommand, SetQueueAttributesCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { failureMessage, type StreamRecord } from '../../../local/mappings/stream-batch.ts'
 import { pathOf } from '../../../shared/api/endpoints.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
-import { hasEnded } from '../../support/workers/worker-fleet.ts'
+import { aFolder } from '../../support/a-folder.ts'
+import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
+import { queuesOf } from '../../support/local-system/queues.ts'
 import { testAssembly } from '../synthesise.ts'
 
 /** Messages that are given up on the local system: collected by the sweeper, explained, listed, and sent again. */
 
 const PATIENCE = { timeout: 120_000, interval: 50 }
 
-let system: LocalSystem
+const system = aLocalSystem()
+const { queue, messagesIn, inDeadLetterQueue, giveUp } = queuesOf(system)
 let sqs: SQSClient
 let folder: string
 /** While this file exists, the functions of `aDyingFunction` end their process with each invocation. */
 let killing: string
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   system.cloud.scheduler.disable('Sweep')
   sqs = new SQSClient(system.cloud.clientOptions)
-  folder = mkdtempSync(join(tmpdir(), 'baton-dying-'))
+  folder = aFolder()
   killing = join(folder, 'killing')
   // A message that was received and not deleted is there again at once.
   await setAttributes('DeadLetters', { VisibilityTimeout: '0' })
@@ -36,17 +31,8 @@ beforeAll(async () => {
 
 afterAll(async () => {
   sqs?.destroy()
-  await system?.stop()
   rmSync(folder, { recursive: true, force: true })
 })
-
-function queue(...parts: readonly string[]) {
-  const all = Object.entries(system.cloud.resources).filter(([, { type }]) => type === 'AWS::SQS::Queue')
-  const found = all.filter(([id]) => parts.every(part => id.includes(part)))
-  const [only, second] = found
-  if (!only || second) throw new Error(`no single queue ${parts.join(' ')}: ${found.map(([id]) => id)}`)
-  return only[1]
-}
 
 /** Makes a function of the system end its process with each invocation, until the returned function is called. */
 async function aDyingFunction(name: string): Promise<() => void> {
@@ -71,27 +57,6 @@ export const handler = async (event, context) =>
 
 function setAttributes(name: string, Attributes: Record<string, string>) {
   return sqs.send(new SetQueueAttributesCommand({ QueueUrl: queue(name).physicalId, Attributes }))
-}
-
-function messagesIn(...parts: readonly string[]) {
-  return system.cloud.inspectQueue(queue(...parts).arn).messages
-}
-
-const inDeadLetterQueue = (text: string) =>
-  messagesIn('DeadLetters').filter(({ body }) => body.includes(text))
-
-/** Receives the messages of a queue so often that SQS gives up the one with this text. */
-async function giveUp(text: string, ...parts: readonly string[]): Promise<string> {
-  const QueueUrl = queue(...parts).physicalId
-  const receive = () =>
-    sqs.send(new ReceiveMessageCommand({ QueueUrl, VisibilityTimeout: 0, MaxNumberOfMessages: 10 }))
-  await expect
-    .poll(async () => {
-      await receive()
-      return inDeadLetterQueue(text).length
-    }, PATIENCE)
-    .toBeGreaterThan(0)
-  return inDeadLetterQueue(text)[0]?.body ?? ''
 }
 
 async function sweep(): Promise<void> {
@@ -119,7 +84,7 @@ async function replay(body: object) {
 /** Publishes a probe whose dispatch is given up, and collects it. */
 async function aDeadDispatch(key: string): Promise<{ id: string; letter: Letter }> {
   const id = await system.publish({ type: 'probe', key, input: { report: system.reportUrl } })
-  await giveUp(`probe:${key}`, 'Probe')
+  await giveUp(sqs, `probe:${key}`, 'Probe')
   await sweep()
   const [letter] = await lettersAbout(id)
   return { id, letter }
@@ -181,7 +146,7 @@ describe('dead letters', () => {
     const waker = system.cloud.mapping('Waker')
     waker.pause()
     const id = await system.publish({ type: 'later', key: 'a', delayMs: 500 })
-    await giveUp(id, 'Wake')
+    await giveUp(sqs, id, 'Wake')
     await sweep()
     const [letter] = await lettersAbout(id)
 
@@ -201,7 +166,7 @@ describe('dead letters', () => {
     const waker = system.cloud.mapping('Waker')
     waker.pause()
     await sqs.send(new SendMessageCommand({ QueueUrl: queue('Wake').physicalId, MessageBody: body }))
-    await giveUp('riddle', 'Wake')
+    await giveUp(sqs, 'riddle', 'Wake')
     await sweep()
     const [letter] = await letters('&queue=wake')
 
@@ -217,7 +182,7 @@ describe('dead letters', () => {
     const mapping = system.cloud.mapping('Probe')
     mapping.pause()
     const id = await system.publish({ type: 'probe', key: 'twice', input: {} })
-    await giveUp(id, 'Probe')
+    await giveUp(sqs, id, 'Probe')
     const sweeper = system.cloud.functions.find('Sweeper')
     const caller = sweeper.logicalId
     const end = system.cloud.faults.add({
@@ -242,7 +207,7 @@ describe('dead letters', () => {
     const mapping = system.cloud.mapping('Probe')
     mapping.pause()
     const id = await system.publish({ type: 'probe', key: 'kept', input: {} })
-    await giveUp(id, 'Probe')
+    await giveUp(sqs, id, 'Probe')
     const end = system.cloud.faults.add({
       ...{ caller: system.cloud.functions.find('Sweeper').logicalId, service: 'dynamodb' },
       ...{ operation: 'PutItem', action: 'fail-before' },
@@ -258,27 +223,6 @@ describe('dead letters', () => {
     expect([inDeadLetterQueue(id).length, (await lettersAbout(id)).length]).toEqual([0, 1])
     mapping.resume()
   }, 120_000)
-
-  it('are refused by name when they are unknown, and by field when the request is wrong', async () => {
-    const id = 'type:probe~00001700000000~0f1c2d3e-4b5a-6978-8796-a5b4c3d2e1f0'
-
-    const unknown = await replay({ ids: [id, 'nonsense'] })
-    const wrong = await Promise.all([
-      replay({}),
-      replay({ ids: [id], queue: 'wake' }),
-      replay({ ids: [] }),
-      replay({ queue: 'nowhere' }),
-      replay({ queue: 'wake', cursor: 'x' }),
-      system.call('GET', '/v1/dead-letters?cursor=x'),
-      system.call('GET', '/v1/dead-letters?queue=type:'),
-    ])
-
-    expect(unknown.status).toBe(200)
-    expect(unknown.body.results.map(({ status }: Letter) => status)).toEqual([404, 404])
-    expect(unknown.body.results[0].problem.detail).toContain(id)
-    expect(wrong.map(({ status }) => status)).toEqual(wrong.map(() => 400))
-    expect(wrong[3]?.body.errors[0]).toMatchObject({ path: 'queue', message: /must be one of wake/ })
-  })
 
   it('cost half a read unit for each 4 KB, and one page has one queue', async () => {
     const mapping = system.cloud.mapping('Probe')

@@ -1,8 +1,6 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, it } from 'vitest'
+import { aFolder } from '../../support/a-folder.ts'
 import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
 import { isFullScale, scaled } from '../../support/scale.ts'
 import { synthesise } from '../synthesise.ts'
@@ -21,7 +19,7 @@ const PUBLISHES_AT_ONCE = 4
 
 /** Measures how late, in ms, the runs of vanished workers are recorded as lost during a resume, a purge and large canvases. */
 async function latenessOn(oneQueue: boolean): Promise<number[]> {
-  const assemblyDir = mkdtempSync(join(tmpdir(), 'baton-long-jobs-'))
+  const assemblyDir = aFolder()
   process.env.BATON_ONE_QUEUE = oneQueue ? 'yes' : ''
   await synthesise('test/system/app-long-jobs.ts', assemblyDir)
   const system = await startLocalSystem({ assemblyDir })
@@ -54,15 +52,11 @@ async function prepare(system: LocalSystem): Promise<void> {
   await publishAll(system, 'purged', PURGED_TASKS)
 }
 
+/** Several publish at once, since there are tens of thousands at full scale. */
 async function publishAll(system: LocalSystem, type: string, count: number): Promise<void> {
-  const batches = Array.from({ length: count / 100 }, (_, batch) =>
-    Array.from({ length: 100 }, (_, nth) => ({ type, key: `${batch}-${nth}` })),
-  )
-  const publish = async () => {
-    for (let tasks = batches.pop(); tasks; tasks = batches.pop()) {
-      expect((await system.call('POST', '/v1/tasks/batch', { tasks })).status).toBe(200)
-    }
-  }
+  const each = count / PUBLISHES_AT_ONCE
+  const publish = (_: unknown, batch: number) =>
+    system.publishAll(Array.from({ length: each }, (_, nth) => ({ type, key: `${batch}-${nth}` })))
   await Promise.all(Array.from({ length: PUBLISHES_AT_ONCE }, publish))
 }
 

@@ -1,5 +1,5 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { expect, it } from 'vitest'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
 /** Enough tasks to exceed the bound if each task made the chain longer. */
@@ -10,13 +10,7 @@ const POLL_MS = 2_000
 /** Lambda's bound. The local cloud refuses the next invocation, too. */
 const CHAIN_INVOCATIONS_MAX = 16
 
-let system: LocalSystem
-
-beforeAll(async () => {
-  system = await startLocalSystem()
-})
-
-afterAll(() => system?.stop())
+const system = aLocalSystem()
 
 it('60 tasks of an ordered type run one by one, and no function is invoked 17 times in one chain of messages', async () => {
   const { cloud, call } = system

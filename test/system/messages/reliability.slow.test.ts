@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
 import { aTask } from '../../support/tasks/a-task.ts'
 
@@ -11,17 +11,11 @@ import { aTask } from '../../support/tasks/a-task.ts'
 const LEASE_MS = 2_000
 const MANY = scaled(60, 300)
 
-let system: LocalSystem
+const system = aLocalSystem()
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   await system.cloud.functions.find('Probe').warm(2)
 })
-
-afterAll(() => system?.stop())
-
-// biome-ignore lint/suspicious/noExplicitAny: tasks are read as users read them
-const ended = (task: any) => ['succeeded', 'failed', 'cancelled'].includes(task.status)
 
 /** The states of a task's runs, without runs that a busy machine lost or released. */
 // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -45,7 +39,7 @@ describe('publishing', () => {
       [...batches, ...batches].map(batch => system.call('POST', '/v1/tasks/batch', { tasks: batch })),
     )
     const done = []
-    for (const { key } of tasks) done.push(await system.taskWhen(`probe:${key}`, ended))
+    for (const { key } of tasks) done.push(await system.taskWhen(`probe:${key}`, hasEnded))
 
     const results = answers.flatMap(({ body }) => body.results)
     expect(results.filter(({ created }) => created)).toHaveLength(MANY)
@@ -77,8 +71,8 @@ describe('a task that takes its process down', () => {
     await system.call('POST', '/v1/tasks/batch', { tasks: innocent })
 
     probe.resume()
-    const tasks = await Promise.all(innocent.map(({ key }) => system.taskWhen(`probe:${key}`, ended)))
-    const poison = await system.taskWhen('probe:poison', ended)
+    const tasks = await Promise.all(innocent.map(({ key }) => system.taskWhen(`probe:${key}`, hasEnded)))
+    const poison = await system.taskWhen('probe:poison', hasEnded)
 
     expect(tasks.map(({ status }) => status)).toEqual(innocent.map(() => 'succeeded'))
     expect(Math.max(...tasks.map(({ attempts }) => attempts.used))).toBeLessThanOrEqual(2)
@@ -103,7 +97,7 @@ describe('a running handler', () => {
       leaseMs: 600_000,
       input: { report: system.reportUrl },
     })
-    const task = await system.taskWhen(id, ended)
+    const task = await system.taskWhen(id, hasEnded)
 
     expect(remove()).toBe(1)
     expect(task).toMatchObject({ status: 'succeeded', attempts: { used: 1 } })
@@ -123,7 +117,7 @@ describe('lost and doubled messages', () => {
     await Promise.all(
       keys.map(key => system.publish({ type: 'probe', key, input: { report: system.reportUrl } })),
     )
-    const tasks = await Promise.all(keys.map(key => system.taskWhen(`probe:${key}`, ended)))
+    const tasks = await Promise.all(keys.map(key => system.taskWhen(`probe:${key}`, hasEnded)))
     planner.repeat(1)
     await sleep(200)
 
@@ -160,7 +154,7 @@ describe('lost and doubled messages', () => {
     await sleep(LEASE_MS + 1_800)
     const waiting = (await system.call('GET', `/v1/tasks/${id}`)).body
     await system.call('PATCH', `/v1/tasks/${id}`, { delayMs: 0, leaseMs: 600_000 })
-    const done = await system.taskWhen(id, ended)
+    const done = await system.taskWhen(id, hasEnded)
 
     expect([finish.status, finish.body.reason]).toEqual([409, 'removed'])
     expect([beat.status, beat.body.reason]).toEqual([409, 'removed'])
@@ -188,7 +182,7 @@ describe('a record of the stream that cannot be read', () => {
         system.publish({ type: 'probe', key: `after-${nth}`, input: { failures: 1 } }),
       ),
     )
-    const tasks = await Promise.all(ids.map(id => system.taskWhen(id, ended)))
+    const tasks = await Promise.all(ids.map(id => system.taskWhen(id, hasEnded)))
 
     expect(tasks.map(({ status }) => status)).toEqual(ids.map(() => 'succeeded'))
     const logged = () => system.cloud.functions.find('Planner').logs.join('\n')

@@ -18,9 +18,10 @@ import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
 import { createTableClient, type TableClient } from '../../../shared/table/table-client.ts'
 import { dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
+import { hasEnded } from '../../support/local-system/local-system.ts'
 import { setEnvironment } from '../../support/process-environment.ts'
 import { aTask } from '../../support/tasks/a-task.ts'
-import { aWorkerFleet, hasEnded } from '../../support/workers/worker-fleet.ts'
+import { aWorkerFleet } from '../../support/workers/worker-fleet.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
 /** These tests call as a user's programs, each under a role with one grant. */
@@ -29,7 +30,7 @@ const { system, aWorker } = aWorkerFleet()
 
 /** The logical id of a role, with which the role's calls are signed. */
 function roleOf(name: string): string {
-  const { resources } = system().cloud
+  const { resources } = system.cloud
   const found = Object.keys(resources).filter(id => resources[id]?.type === 'AWS::IAM::Role')
   const [role, another] = found.filter(id => id.startsWith(name) && id.length === name.length + 8)
   if (!role || another) throw new Error(`no one role ${name} among ${found.join(', ')}`)
@@ -37,8 +38,8 @@ function roleOf(name: string): string {
 }
 
 async function statusOf(role: string, method: string, path: string, body?: unknown): Promise<number> {
-  const credentials = { ...system().cloud.clientOptions.credentials, accessKeyId: roleOf(role) }
-  const response = await signedFetch({ credentials })(system().cloud.apiUrl + path, {
+  const credentials = { ...system.cloud.clientOptions.credentials, accessKeyId: roleOf(role) }
+  const response = await signedFetch({ credentials })(system.cloud.apiUrl + path, {
     method,
     ...(body !== undefined && {
       headers: { 'content-type': 'application/json' },
@@ -53,11 +54,11 @@ async function statusOf(role: string, method: string, path: string, body?: unkno
 /** AWS clients and a system whose calls are signed by the role. */
 function awsAs(role: string) {
   const options = {
-    ...system().cloud.clientOptions,
-    credentials: { ...system().cloud.clientOptions.credentials, accessKeyId: roleOf(role) },
+    ...system.cloud.clientOptions,
+    credentials: { ...system.cloud.clientOptions.credentials, accessKeyId: roleOf(role) },
     maxAttempts: 1,
   }
-  const table = String(system().cloud.outputs.TableName)
+  const table = String(system.cloud.outputs.TableName)
   const stores = dynamoStores(new DynamoDBClient(options), table)
   return {
     table,
@@ -73,15 +74,15 @@ async function withTableClientAs<Answer>(
   role: string,
   work: (client: TableClient) => Promise<Answer>,
 ): Promise<Answer> {
-  const restore = setEnvironment({ ...system().cloud.environment, AWS_ACCESS_KEY_ID: roleOf(role) })
+  const restore = setEnvironment({ ...system.cloud.environment, AWS_ACCESS_KEY_ID: roleOf(role) })
   try {
-    return await work(createTableClient({ table: String(system().cloud.outputs.TableName) }))
+    return await work(createTableClient({ table: String(system.cloud.outputs.TableName) }))
   } finally {
     restore()
   }
 }
 
-const queueUrl = (name: string) => system().cloud.resource('AWS::SQS::Queue', name).physicalId
+const queueUrl = (name: string) => system.cloud.resource('AWS::SQS::Queue', name).physicalId
 const DENIED = 'AccessDeniedException'
 const denied = { name: DENIED }
 /** The outcome of each call: the name of the error, or `answered`. */
@@ -97,8 +98,8 @@ const putOf = (table: string, id: string) => {
 let open: string
 
 beforeAll(async () => {
-  open = await system().publish({ type: 'clip', key: 'open', input: {}, delayMs: 3_600_000 })
-  await system().publish({ type: 'probe', key: 'open', input: {}, delayMs: 3_600_000 })
+  open = await system.publish({ type: 'clip', key: 'open', input: {}, delayMs: 3_600_000 })
+  await system.publish({ type: 'probe', key: 'open', input: {}, delayMs: 3_600_000 })
 })
 
 describe('a publisher', () => {
@@ -174,7 +175,7 @@ describe('a client of the table', () => {
   it('under a grant of all types publishes, within a transaction too, reads, lists and waits for results', async () => {
     await withTableClientAs('Shop', async client => {
       const { documents } = awsAs('Shop')
-      const orders = system().cloud.resource('AWS::DynamoDB::Table', 'Orders').physicalId
+      const orders = system.cloud.resource('AWS::DynamoDB::Table', 'Orders').physicalId
       const entries = await client.transactItems('probe', { result: 'x'.repeat(2_000) }, { key: 'shop' })
       const putOrder = { Put: { TableName: orders, Item: { id: 'o1' } } }
 
@@ -188,7 +189,7 @@ describe('a client of the table', () => {
       await expect.poll(() => ids(client.list({ userId: 'anna' }))).toEqual(['probe:retried'])
       expect(await ids(client.list({ type: 'probe', status: 'running' }))).toEqual([])
     })
-    expect(system().cloud.denials.filter(({ caller }) => caller === roleOf('Shop'))).toEqual([])
+    expect(system.cloud.denials.filter(({ caller }) => caller === roleOf('Shop'))).toEqual([])
   })
 
   it('under a grant of one type does so for this type only, also with tenants, and lists no users', async () => {
@@ -223,7 +224,7 @@ describe('a client of the table', () => {
         new TransactWriteCommand({ TransactItems: entries }),
       )
 
-      const { body } = await system().call('GET', '/v1/tasks/clip:by-handler')
+      const { body } = await system.call('GET', '/v1/tasks/clip:by-handler')
       expect(body).toMatchObject({ status: 'ready', fairnessKey: 'b' })
     })
   })
@@ -241,18 +242,18 @@ describe('a concurrency limit whose permits are in several shards', () => {
   const limits = { concurrency: { max: 20, key: 'userId' } }
   const configure = async (more: object) => {
     for (const type of ['clip', 'probe']) {
-      const { status } = await system().call('PUT', `/v1/types/${type}`, { kind: 'handler', ...more })
+      const { status } = await system.call('PUT', `/v1/types/${type}`, { kind: 'handler', ...more })
       expect(status).toBe(200)
     }
   }
   const served = async (task: object) => {
-    const id = await system().publish({ input: {}, userId: 'anna', ...task })
-    return (await system().taskWhen(id, hasEnded)).status
+    const id = await system.publish({ input: {}, userId: 'anna', ...task })
+    return (await system.taskWhen(id, hasEnded)).status
   }
 
   it('admits the tasks of a handler and of a worker, and its use is shown to a publisher', async () => {
     const role = roleOf('StudioWorker')
-    const deniedBefore = system().cloud.denials.length
+    const deniedBefore = system.cloud.denials.length
     await configure({ limits })
     try {
       await aWorker(['--worker-id', 'sharded'], { AWS_ACCESS_KEY_ID: role })
@@ -265,7 +266,7 @@ describe('a concurrency limit whose permits are in several shards', () => {
       })
       expect(shown).toMatchObject({ status: 'ready' })
       const callers = [role, roleOf('ClipPublisher'), roleOf('TasksHandlersProbeRole')]
-      const denials = system().cloud.denials.slice(deniedBefore)
+      const denials = system.cloud.denials.slice(deniedBefore)
       expect(denials.filter(({ caller }) => callers.includes(caller))).toEqual([])
     } finally {
       await configure({})
@@ -297,7 +298,7 @@ describe('a reader', () => {
 
 describe('an operator', () => {
   it('changes, cancels, retries and removes tasks, pauses and purges types, and publishes nothing', async () => {
-    const id = await system().publish({ type: 'probe', key: 'operated', input: {}, delayMs: 3_600_000 })
+    const id = await system.publish({ type: 'probe', key: 'operated', input: {}, delayMs: 3_600_000 })
 
     expect(await statusOf('Operator', 'PATCH', `/v1/tasks/${id}`, { priority: 2 })).toBe(200)
     expect(await statusOf('Operator', 'POST', `/v1/tasks/${id}/cancel`)).toBe(200)
@@ -310,11 +311,11 @@ describe('an operator', () => {
   })
 
   it('appears by its role in the operations of a task; the user of this machine appears by name', async () => {
-    const id = await system().publish({ type: 'probe', key: 'told', input: {}, delayMs: 3_600_000 })
+    const id = await system.publish({ type: 'probe', key: 'told', input: {}, delayMs: 3_600_000 })
     await statusOf('Operator', 'PATCH', `/v1/tasks/${id}`, { priority: 2 })
-    await system().call('POST', `/v1/tasks/${id}/cancel`)
+    await system.call('POST', `/v1/tasks/${id}/cancel`)
 
-    const { body } = await system().call('GET', `/v1/tasks/${id}`)
+    const { body } = await system.call('GET', `/v1/tasks/${id}`)
 
     expect(body.operations).toEqual([
       { at: expect.any(String), what: 'patch', by: expect.stringMatching(/:assumed-role\/Baton-Operator/) },
@@ -324,7 +325,7 @@ describe('an operator', () => {
 
   it('of one type changes this type and its tasks, and no others', async () => {
     const as = (method: string, path: string, body?: unknown) => statusOf('ClipOperator', method, path, body)
-    await system().publish({ type: 'clip', key: 'mine', input: {}, delayMs: 3_600_000 })
+    await system.publish({ type: 'clip', key: 'mine', input: {}, delayMs: 3_600_000 })
 
     expect(await as('PATCH', '/v1/tasks/clip:mine', { priority: 2 })).toBe(200)
     expect(await as('POST', '/v1/tasks/clip%3Amine/cancel')).toBe(200)
@@ -351,15 +352,15 @@ describe('a worker of some types', () => {
     await aWorker(['--worker-id', 'granted'], { AWS_ACCESS_KEY_ID: role })
     const large = 'x'.repeat(2_000)
     const ids = [
-      await system().publish({ type: 'clip', key: 'served', input: { result: large, sleepMs: 1_500 } }),
-      await system().publish({ type: 'clip', key: 'retried', input: { failures: 1 } }),
-      await system().publish({ type: 'clip', key: 'for-it', input: {}, workerIds: ['granted'] }),
+      await system.publish({ type: 'clip', key: 'served', input: { result: large, sleepMs: 1_500 } }),
+      await system.publish({ type: 'clip', key: 'retried', input: { failures: 1 } }),
+      await system.publish({ type: 'clip', key: 'for-it', input: {}, workerIds: ['granted'] }),
     ]
 
-    const tasks = await Promise.all(ids.map(id => system().taskWhen(id, hasEnded)))
+    const tasks = await Promise.all(ids.map(id => system.taskWhen(id, hasEnded)))
 
     expect(tasks.map(({ status }) => status)).toEqual(['succeeded', 'succeeded', 'succeeded'])
-    expect(system().cloud.denials.filter(({ caller }) => caller === role)).toEqual([])
+    expect(system.cloud.denials.filter(({ caller }) => caller === role)).toEqual([])
   })
 
   it('cannot read or write tasks, queues and places of other types, and cannot delete a task', async () => {
@@ -411,15 +412,15 @@ describe('a handler', () => {
   })
 
   it('with `otherTypes: []` publishes tasks of its own type only, and a refused publish fails the task with the reason', async () => {
-    const own = await system().publish({ type: 'alone', key: 'own', input: { publishes: 'alone' } })
-    const other = await system().publish({ type: 'alone', key: 'other', input: { publishes: 'video' } })
+    const own = await system.publish({ type: 'alone', key: 'own', input: { publishes: 'alone' } })
+    const other = await system.publish({ type: 'alone', key: 'other', input: { publishes: 'video' } })
 
-    expect(await system().taskWhen(own, hasEnded)).toMatchObject({ status: 'succeeded' })
+    expect(await system.taskWhen(own, hasEnded)).toMatchObject({ status: 'succeeded' })
     // The head has a short message. The record of the run, which is written later, has the whole one.
     const saying = 'is not authorized to perform: dynamodb:'
-    const refused = await system().taskWhen(other, ({ error }) => error?.message.includes(saying) ?? false)
+    const refused = await system.taskWhen(other, ({ error }) => error?.message.includes(saying) ?? false)
     expect(refused).toMatchObject({ status: 'failed' })
-    expect(system().cloud.denials.splice(0)).toContainEqual(
+    expect(system.cloud.denials.splice(0)).toContainEqual(
       expect.objectContaining({ caller: expect.stringContaining('Alone') }),
     )
   })

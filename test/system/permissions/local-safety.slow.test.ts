@@ -1,7 +1,7 @@
-import { mkdtempSync, readFileSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { aFolder } from '../../support/a-folder.ts'
 import { listeningSockets } from '../../support/http/listening-sockets.ts'
 import { type RawAnswer, sendRaw } from '../../support/http/raw-http.ts'
 import type { LocalProcess } from '../../support/local-system/local-process.ts'
@@ -12,7 +12,7 @@ import { testAssembly } from '../synthesise.ts'
  * Tests the local system as a developer runs it: in a process of its own, with a DynamoDB Local on files. Raw requests stand for web
  * pages. They have exactly the headers that Chromium sends: `Origin`, `Sec-Fetch-*`, and the host of the page's address.
  */
-const dataDir = mkdtempSync(join(tmpdir(), 'local-safety-'))
+const dataDir = aFolder()
 let system: LocalProcess
 let apiPort: number
 let gatewayPort: number
@@ -54,13 +54,8 @@ type Shown = any
 function listTables(port: number, accessKey: string, headers: Headers = {}): Promise<RawAnswer> {
   const authorization = `AWS4-HMAC-SHA256 Credential=${accessKey}/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0`
   const target = { 'X-Amz-Target': 'DynamoDB_20120810.ListTables', Authorization: authorization }
-  return send(
-    port,
-    'POST',
-    '/',
-    { 'Content-Type': 'application/x-amz-json-1.0', ...target, ...headers },
-    '{}',
-  )
+  const all = { 'Content-Type': 'application/x-amz-json-1.0', ...target, ...headers }
+  return send(port, 'POST', '/', all, '{}')
 }
 
 const accessKey = () => readFileSync(join(dataDir, 'access-key'), 'utf8').trim()
@@ -166,79 +161,41 @@ describe('a web page', () => {
     expect((await call('GET', '/v1/types/safe')).body.paused).toBe(false)
   })
 
+  const signedFor = (service: string) => ({
+    Authorization: `AWS4-HMAC-SHA256 Credential=tester/20260101/us-east-1/${service}/aws4_request, Signature=0`,
+  })
+  const text = { 'Content-Type': 'text/plain', ...crossSite }
+  const form = { 'Content-Type': FORM, ...crossSite }
+  const byName = () => ({
+    ...{ Host: `evil.example:${gatewayPort}`, 'X-Amz-Target': 'AmazonSQS.ListQueues' },
+    ...signedFor('sqs'),
+  })
   const inside = () =>
     [
-      [
-        'the queues',
-        'POST',
-        '/',
-        { 'Content-Type': FORM, ...crossSite },
-        'Action=ListQueues&Version=2012-11-05',
-      ],
-      [
-        'the queues, without a preflight',
-        'POST',
-        '/',
-        { 'Content-Type': 'text/plain', ...crossSite },
-        '{"QueueName":"planted"}',
-      ],
-      [
-        'the queues, by a rebound name',
-        'POST',
-        '/',
-        {
-          Host: `evil.example:${gatewayPort}`,
-          'X-Amz-Target': 'AmazonSQS.ListQueues',
-          Authorization:
-            'AWS4-HMAC-SHA256 Credential=tester/20260101/us-east-1/sqs/aws4_request, Signature=0',
-        },
-        '{}',
-      ],
+      ['the queues', 'POST', '/', form, 'Action=ListQueues&Version=2012-11-05'],
+      ['the queues, without a preflight', 'POST', '/', text, '{"QueueName":"planted"}'],
+      ['the queues, by a rebound name', 'POST', '/', byName(), '{}'],
       ['functions', 'POST', '/2015-03-31/functions/Baton-Tasks/invocations', {}, '{}'],
-      [
-        'schedules',
-        'GET',
-        '/schedules',
-        {
-          Authorization:
-            'AWS4-HMAC-SHA256 Credential=tester/20260101/us-east-1/scheduler/aws4_request, Signature=0',
-        },
-        '',
-      ],
+      ['schedules', 'GET', '/schedules', signedFor('scheduler'), ''],
     ] as const
 
   it('and a program without the key reach none of the services behind the API', async () => {
     for (const [what, method, path, headers, body] of inside()) {
       const answer = await send(gatewayPort, method, path, headers, body)
-      expect([what, answer.status, answer.headers['access-control-allow-origin']]).toEqual([
-        what,
-        403,
-        undefined,
-      ])
+      const origin = answer.headers['access-control-allow-origin']
+      expect([what, answer.status, origin]).toEqual([what, 403, undefined])
     }
     expect((await listTables(gatewayPort, 'tester')).status).toBe(403)
-    expect(
-      (await listTables(gatewayPort, 'tester', { 'X-Amz-Security-Token': system.sessionToken })).status,
-    ).toBe(200)
+    const token = { 'X-Amz-Security-Token': system.sessionToken }
+    expect((await listTables(gatewayPort, 'tester', token)).status).toBe(200)
   })
 
   it('of the API itself can call it, and so can a program under each name of this machine', async () => {
-    const { status } = await send(
-      apiPort,
-      'PUT',
-      '/v1/types/own',
-      {
-        Host: `localhost:${apiPort}`,
-        Origin: `http://localhost:${apiPort}`,
-        'Sec-Fetch-Site': 'same-origin',
-        ...json,
-      },
-      '{"kind":"http"}',
-    )
-    const typed = await send(apiPort, 'GET', '/healthz', {
-      'Sec-Fetch-Site': 'none',
-      'Sec-Fetch-Mode': 'navigate',
-    })
+    const host = `localhost:${apiPort}`
+    const own = { Host: host, Origin: `http://${host}`, 'Sec-Fetch-Site': 'same-origin', ...json }
+    const { status } = await send(apiPort, 'PUT', '/v1/types/own', own, '{"kind":"http"}')
+    const byHand = { 'Sec-Fetch-Site': 'none', 'Sec-Fetch-Mode': 'navigate' }
+    const typed = await send(apiPort, 'GET', '/healthz', byHand)
     const names = await Promise.all(
       ['localhost', 'LOCALHOST', '127.0.0.1', '[::1]'].map(name =>
         send(apiPort, 'GET', '/healthz', { Host: `${name}:${apiPort}` }),
@@ -252,33 +209,21 @@ describe('a web page', () => {
 })
 
 describe('an odd request', () => {
+  const POST = 'POST /v1/tasks HTTP/1.1'
+  const JSON_TYPE = 'Content-Type: application/json'
+  const LARGE = Buffer.alloc(11 * 1024 * 1024, 'x')
   const ODD: ReadonlyArray<readonly [string, number, readonly string[], string | Buffer]> = [
     ['TRACE', 405, ['TRACE /healthz HTTP/1.1'], ''],
-    [
-      'a GET with a body',
-      400,
-      ['GET /healthz HTTP/1.1', 'Content-Type: application/json', 'Content-Length: 2'],
-      '{}',
-    ],
+    ['a GET with a body', 400, ['GET /healthz HTTP/1.1', JSON_TYPE, 'Content-Length: 2'], '{}'],
     [
       'a GET with a body in chunks',
       400,
       ['GET /v1/types HTTP/1.1', 'Transfer-Encoding: chunked'],
       '2\r\n{}\r\n0\r\n\r\n',
     ],
-    [
-      'a body of more than 10 MB',
-      413,
-      ['POST /v1/tasks HTTP/1.1', 'Content-Type: application/json', `Content-Length: ${11 * 1024 * 1024}`],
-      Buffer.alloc(11 * 1024 * 1024, 'x'),
-    ],
+    ['a body of more than 10 MB', 413, [POST, JSON_TYPE, `Content-Length: ${LARGE.length}`], LARGE],
     ['a line break in lastEventId', 400, ['GET /v1/events?lastEventId=%0Adata:%20x HTTP/1.1'], ''],
-    [
-      'a body of text',
-      415,
-      ['POST /v1/tasks HTTP/1.1', 'Content-Type: text/plain', 'Content-Length: 2'],
-      '{}',
-    ],
+    ['a body of text', 415, [POST, 'Content-Type: text/plain', 'Content-Length: 2'], '{}'],
   ]
 
   it.each(ODD)('%s is answered %d with a problem document', async (_what, status, head, body) => {

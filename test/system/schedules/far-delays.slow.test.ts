@@ -1,11 +1,11 @@
 import { DynamoDBClient, QueryCommand } from '@aws-sdk/client-dynamodb'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { beforeAll, expect, it } from 'vitest'
 import { MINUTE_SHARDS, minutePlaceName } from '../../../shared/core/place/place.ts'
 import { splitTaskId } from '../../../shared/core/task/task.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
-import { aShiftedClock, type ShiftedClock } from '../../support/local-system/shifted-clock.ts'
+import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
+import { aShiftedClock } from '../../support/local-system/shifted-clock.ts'
 import { scaled } from '../../support/scale.ts'
-import { hasEnded, measured } from '../../support/workers/worker-fleet.ts'
+import { measured } from '../../support/workers/worker-fleet.ts'
 
 /**
  * Tests delays that are longer than an SQS delay reaches (15 minutes), here called far. The tests move the functions' clock to the
@@ -19,15 +19,12 @@ const DAY = 24 * 60 * MINUTE
 /** How many tasks are due in one far minute. */
 const CROWD = scaled(1_000, 20_000)
 
-let system: LocalSystem
-let clock: ShiftedClock
-let sent: Array<{ readonly key: string; readonly delaySeconds: number }>
+const clock = aShiftedClock()
+const system = aLocalSystem({ environment: clock.environment })
+const sent: Array<{ readonly key: string; readonly delaySeconds: number }> = []
 
 beforeAll(async () => {
-  clock = aShiftedClock()
-  system = await startLocalSystem({ environment: clock.environment })
   system.cloud.scheduler.disable('Sweep')
-  sent = []
   system.cloud.faults.add({
     service: 'sqs',
     operation: 'SendMessageBatch',
@@ -35,10 +32,6 @@ beforeAll(async () => {
     action: 'delay',
   })
   await system.cloud.functions.find('Probe').warm(1)
-})
-
-afterAll(async () => {
-  await system?.stop()
 })
 
 /** Records the dispatches of every batch that is sent. It matches no batch, so the fault hits none. */
@@ -177,15 +170,13 @@ function wakesLeft(): number {
 
 it(`${CROWD} tasks due in one far minute share one EventBridge schedule and are all dispatched`, async () => {
   const minute = minuteIn(17)
-  for (let start = 0; start < CROWD; start += 100) {
-    const tasks = Array.from({ length: Math.min(100, CROWD - start) }, (_, nth) => ({
-      type: 'video',
-      key: `crowd-${start + nth}`,
-      input: {},
-      dueAt: new Date(minute * MINUTE + (((start + nth) * 7) % MINUTE)).toISOString(),
-    }))
-    expect((await system.call('POST', '/v1/tasks/batch', { tasks })).status).toBe(200)
-  }
+  const tasks = Array.from({ length: CROWD }, (_, nth) => ({
+    type: 'video',
+    key: `crowd-${nth}`,
+    input: {},
+    dueAt: new Date(minute * MINUTE + ((nth * 7) % MINUTE)).toISOString(),
+  }))
+  await system.publishAll(tasks)
   await expect.poll(() => entriesOf(minute)).toBe(CROWD)
   await scheduled(minute)
 

@@ -3,12 +3,11 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createAwsSystem } from '../../../shared/aws/system.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { wakeTasks } from '../../../shared/runtime/wake.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
-let system: LocalSystem
+const system = aLocalSystem()
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   for (const type of ['seconds', 'paused', 'once', 'gone', 'far']) {
     await system.call('PUT', `/v1/types/${type}`, { kind: 'http' })
   }
@@ -16,7 +15,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   vi.unstubAllEnvs()
-  await system?.stop()
 })
 
 async function put(name: string, body: object) {

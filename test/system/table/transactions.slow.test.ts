@@ -4,10 +4,9 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { minuteOf } from '../../../shared/core/place/place.ts'
 import { createTableClient, type TableClient } from '../../../shared/table/table-client.ts'
 import { taskAlreadyExists } from '../../../shared/table/transact-items.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
-import { aShiftedClock, type ShiftedClock } from '../../support/local-system/shifted-clock.ts'
+import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
+import { aShiftedClock } from '../../support/local-system/shifted-clock.ts'
 import { setEnvironment } from '../../support/process-environment.ts'
-import { hasEnded } from '../../support/workers/worker-fleet.ts'
 import type { probe } from '../tasks/probe.ts'
 
 /**
@@ -18,16 +17,14 @@ import type { probe } from '../tasks/probe.ts'
 const DAY = 86_400_000
 const LARGE = { result: 'x'.repeat(5_000) }
 
-let system: LocalSystem
-let clock: ShiftedClock
+const clock = aShiftedClock()
+const system = aLocalSystem({ environment: clock.environment })
 let table: TableClient
 let documents: DynamoDBDocumentClient
 let orders: string
 let restore: () => void
 
-beforeAll(async () => {
-  clock = aShiftedClock()
-  system = await startLocalSystem({ environment: clock.environment })
+beforeAll(() => {
   system.cloud.scheduler.disable('Sweep')
   const { resources, environment, outputs } = system.cloud
   const role = Object.keys(resources).find(id => /^Shop[0-9A-F]{8}$/.test(id)) ?? ''
@@ -37,10 +34,9 @@ beforeAll(async () => {
   orders = system.cloud.resource('AWS::DynamoDB::Table', 'Orders').physicalId
 })
 
-afterAll(async () => {
+afterAll(() => {
   documents?.destroy()
   restore?.()
-  await system?.stop()
 })
 
 type Entries = Awaited<ReturnType<TableClient['transactItems']>>

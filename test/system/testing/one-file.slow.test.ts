@@ -1,16 +1,11 @@
-import { afterAll, beforeAll, describe } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { describe } from 'vitest'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 import { arithmeticTests } from './one-file.ts'
 
 describe('in memory', () => arithmeticTests(() => undefined))
 
 describe('against the local system', () => {
-  let system: LocalSystem
-
-  beforeAll(async () => {
-    system = await startLocalSystem()
-  })
-  afterAll(() => system.stop())
+  const system = aLocalSystem()
 
   arithmeticTests(() => system.cloud.apiUrl)
 })

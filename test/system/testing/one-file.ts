@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { chord } from '../../../shared/define/canvases.ts'
 import { createTestSystem } from '../../../shared/testing/index.ts'
 import { add, fail, multiply, note } from '../tasks/arithmetic.ts'
@@ -7,7 +7,7 @@ import { add, fail, multiply, note } from '../tasks/arithmetic.ts'
 export function arithmeticTests(url: () => string | undefined): void {
   const aSystem = () => createTestSystem({ tasks: [add, multiply, fail, note], url: url() })
 
-  test('a task succeeds, and a second publish of its key creates nothing', async () => {
+  it('a task succeeds, and a second publish of its key creates nothing', async () => {
     const t = await aSystem()
 
     const { id } = await t.publish(add, [1, 2, 3], { key: 'sum' })
@@ -19,7 +19,7 @@ export function arithmeticTests(url: () => string | undefined): void {
     expect(again).toMatchObject({ id, created: false })
   })
 
-  test('a failed task runs its error callback, which is its child', async () => {
+  it('a failed task runs its error callback, which is its child', async () => {
     const t = await aSystem()
 
     await t.publish(fail, ['no such luck'], {
@@ -35,7 +35,7 @@ export function arithmeticTests(url: () => string | undefined): void {
     expect(await t.task('note:told')).toMatchObject({ status: 'succeeded', parentId: 'fail:one' })
   })
 
-  test('a chord hands on its results', async () => {
+  it('a chord hands on its results', async () => {
     const t = await aSystem()
 
     const { id } = await t.publish(chord([add.with([1, 2]), multiply.with([3, 4])], note.with(['sums'])), {
@@ -46,7 +46,7 @@ export function arithmeticTests(url: () => string | undefined): void {
     expect(await t.canvas(id)).toMatchObject({ status: 'succeeded', result: { words: ['sums', 3, 12] } })
   })
 
-  test('what is not legal is refused alike', async () => {
+  it('what is not legal is refused alike', async () => {
     const t = await aSystem()
     await t.publish(add, [1], { key: 'later', delayMs: 3_600_000 })
 

@@ -1,28 +1,24 @@
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { expect, it } from 'vitest'
+import { aFolder } from '../../support/a-folder.ts'
+import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
 import { synthesise, testAssembly } from '../synthesise.ts'
 
 /** Tests what becomes of tasks while the code of their handler changes, and while their stack is deployed again. */
 
 const TASKS = 1_000
 const SWAPS = 5
-const PER_CALL = 100
 /** Two apps are synthesised, at the same time as other tests. */
 const SYNTHESIS_LIMIT_MS = 600_000
 
-let system: LocalSystem
 let assembly: string
-
-beforeAll(async () => {
+const system = aLocalSystem(async () => {
   assembly = await testAssembly()
-  const before = mkdtempSync(join(tmpdir(), 'without-probe-'))
-  await synthesise('test/system/app-without-probe.ts', before)
-  system = await startLocalSystem({ assemblyDir: before })
+  const assemblyDir = aFolder()
+  await synthesise('test/system/app-without-probe.ts', assemblyDir)
+  return { assemblyDir }
 }, SYNTHESIS_LIMIT_MS)
-afterAll(() => system?.stop())
 
 type Resources = Record<
   string,
@@ -36,7 +32,7 @@ const resourcesIn = (folder: string): Resources =>
 function probeOf(version: string): string {
   const resources = resourcesIn(assembly)
   const { logicalId } = system.cloud.functions.find('Probe')
-  const folder = mkdtempSync(join(tmpdir(), 'probe-'))
+  const folder = aFolder()
   cpSync(join(assembly, resources[logicalId]?.Metadata?.['aws:asset:path'] ?? ''), join(folder, 'code'), {
     recursive: true,
   })
@@ -49,7 +45,7 @@ function probeOf(version: string): string {
 
 /** The assembly with a longer lease for new tasks of the probe's type. */
 function withAnotherLease(leaseMs: number): string {
-  const folder = mkdtempSync(join(tmpdir(), 'other-lease-'))
+  const folder = aFolder()
   cpSync(assembly, folder, { recursive: true })
   const file = join(folder, 'Baton.template.json')
   const template = JSON.parse(readFileSync(file, 'utf8'))
@@ -69,22 +65,18 @@ async function publishMany(prefix: string, type: string, input: (nth: number) =>
     key: `${prefix}-${nth}`,
     input: input(nth),
   }))
-  for (let at = 0; at < TASKS; at += PER_CALL) {
-    const { status } = await system.call('POST', '/v1/tasks/batch', { tasks: tasks.slice(at, at + PER_CALL) })
-    expect(status).toBeLessThan(300)
-  }
+  await system.publishAll(tasks)
   return tasks.map(task => `${type}:${task.key}`)
 }
 
 /** Waits for the end of all tasks. Returns those that did not succeed. A busy machine may lose runs, but no task. */
 async function failuresOf(ids: readonly string[]): Promise<unknown[]> {
   const ended = []
-  for (const id of ids)
-    ended.push(await system.taskWhen(id, ({ status }) => status === 'succeeded' || status === 'failed'))
+  for (const id of ids) ended.push(await system.taskWhen(id, hasEnded))
   return ended.filter(({ status }) => status !== 'succeeded')
 }
 
-test(`${TASKS} tasks end while their stack gets a new type and the new type another option`, async () => {
+it(`${TASKS} tasks end while their stack gets a new type and the new type another option`, async () => {
   const ids = await publishMany('words', 'word-count', nth => ({ text: `text ${nth}` }))
 
   await system.cloud.redeploy(assembly)
@@ -99,7 +91,7 @@ test(`${TASKS} tasks end while their stack gets a new type and the new type anot
   expect(await failuresOf(ids)).toEqual([])
 })
 
-test(`none of ${TASKS} tasks is lost while the code of their handler is replaced ${SWAPS} times`, async () => {
+it(`none of ${TASKS} tasks is lost while the code of their handler is replaced ${SWAPS} times`, async () => {
   const ids = await publishMany('swapped', 'probe', () => ({ sleepMs: 50 }))
 
   for (let swap = 1; swap <= SWAPS; swap += 1) {
@@ -112,7 +104,7 @@ test(`none of ${TASKS} tasks is lost while the code of their handler is replaced
   expect(await failuresOf(ids)).toEqual([])
 })
 
-test('a run of more than 30 s is released when its code was replaced, and costs no retry', async () => {
+it('a run of more than 30 s is released when its code was replaced, and costs no retry', async () => {
   const id = await system.publish({
     type: 'probe',
     key: 'long',

@@ -1,9 +1,8 @@
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
-import { aShiftedClock, type ShiftedClock } from '../../support/local-system/shifted-clock.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { aFolder } from '../../support/a-folder.ts'
+import { aLocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aShiftedClock } from '../../support/local-system/shifted-clock.ts'
 import { synthesise } from '../synthesise.ts'
 
 /** The sweeper sends a dispatch again for a task that fell due this long ago and shows no sign of life. */
@@ -14,17 +13,12 @@ const succeeded = (task: any) => task.status === 'succeeded'
 const keys = (prefix: string) => Array.from({ length: 5 }, (_, i) => `${prefix}-${i}`)
 
 describe('tasks are found', () => {
-  let system: LocalSystem
-  let clock: ShiftedClock
+  const clock = aShiftedClock()
+  const system = aLocalSystem({ environment: clock.environment })
   beforeAll(async () => {
-    clock = aShiftedClock()
-    system = await startLocalSystem({ environment: clock.environment })
     // The regular sweep would repair tasks before a test does so.
     system.cloud.scheduler.disable('Sweep')
     await system.call('PUT', '/v1/types/by-http', { kind: 'http' })
-  })
-  afterAll(async () => {
-    await system?.stop()
   })
 
   /** Claims until it has `count` tasks, and returns their keys. One claim returns what it finds and does not wait for the rest. */
@@ -119,17 +113,10 @@ describe('tasks are found', () => {
     }
     return { endAfter }
   }
-
-  it('never when their type was not registered: the publish is refused, and the problem suggests the right type', async () => {
-    const { status, body } = await system.call('POST', '/v1/tasks', { type: 'word-cuont' })
-
-    expect(status).toBe(404)
-    expect(JSON.stringify(body)).toContain("did you mean 'word-count'")
-  })
 })
 
 describe('a type whose handler is deployed later', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'baton-discovery-'))
+  const folder = aFolder()
   const dataDir = join(folder, 'data')
   const earlierAssembly = join(folder, 'assembly')
 

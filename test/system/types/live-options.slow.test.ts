@@ -1,15 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 import { startWorker, type WorkerProcess } from '../../support/workers/worker-process.ts'
 
 /** Tests which changes of a running task's options reach its run, and when. */
 
-let system: LocalSystem
+const system = aLocalSystem()
 let worker: WorkerProcess
 
 beforeAll(async () => {
-  system = await startLocalSystem()
   await system.cloud.functions.find('Probe').warm(2)
   worker = await startWorker(system)
 })
@@ -17,7 +16,6 @@ beforeAll(async () => {
 afterAll(async () => {
   worker?.signal('SIGKILL')
   await worker?.ended
-  await system?.stop()
 })
 
 const patch = async (id: string, changes: object) => {

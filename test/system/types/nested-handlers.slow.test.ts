@@ -1,21 +1,15 @@
 import { writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
 import { RemovalPolicy } from 'aws-cdk-lib'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { expect, it } from 'vitest'
 import { anApp, aSystem, manyTasks } from '../../infra/synthesised.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
 
 const HANDLERS = 35
 const IN_OWN_STACK = 'task2'
 const NESTED = 'task34'
 
-let system: LocalSystem
-
-beforeAll(async () => {
-  system = await startLocalSystem({ assemblyDir: synthesise() })
-})
-
-afterAll(() => system?.stop())
+const system = aLocalSystem(() => ({ assemblyDir: synthesise() }))
 
 /** Synthesises 35 handlers, of which five are nested, and a flow whose steps are of both sorts. Returns the assembly's folder. */
 function synthesise(): string {
@@ -37,8 +31,6 @@ function flowBeside(entry: string): string {
   )
   return file
 }
-
-const hasEnded = ({ status }: { readonly status: string }) => ['succeeded', 'failed'].includes(status)
 
 it('boots nested stacks: all their resources run or are known, and no handler has a process yet', () => {
   const handlers = system.cloud.functions.all().filter(({ logicalId }) => /task\d+Function/.test(logicalId))

@@ -1,11 +1,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { aReceiver, type TestReceiver } from '../../support/http/a-receiver.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c'
 const TRACEPARENT = `00-${TRACE_ID}-b7ad6b7169203331-01`
 
-let system: LocalSystem
+const system = aLocalSystem()
 let receiver: TestReceiver
 
 beforeAll(async () => {
@@ -16,13 +16,9 @@ beforeAll(async () => {
     refusedOnce.add(url)
     response.writeHead(isFirst ? 503 : 200).end('private words')
   })
-  system = await startLocalSystem()
 })
 
-afterAll(async () => {
-  await receiver?.stop()
-  await system?.stop()
-})
+afterAll(() => receiver?.stop())
 
 async function register(type: string, webhook: object): Promise<void> {
   const defaults = { retry: { maxRetries: 1, backoff: 'fixed', delayMs: 100 } }

@@ -1,12 +1,12 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
 import { DeleteMessageCommand, ReceiveMessageCommand, SQSClient } from '@aws-sdk/client-sqs'
 import { DynamoDBDocumentClient, UpdateCommand } from '@aws-sdk/lib-dynamodb'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../shared/api/endpoints.ts'
 import { HEAD_SORT_KEY, PRIMARY_KEY } from '../../../shared/aws/dynamo/keys.ts'
 import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { createTypeStore } from '../../../shared/aws/dynamo/stores/type-store.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
 /** Every reason of `GET /v1/tasks/{id}/why` that the local system can show, and the cost of each answer. */
 
@@ -14,13 +14,7 @@ const HOUR_MS = 3_600_000
 const READ_UNITS_MAX = 10
 const OTHER_REQUESTS_MAX = 3
 
-let system: LocalSystem
-
-beforeAll(async () => {
-  system = await startLocalSystem()
-})
-
-afterAll(() => system?.stop())
+const system = aLocalSystem()
 
 async function put(type: string, configuration: object = {}): Promise<void> {
   const answer = await system.call('PUT', `/v1/types/${type}`, { kind: 'http', ...configuration })
@@ -141,21 +135,6 @@ describe('a task that a limit holds back says so', () => {
     expect(answer.sentence).toContain(
       'under the rate limit of 1 start per 10 min of slow, first in the line; the next start is free at ',
     )
-  })
-
-  it('concurrency-limit, with the path of a holder whose id needs another form', async () => {
-    await put('single', { limits: { concurrency: { max: 1 } } })
-    const holder = await system.publish({ type: 'single', key: 'a/b?c', leaseMs: 600_000 })
-    await claim('single')
-    const id = await system.publish({ type: 'single', key: 'next/one' })
-    await claim('single', 'ben')
-    await system.taskWhen(id, ({ statusReason }) => statusReason === 'concurrency-limit')
-
-    const { next } = await why(id)
-
-    const [, path = ''] = /POST (\S+)\/cancel/.exec(next) ?? []
-    expect(path).toBe(pathOf('get', holder))
-    expect((await system.call('POST', `${path}/cancel`)).status).toBe(200)
   })
 
   it('concurrency-limit, with the tasks that hold the permits', async () => {
@@ -301,21 +280,6 @@ describe('a task that nothing has taken for an hour', () => {
     )
     expect(answer.next).toContain('docs/operations.md')
   })
-
-  it('not stuck, but behind others, when messages wait in its queue', async () => {
-    const mapping = await pausedMapping()
-    const ids: string[] = []
-    for (const key of ['kept', 'also-kept'])
-      ids.push(await system.publish({ type: 'word-count', key, input: { text: 'a' } }))
-    const [id = ''] = ids
-    await system.answerWhen(pathOf('why', id), ({ queue }) => queue?.messages >= 2)
-    await backdateTask(id, longAgo)
-
-    const answer = await why(id)
-    mapping.resume()
-
-    expect(answer.reason).toBe('backlog')
-  })
 })
 
 /** Moves all times of a task back, as if nothing had touched it since. */
@@ -355,20 +319,17 @@ describe('a member of a canvas that is not published yet', () => {
   it('says for which canvas it waits, and what to ask without it', async () => {
     await put('link')
     const chain = [{ type: 'link', delayMs: HOUR_MS }, { type: 'link' }]
-    const odd = await system.call('POST', '/v1/canvases', { key: 'a/b', chain })
     const { body } = await system.call('POST', '/v1/canvases', { key: 'waits', chain })
     const member: string = body.taskIds[1]
 
     const answer = await why(member, '?canvasId=canvas:waits')
     const without = await system.call('GET', pathOf('why', member))
     const other = await system.call('GET', `${pathOf('why', 'link:1')}?canvasId=canvas:waits`)
-    const ofOdd = await why(odd.body.taskIds[1], '?canvasId=canvas:a%2Fb')
 
     expect(answer).toMatchObject({ id: member, status: 'pending', reason: 'canvas' })
     expect(answer.sentence).toContain('waits for other members of canvas:waits: 0 of 2 members have ended')
     expect(without).toMatchObject({ status: 404, body: { detail: expect.stringContaining('canvasId') } })
     expect(other.status).toBe(404)
-    expect(ofOdd.next).toContain(`GET ${pathOf('getCanvas', 'canvas:a/b')} shows its members.`)
   })
 })
 
@@ -438,9 +399,4 @@ describe('a task that runs or has ended says how', () => {
     expect(answer).toMatchObject({ status: 'succeeded', reason: 'callbacks-owed' })
     expect(answer.sentence).toContain('owes callbacks that cannot be published: onSuccess.0')
   })
-})
-
-it('a task that does not exist is 404', async () => {
-  expect((await system.call('GET', pathOf('why', 'probe:nothing'))).status).toBe(404)
-  expect((await system.call('GET', `${pathOf('why', 'probe:nothing')}?nope=1`)).status).toBe(400)
 })

@@ -3,21 +3,19 @@ import { type Client, createClient } from '../../../shared/client/client.ts'
 import { defineTask } from '../../../shared/define/define-task.ts'
 import type { HttpWorker, HttpWorkerOptions } from '../../../shared/worker/create-worker.ts'
 import { createHttpWorker } from '../../../shared/worker/create-worker.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 import { chatty } from '../../worker/fixtures/chatty.ts'
 
 /** A worker over HTTP on the whole local system. `test/worker/both-kinds.test.ts` has what all workers promise. */
 
-let system: LocalSystem
+const system = aLocalSystem()
 let client: Client
 let worker: HttpWorker | undefined
 beforeAll(async () => {
-  system = await startLocalSystem()
   client = createClient({ url: system.cloud.apiUrl, timeoutMs: 120_000 })
 })
 afterAll(async () => {
   await worker?.stop({ timeoutMs: 0 })
-  await system?.stop()
 })
 
 const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} }

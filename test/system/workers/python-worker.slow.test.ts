@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { afterEach, beforeAll, describe, expect, it } from 'vitest'
+import { aLocalSystem, hasEnded } from '../../support/local-system/local-system.ts'
 
 const SCRIPT = 'examples/python-worker/worker.py'
 const TYPE = 'shout'
@@ -11,15 +11,11 @@ const LEASE_MS = 2_500
 const hasPython = spawnSync('python3', ['--version']).status === 0
 if (!hasPython) console.warn('python3 is not installed: the worker in Python is not tested')
 
-// biome-ignore lint/suspicious/noExplicitAny: tasks are read as users read them
-const ended = (task: any) => ['succeeded', 'failed'].includes(task.status)
-
 describe.skipIf(!hasPython)('the worker in Python', () => {
-  let system: LocalSystem
+  const system = aLocalSystem()
   const started = new Set<{ worker: ChildProcess; stopped: Promise<unknown> }>()
 
   beforeAll(async () => {
-    system = await startLocalSystem()
     const defaults = { leaseMs: LEASE_MS, heartbeatMs: 300, retry: { backoff: 'fixed', delayMs: 100 } }
     await system.call('PUT', `/v1/types/${TYPE}`, { kind: 'http', defaults })
   })
@@ -29,7 +25,6 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
     await Promise.all([...started].map(({ stopped }) => stopped))
     started.clear()
   })
-  afterAll(() => system?.stop())
 
   function startWorker(environment: Record<string, string> = {}) {
     const worker = spawn('python3', [SCRIPT, TYPE, 'snake'], {
@@ -51,7 +46,7 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
     ]
     for (let n = 0; n < 10; n++) ids.push(await publish(`${n}`, { text: `t${n}` }))
 
-    const tasks = await Promise.all(ids.map(id => system.taskWhen(id, ended, 20_000)))
+    const tasks = await Promise.all(ids.map(id => system.taskWhen(id, hasEnded, 20_000)))
 
     expect(tasks.map(({ status }) => status)).toEqual(ids.map(() => 'succeeded'))
     expect(tasks.map(({ runs }) => runs.length)).toEqual(ids.map(() => 1))
@@ -66,7 +61,7 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
     const retried = await publish('fails', { fail: 'no luck' })
     const fatal = await publish('fatal', { fail: 'never', fatal: true })
 
-    const tasks = await Promise.all([retried, fatal].map(id => system.taskWhen(id, ended, 20_000)))
+    const tasks = await Promise.all([retried, fatal].map(id => system.taskWhen(id, hasEnded, 20_000)))
 
     expect(tasks[0]).toMatchObject({
       status: 'failed',
@@ -84,7 +79,7 @@ describe.skipIf(!hasPython)('the worker in Python', () => {
 
     const next = await publish('next', { text: 'next' })
 
-    expect(await system.taskWhen(next, ended)).toMatchObject({ status: 'succeeded' })
+    expect(await system.taskWhen(next, hasEnded)).toMatchObject({ status: 'succeeded' })
   })
 
   it('finishes its runs after SIGTERM, and makes no more claims', async () => {

@@ -1,11 +1,12 @@
 import { expect, it } from 'vitest'
+import { hasEnded } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
-import { aWorkerFleet, hasEnded, measured, statesOf } from '../../support/workers/worker-fleet.ts'
+import { aWorkerFleet, measured, statesOf } from '../../support/workers/worker-fleet.ts'
 
 const { system, aWorker, publishAll, startsOf } = aWorkerFleet()
 
 async function counts(type: string): Promise<{ open: number }> {
-  const { body } = await system().call('GET', `/v1/types/${type}/counts`)
+  const { body } = await system.call('GET', `/v1/types/${type}/counts`)
   return { open: body.delayed + body.ready + body.running }
 }
 
@@ -15,7 +16,7 @@ it('worker processes are restarted one after the other, and every task succeeds 
   const begunAt = Date.now()
   const ids: string[] = []
   const publish = async (count: number, sleepMs: number) => {
-    const input = { report: system().reportUrl, sleepMs }
+    const input = { report: system.reportUrl, sleepMs }
     ids.push(...(await publishAll(count, `rolling-${ids.length}-`, { type: 'video', input })))
   }
   await publish(scaled(90, 480), 100)
@@ -40,7 +41,7 @@ it('worker processes are restarted one after the other, and every task succeeds 
   await expect.poll(async () => (await counts('video')).open, { interval: 500 }).toBe(0)
   measured(`${ids.length} tasks over three rolling restarts`, Date.now() - begunAt)
   const tasks = []
-  for (const id of ids) tasks.push(await system().taskWhen(id, hasEnded, 0))
+  for (const id of ids) tasks.push(await system.taskWhen(id, hasEnded, 0))
   measured('longest restart of a worker', Math.max(...stops))
 
   expect(new Set(tasks.map(({ status }) => status))).toEqual(new Set(['succeeded']))
@@ -48,3 +49,22 @@ it('worker processes are restarted one after the other, and every task succeeds 
   const states = new Set(tasks.flatMap(statesOf))
   expect([...states].filter(state => state !== 'succeeded' && state !== 'released')).toEqual([])
 }, 180_000)
+
+it('each of the 20 tasks of a worker that dies runs again on another worker, with default options', async () => {
+  const victim = await aWorker(['--concurrency', '20'])
+  const input = { report: system.reportUrl, sleepMs: 120_000 }
+  const ids = await publishAll(20, 'orphan-', { type: 'video', input })
+  await expect.poll(() => startsOf('orphan-').length).toBe(20)
+  const heir = await aWorker(['--concurrency', '20'])
+
+  victim.signal('SIGKILL')
+  const killedAt = Date.now()
+  await expect.poll(() => startsOf('orphan-').length).toBe(40)
+  const again = startsOf('orphan-').filter(({ attempt }) => attempt === 2)
+  await Promise.all(ids.map(id => system.call('POST', `/v1/tasks/${id}/cancel`)))
+  const takeovers = again.map(({ at }) => at - killedAt).sort((a, b) => a - b)
+  measured('takeover of 20 tasks, first', takeovers[0] ?? 0)
+  measured('takeover of 20 tasks, last', takeovers.at(-1) ?? 0)
+
+  expect(again.map(({ pid }) => pid)).toEqual(ids.map(() => heir.pid))
+}, 60_000)

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { hasEnded } from '../../support/local-system/local-system.ts'
 import { scaled } from '../../support/scale.ts'
-import { aWorkerFleet, hasEnded, statesOf } from '../../support/workers/worker-fleet.ts'
+import { aWorkerFleet, statesOf } from '../../support/workers/worker-fleet.ts'
 
 /** Tests standalone workers at the same time, and workers that tasks name. */
 
@@ -11,9 +12,9 @@ const { system, aWorker, publishAll, startsOf } = aWorkerFleet()
 describe('several worker processes', () => {
   it('bring one success each to a task that asks for two', async () => {
     await Promise.all([aWorker(['--worker-id', 'a']), aWorker(['--worker-id', 'b'])])
-    const id = await system().publish({ type: 'video', key: 'twice', input: {}, concurrency: 2 })
+    const id = await system.publish({ type: 'video', key: 'twice', input: {}, concurrency: 2 })
 
-    const task = await system().taskWhen(id, hasEnded)
+    const task = await system.taskWhen(id, hasEnded)
 
     expect(task.status).toBe('succeeded')
     expect(statesOf(task)).toEqual(['succeeded', 'succeeded'])
@@ -24,16 +25,16 @@ describe('several worker processes', () => {
     const statesByWorker = ({ runs }: { runs: Array<{ workerId: string; state: string }> }) =>
       runs.map(({ workerId, state }) => `${workerId} ${state}`)
     await aWorker(['--worker-id', 'able'])
-    const id = await system().publish({
+    const id = await system.publish({
       ...{ type: 'video', key: 'half', input: {}, concurrency: 2 },
       retry: { maxRetries: 3, backoff: 'fixed', delayMs: 600_000 },
     })
-    await system().taskWhen(id, task => statesByWorker(task).includes('able succeeded'))
+    await system.taskWhen(id, task => statesByWorker(task).includes('able succeeded'))
 
     await aWorker(['--worker-id', 'clumsy'], { PROBE_FAILURES: '1' })
-    const half = await system().taskWhen(id, ({ runs }) => runs.length > 1 && runs[1].state !== 'running')
-    await system().call('PATCH', `/v1/tasks/${id}`, { delayMs: 0 })
-    const done = await system().taskWhen(id, hasEnded)
+    const half = await system.taskWhen(id, ({ runs }) => runs.length > 1 && runs[1].state !== 'running')
+    await system.call('PATCH', `/v1/tasks/${id}`, { delayMs: 0 })
+    const done = await system.taskWhen(id, hasEnded)
 
     expect(half).toMatchObject({ status: 'delayed', statusReason: 'retry' })
     expect(statesByWorker(half)).toEqual(['able succeeded', 'clumsy failed'])
@@ -43,14 +44,14 @@ describe('several worker processes', () => {
 
   it('that race for the same tasks run each of them once', async () => {
     await Promise.all([aWorker(), aWorker(), aWorker()])
-    system().cloud.mapping('Planner').repeat(3)
+    system.cloud.mapping('Planner').repeat(3)
 
     const ids = await publishAll(RACED_TASKS, 'raced-', {
       type: 'video',
-      input: { report: system().reportUrl },
+      input: { report: system.reportUrl },
     })
-    const tasks = await Promise.all(ids.map(id => system().taskWhen(id, hasEnded)))
-    system().cloud.mapping('Planner').repeat(1)
+    const tasks = await Promise.all(ids.map(id => system.taskWhen(id, hasEnded)))
+    system.cloud.mapping('Planner').repeat(1)
 
     expect(tasks.map(statesOf)).toEqual(ids.map(() => ['succeeded']))
     expect(startsOf('raced-')).toHaveLength(RACED_TASKS)
@@ -63,11 +64,11 @@ describe('tasks for one worker', () => {
     const body = { type: 'video', input: {} }
     const ids = await publishAll(5, 'targeted-', { ...body, workerIds: ['late'] })
     const [forAnyone = ''] = await publishAll(1, 'untargeted-', body)
-    await system().taskWhen(forAnyone, hasEnded)
-    const waiting = await Promise.all(ids.map(id => system().taskWhen(id, () => true)))
+    await system.taskWhen(forAnyone, hasEnded)
+    const waiting = await Promise.all(ids.map(id => system.taskWhen(id, () => true)))
 
     await aWorker(['--worker-id', 'late'])
-    const tasks = await Promise.all(ids.map(id => system().taskWhen(id, hasEnded)))
+    const tasks = await Promise.all(ids.map(id => system.taskWhen(id, hasEnded)))
 
     expect(waiting.map(({ status, runs }) => [status, runs])).toEqual(ids.map(() => ['ready', []]))
     expect(tasks.map(({ runs }) => runs)).toMatchObject(

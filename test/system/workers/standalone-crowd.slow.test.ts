@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { totalOf } from '../../../local/gateway/meter.ts'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { aLocalSystem, type LocalSystem } from '../../support/local-system/local-system.ts'
 import { measured } from '../../support/workers/worker-fleet.ts'
 
 const PROCESSES = 4
@@ -11,16 +11,12 @@ const CROWD = PROCESSES * WORKERS_EACH
 /** A run sends its first heartbeat this long after its claim. With `heartbeatMs` of this test, the next one is due much later. */
 const FIRST_BEAT_MS = 1_500
 
-let system: LocalSystem
+const system = aLocalSystem()
 const children: ChildProcess[] = []
 let begun = 0
 
-beforeAll(async () => {
-  system = await startLocalSystem()
-})
 afterAll(async () => {
   for (const child of children) child.kill('SIGKILL')
-  await system?.stop()
 })
 
 function startProcess(nth: number): void {

@@ -1,13 +1,7 @@
-import { afterAll, beforeAll, expect, it } from 'vitest'
-import { type LocalSystem, startLocalSystem } from '../../support/local-system/local-system.ts'
+import { expect, it } from 'vitest'
+import { aLocalSystem } from '../../support/local-system/local-system.ts'
 
-let system: LocalSystem
-
-beforeAll(async () => {
-  system = await startLocalSystem({ services: true })
-})
-
-afterAll(() => system?.stop())
+const system = aLocalSystem({ services: true })
 
 const service = () => system.cloud.services[0]!
 const succeeded = ({ status }: { status: string }) => status === 'succeeded'

@@ -1,20 +1,11 @@
 import { spawnSync } from 'node:child_process'
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  realpathSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, it } from 'vitest'
 import { type Bundles, createBundles, type Rebuilt } from '../../../../cli/dev/bundles/bundles.ts'
 import type { BundleSpec } from '../../../../infra/bundling/esbuild.ts'
+import { aFolder, writeFiles } from '../../../support/a-folder.ts'
 
 const opened: Bundles[] = []
 afterEach(async () => {
@@ -23,20 +14,17 @@ afterEach(async () => {
 
 /** A project with two handlers that share a file, and its bundles. */
 function aProject(files: Readonly<Record<string, string>> = {}) {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'bundles-')))
-  const write = (name: string, text: string) => {
-    mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), text)
-    return new Set([join(folder, name)])
-  }
-  const all = {
+  const folder = aFolder({
     'package.json': '{}',
     'shared.ts': 'export const unit: string = "kg"',
     'a.ts': 'import { unit } from "./shared.ts"; export const handler = () => "a " + unit',
     'b.ts': 'import { unit } from "./shared.ts"; export const handler = () => "b " + unit',
     ...files,
+  })
+  const write = (name: string, text: string) => {
+    writeFiles(folder, { [name]: text })
+    return new Set([join(folder, name)])
   }
-  for (const [name, text] of Object.entries(all)) write(name, text)
   const inputs = new Set<string>()
   const project = { folder, app: 'true', context: {}, generated: join(folder, '.baton') }
   const bundles = createBundles(project, files => {
@@ -66,7 +54,7 @@ async function answerOf(folder: string): Promise<unknown> {
   return handler()
 }
 
-test('a changed file reaches the bundles that contain it, each in a new folder', async () => {
+it('a changed file reaches the bundles that contain it, each in a new folder', async () => {
   const { bundles, write, spec } = aProject()
   const first = await bundles.folderOf('Stack/A', spec('a'))
   await bundles.folderOf('Stack/B', spec('b'))
@@ -80,7 +68,7 @@ test('a changed file reaches the bundles that contain it, each in a new folder',
   expect(await bundles.folderOf('Stack/A', spec('a'))).toBe(folder)
 })
 
-test('stack traces name the files of the project', async () => {
+it('stack traces name the files of the project', async () => {
   const { bundles, spec, folder } = aProject({
     'a.ts': 'export const handler = () => {\n  throw new Error("here")\n}',
   })
@@ -94,7 +82,7 @@ test('stack traces name the files of the project', async () => {
   expect(stderr).toContain(`${join(folder, 'a.ts')}:2:`)
 })
 
-test('a shared file reaches all of them; a file of none reaches none', async () => {
+it('a shared file reaches all of them; a file of none reaches none', async () => {
   const { bundles, write, spec } = aProject()
   await bundles.folderOf('A', spec('a'))
   await bundles.folderOf('B', spec('b'))
@@ -106,7 +94,7 @@ test('a shared file reaches all of them; a file of none reaches none', async () 
   expect(byOther).toEqual([])
 })
 
-test('the files of a bundle are reported when it is first made, so that they are watched from then on', async () => {
+it('the files of a bundle are reported when it is first made, so that they are watched from then on', async () => {
   const { bundles, inputs, spec, folder } = aProject()
   expect([...inputs]).toEqual([])
 
@@ -115,7 +103,7 @@ test('the files of a bundle are reported when it is first made, so that they are
   expect([...inputs].sort()).toEqual([join(folder, 'a.ts'), join(folder, 'shared.ts')])
 })
 
-test('a change that changes no code replaces nothing', async () => {
+it('a change that changes no code replaces nothing', async () => {
   const { bundles, write, spec } = aProject()
   await bundles.folderOf('A', spec('a'))
 
@@ -126,7 +114,7 @@ test('a change that changes no code replaces nothing', async () => {
   expect(rebuilt).toEqual([{ key: 'A', types: ['a'], outcome: undefined }])
 })
 
-test('broken code is named by file, line and column, and the next good save recovers', async () => {
+it('broken code is named by file, line and column, and the next good save recovers', async () => {
   const { bundles, write, spec } = aProject()
   await bundles.folderOf('A', spec('a'))
 
@@ -137,7 +125,7 @@ test('broken code is named by file, line and column, and the next good save reco
   expect(await answerOf(newFolder(mended))).toBe('a g')
 })
 
-test('code that could not be written is written by the next save', async () => {
+it('code that could not be written is written by the next save', async () => {
   const { folder, bundles, write, spec } = aProject()
   await bundles.folderOf('A', spec('a'))
   const place = join(folder, '.baton/dev/A')
@@ -152,7 +140,7 @@ test('code that could not be written is written by the next save', async () => {
   expect(await answerOf(newFolder(written))).toBe('new')
 })
 
-test('code that is broken at its first message is bundled after any change', async () => {
+it('code that is broken at its first message is bundled after any change', async () => {
   const { bundles, write, spec } = aProject({ 'a.ts': 'export const handler = (' })
   await expect(bundles.folderOf('A', spec('a'))).rejects.toThrow(
     'a cannot be bundled: a.ts:1:25: Unexpected end of file',
@@ -163,7 +151,7 @@ test('code that is broken at its first message is bundled after any change', asy
   expect(await answerOf(newFolder(mended))).toBe(1)
 })
 
-test('a package outside of the bundle is found where the handler that imports it finds it', async () => {
+it('a package outside of the bundle is found where the handler that imports it finds it', async () => {
   const { bundles, spec, folder } = aProject({
     'packages/jobs/node_modules/native/package.json': '{"name": "native", "main": "./index.js"}',
     'packages/jobs/node_modules/native/index.js': 'exports.name = "the host\'s build"',
@@ -179,7 +167,7 @@ test('a package outside of the bundle is found where the handler that imports it
   expect(await answerOf(made)).toBe("the host's build")
 })
 
-test('another description of a bundle makes it again', async () => {
+it('another description of a bundle makes it again', async () => {
   const { bundles, spec } = aProject({
     'd.ts': 'declare const WHO: string\nexport const handler = () => WHO',
   })
@@ -192,7 +180,7 @@ test('another description of a bundle makes it again', async () => {
   expect([await answerOf(one), await answerOf(two)]).toEqual(['one', 'two'])
 })
 
-test('old code is kept for the processes that run it, but not for ever', async () => {
+it('old code is kept for the processes that run it, but not for ever', async () => {
   const { bundles, write, spec } = aProject()
   const folders = [await bundles.folderOf('A', spec('a'))]
   for (const nth of [1, 2, 3]) {
@@ -203,7 +191,7 @@ test('old code is kept for the processes that run it, but not for ever', async (
   expect(folders.map(folder => existsSync(folder))).toEqual([false, true, true, true])
 })
 
-test('handlers import the executor from a bundle that they share, and follow its changes', async () => {
+it('handlers import the executor from a bundle that they share, and follow its changes', async () => {
   const { bundles, inputs, write, spec, folder } = aProject({
     'executor.ts': 'export const executorOf = (answer: string) => () => answer + ", executed"',
     'a.ts': 'import { executorOf } from "./executor.ts"; export const handler = executorOf("a")',
@@ -226,7 +214,7 @@ test('handlers import the executor from a bundle that they share, and follow its
   expect(await answerOf(newFolder(rebuilt[1]))).toBe('b again')
 })
 
-test('a broken executor is named by its place, and the next good save recovers', async () => {
+it('a broken executor is named by its place, and the next good save recovers', async () => {
   const { bundles, write, spec, folder } = aProject({
     'executor.ts': 'export const answer = 1',
     'a.ts': 'import { answer } from "./executor.ts"; export const handler = () => answer',

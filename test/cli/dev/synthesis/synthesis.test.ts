@@ -1,21 +1,23 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, mkdtempSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { App } from 'aws-cdk-lib'
-import { afterEach, expect, test, vi } from 'vitest'
-import { readProject, removeUnfinished, synthesise } from '../../../../cli/dev/synthesis/synthesis.ts'
+import { afterEach, expect, it, vi } from 'vitest'
+import {
+  appProblem,
+  readProject,
+  removeUnfinished,
+  synthesise,
+} from '../../../../cli/dev/synthesis/synthesis.ts'
+import { aFolder } from '../../../support/a-folder.ts'
 import { isAlive } from '../../../support/local-system/local-process.ts'
 
 afterEach(() => void vi.unstubAllEnvs())
 
 /** An app that is a script: it gets what a CDK app gets. */
 function anApp(script: string, more: object = {}): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'app-')))
-  writeFileSync(join(folder, 'app.mjs'), script)
-  writeFileSync(join(folder, 'cdk.json'), JSON.stringify({ app: `"${process.execPath}" app.mjs`, ...more }))
-  return folder
+  return aFolder({ 'app.mjs': script, 'cdk.json': { app: `"${process.execPath}" app.mjs`, ...more } })
 }
 
 const WRITE = `
@@ -24,7 +26,7 @@ const { CDK_OUTDIR, CDK_CONTEXT_JSON } = process.env
 writeFileSync(CDK_OUTDIR + '/manifest.json', CDK_CONTEXT_JSON)
 `
 
-test('the app runs in its folder, with its context and where to write', async () => {
+it('the app runs in its folder, with its context and where to write', async () => {
   const folder = anApp(WRITE, { context: { stage: 'dev', kept: 1 } })
   writeFileSync(join(folder, 'cdk.context.json'), '{"vpc-provider:x": {"vpcId": "vpc-1"}}')
 
@@ -52,7 +54,7 @@ async function environmentIn(folder: string): Promise<Record<string, string>> {
   return JSON.parse(readFileSync(join(output, 'manifest.json'), 'utf8'))
 }
 
-test('the app gets the local account and region, unless the environment names others', async () => {
+it('the app gets the local account and region, unless the environment names others', async () => {
   vi.stubEnv('CDK_DEFAULT_ACCOUNT', undefined)
   vi.stubEnv('CDK_DEFAULT_REGION', 'eu-west-1')
 
@@ -61,7 +63,7 @@ test('the app gets the local account and region, unless the environment names ot
   expect(environment).toMatchObject({ CDK_DEFAULT_ACCOUNT: '000000000000', CDK_DEFAULT_REGION: 'eu-west-1' })
 })
 
-test('a context that is too long for the environment reaches the app by a file', async () => {
+it('a context that is too long for the environment reaches the app by a file', async () => {
   const long = 'ä'.repeat(100_000)
   const environment = await environmentIn(anApp(WRITE_ENVIRONMENT, { context: { long } }))
   for (const name of ['CDK_CONTEXT_JSON', 'CONTEXT_OVERFLOW_LOCATION_ENV'])
@@ -73,13 +75,13 @@ test('a context that is too long for the environment reaches the app by a file',
   expect(node.tryGetContext('baton:dev')).toBe(true)
 })
 
-test('an app that fails is named by its error', async () => {
+it('an app that fails is named by its error', async () => {
   const folder = anApp('const a = 1\nthrow new TypeError("no queue")')
 
   await expect(synthesise(readProject(folder))).rejects.toThrow('app.mjs:2: TypeError: no queue')
 })
 
-test('an assembly whose synthesis was killed is removed before the next one', async () => {
+it('an assembly whose synthesis was killed is removed before the next one', async () => {
   const folder = anApp(`${WRITE}\nsetInterval(() => {}, 1000)`)
   const project = readProject(folder)
   const stopping = new AbortController()
@@ -107,7 +109,7 @@ setInterval(() => {
 
 const HOUR_MS = 3_600_000
 
-test.runIf(existsSync('/proc/self/autogroup')).each([
+it.runIf(existsSync('/proc/self/autogroup')).each([
   ['runs at a lower priority than handlers', HOUR_MS, '5'],
   ['gets its full share of a busy machine after a time', 1, '0'],
 ])('a synthesis in the background %s', async (_what, lowPriorityMs, priority) => {
@@ -121,7 +123,7 @@ test.runIf(existsSync('/proc/self/autogroup')).each([
   await synthesis
 })
 
-test('an app whose synthesis is under way ends with the process that asked for it', async () => {
+it('an app whose synthesis is under way ends with the process that asked for it', async () => {
   const folder = anApp(`
     import { writeFileSync } from 'node:fs'
     writeFileSync('pid', String(process.pid))
@@ -145,7 +147,7 @@ function readIfThere(file: string): string {
   return existsSync(file) ? readFileSync(file, 'utf8') : ''
 }
 
-test('a whole assembly stays: what has not changed is not staged again', async () => {
+it('a whole assembly stays: what has not changed is not staged again', async () => {
   const project = readProject(anApp(WRITE))
   const output = await synthesise(project)
 
@@ -154,13 +156,83 @@ test('a whole assembly stays: what has not changed is not staged again', async (
   expect(existsSync(join(output, 'manifest.json'))).toBe(true)
 })
 
-test.each([
+it.each([
   ['no cdk.json', undefined, 'there is no cdk.json in'],
   ['one that is not JSON', '{', 'is not JSON'],
   ['one without an app', '{"context": {}}', 'must be the command that runs the CDK app'],
 ])('a folder with %s is refused', (_name, text, message) => {
-  const folder = mkdtempSync(join(tmpdir(), 'no-app-'))
-  if (text !== undefined) writeFileSync(join(folder, 'cdk.json'), text)
+  const folder = aFolder(text === undefined ? {} : { 'cdk.json': text })
 
   expect(() => readProject(folder)).toThrow(message)
+})
+
+const project = { app: 'node app.ts', folder: '/projects/shop' }
+const problem = (text: string) => appProblem(text, project, 1)
+
+it('an error of the app is one line with its place in the project', () => {
+  const text = `
+/projects/shop/infra/app.ts:7
+    new Queue(undefined, 'Q')
+    ^
+
+TypeError: Cannot read properties of undefined (reading 'node')
+    at new Queue (/projects/shop/node_modules/aws-cdk-lib/aws-sqs/lib/queue.js:1:6543)
+    at file:///projects/shop/infra/app.ts:7:5
+    at ModuleJob.run (node:internal/modules/esm/module_job:329:25)
+
+Node.js v24.1.0
+`
+
+  expect(problem(text)).toBe(
+    "infra/app.ts:7: TypeError: Cannot read properties of undefined (reading 'node')",
+  )
+})
+
+it('an error of a package is placed where the project called it', () => {
+  const text = `
+Error: boom
+    at new Queue (/projects/shop/node_modules/aws-cdk-lib/aws-sqs/lib/queue.js:1:6543)
+    at new Shop (/projects/shop/infra/shop.ts:12:18)
+`
+
+  expect(problem(text)).toBe('infra/shop.ts:12:18: Error: boom')
+})
+
+it("an error of Baton's says itself where it is", () => {
+  const text = `
+BatonError: tasks/resize.ts:12:4: Expected ";" but found "}"
+    at build (/projects/shop/node_modules/baton-tasks/infra/bundling/esbuild.js:1:1)
+    at file:///projects/shop/infra/app.ts:7:5
+  code: 'invalid'
+`
+
+  expect(problem(text)).toContain('tasks/resize.ts:12:4: Expected ";" but found "}"')
+  expect(problem(text)).not.toContain('BatonError')
+})
+
+it('a message of several lines stays whole', () => {
+  const text =
+    'ValidationError: Validation failed with the following errors:\n  [Shop/Tasks] 500 resources\n    at a (/x/y.js:1:1)\n'
+
+  expect(problem(text)).toBe(
+    'ValidationError: Validation failed with the following errors:\n  [Shop/Tasks] 500 resources',
+  )
+})
+
+it('without an error that can be recognised, the end of the output is shown', () => {
+  expect(problem('first\nsh: 1: nod: not found\n')).toBe(
+    'the app (node app.ts) ended with status 1\nfirst\nsh: 1: nod: not found',
+  )
+})
+
+it('without Docker one line names the construct that needs it', () => {
+  const text = `
+Error: Failed to bundle asset Shop/Thumbnails/Code/Stage, bundle output is located at /x: Error: spawnSync docker ENOENT
+    at new AssetStaging (/projects/shop/node_modules/aws-cdk-lib/core/lib/asset-staging.js:1:1)
+    at file:///projects/shop/infra/app.ts:7:5
+`
+
+  expect(problem(text)).toBe(
+    "Shop/Thumbnails/Code/Stage is bundled in a container, and Docker does not work here: start Docker, or give its bundling a 'local' way",
+  )
 })

@@ -1,22 +1,13 @@
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { afterEach, expect, test } from 'vitest'
+import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, expect, it } from 'vitest'
 import { type Watcher, watchFolders } from '../../../../cli/dev/watch/watch.ts'
+import { aFolder } from '../../../support/a-folder.ts'
 
 const watchers: Watcher[] = []
 afterEach(() => {
   for (const watcher of watchers.splice(0)) watcher.stop()
 })
-
-function aFolder(files: Readonly<Record<string, string>> = {}): string {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'watch-')))
-  for (const [name, text] of Object.entries(files)) {
-    mkdirSync(dirname(join(folder, name)), { recursive: true })
-    writeFileSync(join(folder, name), text)
-  }
-  return folder
-}
 
 /** Watches a folder, and tells the changed files by their paths in it. */
 function watching(folder: string, leftOut: readonly string[] = []) {
@@ -45,7 +36,7 @@ function watching(folder: string, leftOut: readonly string[] = []) {
   return { watcher, seen, bursts, write, settled }
 }
 
-test('a changed file is seen, also one that an editor replaces by renaming', async () => {
+it('a changed file is seen, also one that an editor replaces by renaming', async () => {
   const folder = aFolder({ 'a.ts': '1', 'deep/er/b.ts': '1' })
   const { write, seen } = watching(folder)
 
@@ -56,7 +47,7 @@ test('a changed file is seen, also one that an editor replaces by renaming', asy
   await expect.poll(() => seen).toEqual(expect.arrayContaining(['a.ts', 'deep/er/b.ts']))
 })
 
-test('files of a new folder are seen, and a removed file is', async () => {
+it('files of a new folder are seen, and a removed file is', async () => {
   const folder = aFolder({ 'a.ts': '1' })
   const { seen } = watching(folder)
 
@@ -69,7 +60,7 @@ test('files of a new folder are seen, and a removed file is', async () => {
   await expect.poll(() => seen).toContain('new/inner/d.ts')
 })
 
-test.each([
+it.each([
   ['removed and made again', (folder: string) => rmSync(folder, { recursive: true })],
   ['replaced by another', (folder: string) => renameSync(folder, `${folder}-before`)],
 ])('a folder that is %s is watched as before, with the folders in it', async (_how, takeAway) => {
@@ -92,7 +83,7 @@ test.each([
   await expect.poll(() => seen).toEqual(expect.arrayContaining(['tasks/a.ts', 'tasks/in/b.ts']))
 })
 
-test('saves in a folder that was replaced within one burst are seen', async () => {
+it('saves in a folder that was replaced within one burst are seen', async () => {
   const folder = aFolder({ 'tasks/in/a.ts': '1' })
   const { seen, write, settled } = watching(folder)
 
@@ -108,7 +99,7 @@ test('saves in a folder that was replaced within one burst are seen', async () =
   await expect.poll(() => seen).toContain('tasks/in/a.ts')
 })
 
-test('a further folder that is removed and made again is watched as before', async () => {
+it('a further folder that is removed and made again is watched as before', async () => {
   const { watcher, seen } = watching(aFolder())
   const other = aFolder({ 'built/b.ts': '1' })
   const built = join(other, 'built')
@@ -125,7 +116,7 @@ test('a further folder that is removed and made again is watched as before', asy
   await expect.poll(() => seen.length).toBeGreaterThan(before)
 })
 
-test('generated and installed folders, and files of editors, are not seen', async () => {
+it('generated and installed folders, and files of editors, are not seen', async () => {
   const folder = aFolder({
     'node_modules/x/i.js': '1',
     'dist/a.js': '1',
@@ -140,7 +131,7 @@ test('generated and installed folders, and files of editors, are not seen', asyn
   expect(await settled()).toEqual([])
 })
 
-test('a folder that is left out by its path is not seen, also when it is new', async () => {
+it('a folder that is left out by its path is not seen, also when it is new', async () => {
   const folder = aFolder({ 'state/queues.json': '1', 'in/state/a.ts': '1' })
   const { write, settled } = watching(folder, ['state', 'later'])
 
@@ -152,7 +143,7 @@ test('a folder that is left out by its path is not seen, also when it is new', a
   expect(await settled()).toEqual(['in/state/a.ts'])
 })
 
-test('a watched folder that is left out later is not seen from then on', async () => {
+it('a watched folder that is left out later is not seen from then on', async () => {
   const folder = aFolder()
   const leftOut: string[] = []
   const { write, seen, settled } = watching(folder, leftOut)
@@ -167,7 +158,7 @@ test('a watched folder that is left out later is not seen from then on', async (
   expect(await settled()).toEqual([])
 })
 
-test('a file that is written with the same content has not changed', async () => {
+it('a file that is written with the same content has not changed', async () => {
   const folder = aFolder({ 'a.ts': '1' })
   const { write, settled } = watching(folder)
   write('a.ts', '2')
@@ -180,7 +171,7 @@ test('a file that is written with the same content has not changed', async () =>
   expect(await settled()).toEqual(['a.ts'])
 })
 
-test('a burst of saves is reported together', async () => {
+it('a burst of saves is reported together', async () => {
   const { write, settled, bursts } = watching(aFolder())
 
   for (let nth = 0; nth < 40; nth++) write(`${nth % 20}.ts`, String(nth))
@@ -189,7 +180,7 @@ test('a burst of saves is reported together', async () => {
   expect(bursts.length).toBeLessThan(20)
 })
 
-test('one more folder may be watched, without the folders in it', async () => {
+it('one more folder may be watched, without the folders in it', async () => {
   const folder = aFolder()
   const other = aFolder({ 'b.ts': '1', 'in/c.ts': '1' })
   const { watcher, seen } = watching(folder)

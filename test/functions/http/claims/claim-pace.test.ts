@@ -1,17 +1,14 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createApi } from '../../../../functions/http/create-api.ts'
 import { claimOperations } from '../../../../shared/service/operations/runs.ts'
 import { ALL_OPERATIONS } from '../../../../shared/service/operations.ts'
-import { anApi, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 
 const SECOND = 1_000
 const WAIT_MS = 20 * SECOND
 
 /** Every request goes to a new process, because on Lambda no process can rely on what an earlier one remembers. */
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 type Claimed = { status: number; body: Shown; headers: Headers; tookMs: number }
 
@@ -59,7 +56,7 @@ function counted<Name extends 'announce' | 'get' | 'list'>(name: Name): () => nu
 }
 
 describe('a worker that finds no work', () => {
-  test('waits twice; after that, each claim in any process is answered at once with the time to ask again', async () => {
+  it('waits twice; after that, each claim in any process is answered at once with the time to ask again', async () => {
     const answers: Claimed[] = []
     for (let nth = 0; nth < 4; nth++) answers.push(await claim())
 
@@ -73,7 +70,7 @@ describe('a worker that finds no work', () => {
     ])
   })
 
-  test('waits again once a claim has found work', async () => {
+  it('waits again once a claim has found work', async () => {
     for (let nth = 0; nth < 3; nth++) await claim()
     await published(api, { key: 'a' })
 
@@ -85,7 +82,7 @@ describe('a worker that finds no work', () => {
     expect(next.tookMs).toBeGreaterThanOrEqual(WAIT_MS)
   })
 
-  test('waits again when work arrived during its second wait', async () => {
+  it('waits again when work arrived during its second wait', async () => {
     await claim()
     const second = await claim('w1', { work: { key: 'late', afterMs: 5 * SECOND } })
 
@@ -95,13 +92,13 @@ describe('a worker that finds no work', () => {
     expect(third.tookMs).toBeGreaterThanOrEqual(WAIT_MS)
   })
 
-  test('counts its own waits only', async () => {
+  it('counts its own waits only', async () => {
     for (let nth = 0; nth < 3; nth++) await claim('idle')
 
     expect((await claim('other')).tookMs).toBeGreaterThanOrEqual(WAIT_MS)
   })
 
-  test('of a paused type is answered in the same way', async () => {
+  it('of a paused type is answered in the same way', async () => {
     const stored = await api.system.types.get('jobs')
     if (stored) await api.system.types.put({ ...stored, paused: true, version: 2 }, 1)
     for (let nth = 0; nth < 2; nth++) await claim()
@@ -109,7 +106,7 @@ describe('a worker that finds no work', () => {
     expect((await claim()).body).toEqual({ claims: [], retryAfterMs: 2_000 })
   })
 
-  test('costs no write per claim: all processes together announce it once in ten seconds', async () => {
+  it('costs no write per claim: all processes together announce it once in ten seconds', async () => {
     for (let nth = 0; nth < 2; nth++) await claim()
     const [writes, reads] = [counted('announce'), counted('get')]
 
@@ -123,7 +120,7 @@ describe('a worker that finds no work', () => {
     expect(writes()).toBeGreaterThanOrEqual(5)
   })
 
-  test('waits as before when the registry does not answer', async () => {
+  it('waits as before when the registry does not answer', async () => {
     for (let nth = 0; nth < 3; nth++) await claim()
     Object.assign(api.system.workers, { get: () => Promise.reject(new Error('no answer')) })
 
@@ -135,7 +132,7 @@ describe('a worker that finds no work', () => {
 })
 
 describe('a worker that is busy', () => {
-  test('never gets a time to ask again, and writes only its heartbeats to the registry', async () => {
+  it('never gets a time to ask again, and writes only its heartbeats to the registry', async () => {
     const writes = counted('announce')
 
     for (let nth = 0; nth < 20; nth++) {
@@ -147,7 +144,7 @@ describe('a worker that is busy', () => {
     expect(writes()).toBeLessThanOrEqual(3)
   })
 
-  test('finds work that arrives within a second of its claim after at most 100 ms on average', async () => {
+  it('finds work that arrives within a second of its claim after at most 100 ms on average', async () => {
     const late: number[] = []
     for (let nth = 0; nth < 25; nth++) {
       const afterMs = 40 + nth * 37
@@ -173,7 +170,7 @@ describe('too many waiting workers', () => {
       lastSeen: api.system.clock.now(),
     })
 
-  test('are refused with 429 and the time to ask again, after a second and not before', async () => {
+  it('are refused with 429 and the time to ask again, after a second and not before', async () => {
     for (const workerId of ['a', 'b']) await showWaiting(workerId, WAIT_MS)
 
     const refused = await claim('c', { app: narrow() })
@@ -184,21 +181,21 @@ describe('too many waiting workers', () => {
     expect(refused.tookMs).toBeLessThan(2 * SECOND)
   })
 
-  test('still get work that exists', async () => {
+  it('still get work that exists', async () => {
     for (const workerId of ['a', 'b']) await showWaiting(workerId, WAIT_MS)
     await published(api, { key: 'there' })
 
     expect((await claim('c', { app: narrow() })).body.claims).toHaveLength(1)
   })
 
-  test('do not include workers whose wait is over', async () => {
+  it('do not include workers whose wait is over', async () => {
     await showWaiting('a', WAIT_MS)
     await showWaiting('b', 500)
 
     expect((await claim('c', { app: narrow() })).status).toBe(200)
   })
 
-  test('are counted at once: of three claims within 200 ms, one is refused and two wait', async () => {
+  it('are counted at once: of three claims within 200 ms, one is refused and two wait', async () => {
     const from = api.system.clock.now()
     const app = narrow()
     const waiting = ['a', 'b', 'c'].map(async (workerId, nth) => {

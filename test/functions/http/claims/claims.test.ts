@@ -1,30 +1,16 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { isOfTask } from '../../../../shared/core/change.ts'
 import type { Head } from '../../../../shared/core/task/head.ts'
 import { readTasks } from '../../../../shared/runtime/kernel/heads.ts'
 import { planTasks } from '../../../../shared/runtime/plan/plan.ts'
-import { anApi, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, type Claim, claims, published } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
-type Claim = { readonly task: Shown; readonly run: Shown }
-
-async function claim(more: object = {}): Promise<Claim[]> {
-  const { status, body } = await api.call('POST', '/v1/claims', {
-    type: 'jobs',
-    workerId: 'w1',
-    limit: 10,
-    ...more,
-  })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body.claims
-}
+const claim = (more?: object) => claims(api, more)
 
 const keysOf = (claims: readonly Claim[]) => claims.map(({ task }) => task.key)
 /** Does the planner's work for published tasks. */
@@ -38,10 +24,9 @@ const plan = async () => {
   const ids = pages.flatMap(({ entries }) => entries.map(({ id }) => id))
   await planTasks(api.system, await readTasks(api.system, ids))
 }
-const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
 
 describe('a claim', () => {
-  test('hands out running tasks, with their input and what a report for the run needs', async () => {
+  it('hands out running tasks, with their input and what a report for the run needs', async () => {
     const input = { text: 'x'.repeat(1_000) }
     await published(api, { key: 'a', input })
 
@@ -62,11 +47,11 @@ describe('a claim', () => {
     expect(await claim()).toEqual([])
   })
 
-  test('whose task cannot be shown is given back at once, and the other tasks are handed out', async () => {
+  it('whose task cannot be shown is given back at once, and the other tasks are handed out', async () => {
     const tasks = aTaskStore()
     const oddTimeOfBad = (task: Head) => (task.key === 'bad' ? { ...task, createdAt: Number.NaN } : task)
     let isClaiming = false
-    api = await anApi({
+    await api.renew({
       tasks: {
         ...tasks,
         apply: async change => {
@@ -79,14 +64,14 @@ describe('a claim', () => {
     await published(api, { key: 'good' })
 
     isClaiming = true
-    const claims = await claim()
+    const given = await claim()
     isClaiming = false
 
-    expect(keysOf(claims)).toEqual(['good'])
-    expect(await get('jobs:bad')).toMatchObject({ status: 'ready', runs: [{ state: 'released' }] })
+    expect(keysOf(given)).toEqual(['good'])
+    expect(await api.task('jobs:bad')).toMatchObject({ status: 'ready', runs: [{ state: 'released' }] })
   })
 
-  test.each([
+  it.each([
     ['priority', ['high', 'early', 'late', 'low']],
     ['arrival', ['early', 'low', 'high', 'late']],
     ['aged', ['early', 'high', 'low', 'late']],
@@ -107,24 +92,24 @@ describe('a claim', () => {
     expect(keysOf(await claim())).toEqual(keys.slice(1))
   })
 
-  test('takes up to its limit, in order, over all partitions', async () => {
+  it('takes up to its limit, in order, over all partitions', async () => {
     for (let n = 0; n < 60; n++) await published(api, { key: `${n}`, priority: -n })
 
     expect(keysOf(await claim({ limit: 25 }))).toEqual([...Array(25).keys()].map(String))
     expect(keysOf(await claim({ limit: 100 }))).toHaveLength(35)
   })
 
-  test('of several types takes turns among the types', async () => {
+  it('of several types takes turns among the types', async () => {
     await api.call('PUT', '/v1/types/other', { kind: 'http' })
     for (const type of ['jobs', 'other'])
       for (const key of ['1', '2', '3']) await published(api, { type, key })
 
-    const claims = await claim({ type: undefined, types: ['jobs', 'other', 'jobs'], limit: 4 })
+    const given = await claim({ type: undefined, types: ['jobs', 'other', 'jobs'], limit: 4 })
 
-    expect(claims.map(({ task }) => task.id).sort()).toEqual(['jobs:1', 'jobs:2', 'other:1', 'other:2'])
+    expect(given.map(({ task }) => task.id).sort()).toEqual(['jobs:1', 'jobs:2', 'other:1', 'other:2'])
   })
 
-  test('returns nothing for a paused type or when nothing is due, and is refused for types with a handler', async () => {
+  it('returns nothing for a paused type or when nothing is due, and is refused for types with a handler', async () => {
     await published(api, { delayMs: 1 })
     expect(await claim()).toEqual([])
 
@@ -143,7 +128,7 @@ describe('a claim', () => {
     })
   })
 
-  test('skips tasks that name other workers', async () => {
+  it('skips tasks that name other workers', async () => {
     for (let n = 0; n < 30; n++) await published(api, { key: `w2-${n}`, workerIds: ['w2'], priority: 1 })
     await published(api, { key: 'new', minWorkerVersion: '1.10' })
     await published(api, { key: 'any' })
@@ -154,7 +139,7 @@ describe('a claim', () => {
     expect(await claim({ workerId: 'w2', limit: 100 })).toHaveLength(30)
   })
 
-  test('takes tasks that name its worker at their position in the order', async () => {
+  it('takes tasks that name its worker at their position in the order', async () => {
     for (let n = 0; n < 9; n++) {
       await published(api, { key: `${n}`, priority: -n, ...(n % 3 === 1 && { workerIds: ['w1', 'w2'] }) })
     }
@@ -165,17 +150,17 @@ describe('a claim', () => {
     expect(keysOf(await claim({ workerId: 'w2' }))).toEqual(['7'])
   })
 
-  test('gives a task for several workers to each of them once', async () => {
+  it('gives a task for several workers to each of them once', async () => {
     await published(api, { key: 'a', concurrency: 2 })
 
     expect(await claim({ workerId: 'w1' })).toHaveLength(1)
     expect(await claim({ workerId: 'w1' })).toHaveLength(0)
     expect(await claim({ workerId: 'w2' })).toHaveLength(1)
     expect(await claim({ workerId: 'w3' })).toHaveLength(0)
-    expect((await get('jobs:a')).runs).toHaveLength(2)
+    expect((await api.task('jobs:a')).runs).toHaveLength(2)
   })
 
-  test('stops before its answer could become too large with every character escaped', async () => {
+  it('stops before its answer could become too large with every character escaped', async () => {
     for (let n = 0; n < 20; n++) await published(api, { key: `${n}`, input: 'x'.repeat(340_000) })
 
     expect(await claim({ limit: 100 })).toHaveLength(9)
@@ -183,7 +168,7 @@ describe('a claim', () => {
     expect(await claim({ limit: 100 })).toHaveLength(2)
   })
 
-  test('of another type is not answered with the claims of the first, though it has the same request id', async () => {
+  it('of another type is not answered with the claims of the first, though it has the same request id', async () => {
     await api.call('PUT', '/v1/types/others', { kind: 'http' })
     await published(api, { key: 'a' })
     await published(api, { key: 'b', type: 'others' })
@@ -195,7 +180,7 @@ describe('a claim', () => {
     expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['a'])
   })
 
-  test('whose answer was lost gets the same answer again while its runs are live', async () => {
+  it('whose answer was lost gets the same answer again while its runs are live', async () => {
     for (const key of ['a', 'b', 'c']) await published(api, { key, input: 'x'.repeat(300) })
     const first = await claim({ requestId: 'r', limit: 2 })
     const again = await claim({ requestId: 'r', limit: 2 })
@@ -206,10 +191,10 @@ describe('a claim', () => {
     expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['b'])
     await api.system.clock.advance(15 * SECOND)
     expect(keysOf(await claim({ requestId: 'r' }))).toEqual([])
-    expect((await get('jobs:b')).attempts.used).toBe(1)
+    expect((await api.task('jobs:b')).attempts.used).toBe(1)
   })
 
-  test('repeated while the first one still waits gets the same answer and claims nothing', async () => {
+  it('repeated while the first one still waits gets the same answer and claims nothing', async () => {
     const [first, again] = [
       claim({ requestId: 'r', waitMs: 20_000 }),
       claim({ requestId: 'r', waitMs: 20_000 }),
@@ -220,10 +205,10 @@ describe('a claim', () => {
 
     expect(keysOf(await first)).toHaveLength(2)
     expect(keysOf(await again).sort()).toEqual(keysOf(await first).sort())
-    expect((await get('jobs:a')).attempts.used).toBe(1)
+    expect((await api.task('jobs:a')).attempts.used).toBe(1)
   })
 
-  test('that found nothing or failed may be repeated at once', async () => {
+  it('that found nothing or failed may be repeated at once', async () => {
     expect(await claim({ requestId: 'r' })).toEqual([])
     const { heads } = api.system.tasks
     Object.assign(api.system.tasks, { heads: () => Promise.reject(new Error('no')) })
@@ -235,7 +220,7 @@ describe('a claim', () => {
     expect(keysOf(await claim({ requestId: 'r' }))).toEqual(['a'])
   })
 
-  test('whose first try died claims nothing until that try must be over', async () => {
+  it('whose first try died claims nothing until that try must be over', async () => {
     const { apply } = api.system.tasks
     let isDead = false
     const dying: typeof apply = change => (isDead ? apply(change) : new Promise(() => undefined))
@@ -254,7 +239,7 @@ describe('a claim', () => {
     expect(keysOf(await early)).toEqual(['a'])
   })
 
-  test('that waits is answered as soon as a task is due', async () => {
+  it('that waits is answered as soon as a task is due', async () => {
     const waiting = claim({ waitMs: 20_000 })
     await api.system.clock.advance(3 * SECOND)
     await published(api, { key: 'a' })
@@ -264,7 +249,7 @@ describe('a claim', () => {
     expect(api.system.clock.sleepers()).toBe(0)
   })
 
-  test('that waits in vain is answered when its time is over', async () => {
+  it('that waits in vain is answered when its time is over', async () => {
     let answered = false
     const waiting = claim({ waitMs: 1_000 }).then(claims => {
       answered = true
@@ -277,32 +262,32 @@ describe('a claim', () => {
     expect(await waiting).toEqual([])
   })
 
-  test('whose input has expired ends the task instead of handing it out', async () => {
+  it('whose input has expired ends the task instead of handing it out', async () => {
     const store = aTaskStore()
-    api = await anApi({ tasks: { ...store, body: async () => undefined } })
+    await api.renew({ tasks: { ...store, body: async () => undefined } })
     await published(api, { key: 'a', input: 'x'.repeat(300) })
     await api.system.clock.advance(15 * 60 * SECOND)
 
     expect(await claim()).toEqual([])
-    expect(await get('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'InputExpired' } })
+    expect(await api.task('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'InputExpired' } })
   })
 
-  test('whose input follows its head by a moment, as in a transaction, is given back unharmed', async () => {
+  it('whose input follows its head by a moment, as in a transaction, is given back unharmed', async () => {
     const store = aTaskStore()
     let isStored = false
-    api = await anApi({
+    await api.renew({
       tasks: { ...store, body: async (id, ref) => (isStored ? store.body(id, ref) : undefined) },
     })
     await published(api, { key: 'a', input: 'x'.repeat(300) })
 
     expect(await claim()).toEqual([])
-    expect(await get('jobs:a')).toMatchObject({ status: 'ready', attempts: { used: 0 } })
+    expect(await api.task('jobs:a')).toMatchObject({ status: 'ready', attempts: { used: 0 } })
     isStored = true
 
     expect(keysOf(await claim())).toEqual(['a'])
   })
 
-  test('by one worker alone stays in order, even when some tasks are past their deadline', async () => {
+  it('by one worker alone stays in order, even when some tasks are past their deadline', async () => {
     for (let n = 0; n < 30; n++) await published(api, { key: `late${n}`, priority: 1, deadlineMs: 1_000 })
     for (let n = 0; n < 120; n++) await published(api, { key: `${n}`, priority: -n })
     await api.system.clock.advance(2 * SECOND)
@@ -311,10 +296,10 @@ describe('a claim', () => {
 
     const inOrder = [...Array(80).keys()].map(String)
     expect(answers.map(keysOf)).toEqual([inOrder.slice(0, 40), inOrder.slice(40)])
-    expect((await get('jobs:late29')).status).toBe('failed')
+    expect((await api.task('jobs:late29')).status).toBe('failed')
   })
 
-  test('by many workers at once gives each task to one worker, with few lost writes', async () => {
+  it('by many workers at once gives each task to one worker, with few lost writes', async () => {
     const store = aTaskStore()
     let [writes, lost] = [0, 0]
     const apply: typeof store.apply = async change => {
@@ -324,19 +309,19 @@ describe('a claim', () => {
       if (!applied.applied) lost++
       return applied
     }
-    api = await anApi({ tasks: { ...store, apply } })
+    await api.renew({ tasks: { ...store, apply } })
     for (let n = 0; n < 200; n++) await published(api, { key: `${n}` })
 
-    const claims = await Promise.all([...Array(20).keys()].map(n => claim({ workerId: `w${n}`, limit: 10 })))
+    const given = await Promise.all([...Array(20).keys()].map(n => claim({ workerId: `w${n}`, limit: 10 })))
 
-    const keys = claims.flatMap(keysOf)
+    const keys = given.flatMap(keysOf)
     expect(new Set(keys).size).toBe(keys.length)
     expect(keys.length).toBeGreaterThan(180)
     // If all 20 workers tried the same tasks first, each would lose most of 200 writes.
     expect(lost).toBeLessThan(writes)
   })
 
-  test('by many workers at once passes over at most 500 open tasks', async () => {
+  it('by many workers at once passes over at most 500 open tasks', async () => {
     const store = aTaskStore()
     const open = new Set<number>()
     const passedOver: number[] = []
@@ -350,7 +335,7 @@ describe('a claim', () => {
       }
       return applied
     }
-    api = await anApi({ tasks: { ...store, apply } })
+    await api.renew({ tasks: { ...store, apply } })
     for (let first = 0; first < 1_000; first += 100) {
       const tasks = Array.from({ length: 100 }, (_, n) => ({
         type: 'jobs',

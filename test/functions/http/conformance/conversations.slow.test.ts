@@ -1,9 +1,9 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { readContract } from '../../../support/conformance/contract.ts'
 import { converse, type Request, type Send, stepsOf } from '../../../support/conformance/conversation.ts'
 import { anApi } from '../../../support/http/an-api.ts'
-import { type LocalSystem, startLocalSystem } from '../../../support/local-system/local-system.ts'
+import { aLocalSystem } from '../../../support/local-system/local-system.ts'
 import type { ManualClock } from '../../../support/ports/clock.ts'
 import { aMemorySystem } from '../../../support/worlds/memory-system.ts'
 
@@ -37,11 +37,7 @@ describe('the API in memory', () => {
 })
 
 describe('the local system, over HTTP', () => {
-  let system: LocalSystem
-  beforeAll(async () => {
-    system = await startLocalSystem()
-  })
-  afterAll(() => system?.stop())
+  const system = aLocalSystem()
 
   it(
     'keeps the document in a conversation of 300 requests',

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { WORKER_ID_BYTES_MAX } from '../../../../shared/core/bounds.ts'
 import { BatonError } from '../../../../shared/core/values/values.ts'
@@ -31,7 +31,7 @@ async function troubledApi() {
   return { api, troubled }
 }
 
-test.each(['races', 'silence', 'outage'] as const)(
+it.each(['races', 'silence', 'outage'] as const)(
   'a finish that meets nothing but %s is answered 503 in time, and its repetition counts once',
   async kind => {
     const { api, troubled } = await troubledApi()
@@ -59,7 +59,7 @@ test.each(['races', 'silence', 'outage'] as const)(
   },
 )
 
-test('a heartbeat that cannot be written in time is answered 503', async () => {
+it('a heartbeat that cannot be written in time is answered 503', async () => {
   const { api, troubled } = await troubledApi()
   await published(api, { key: 'a' })
   const { path, fence } = await claimed(api)
@@ -71,7 +71,7 @@ test('a heartbeat that cannot be written in time is answered 503', async () => {
   expect(await answering).toMatchObject({ status: 503 })
 })
 
-test('the reports of one request share its time: each one that is not written by then is answered 503', async () => {
+it('the reports of one request share its time: each one that is not written by then is answered 503', async () => {
   const { api, troubled } = await troubledApi()
   await published(api, { key: 'a', concurrency: 2 })
   const runs = []
@@ -89,7 +89,7 @@ test('the reports of one request share its time: each one that is not written by
   expect(body.results.map((one: { status: number }) => one.status)).toEqual([503, 503])
 })
 
-test('a claim whose every write loses its race is answered 503, and a later one gets the task', async () => {
+it('a claim whose every write loses its race is answered 503, and a later one gets the task', async () => {
   const { api, troubled } = await troubledApi()
   await published(api, { key: 'a' })
   troubled('races')
@@ -104,7 +104,7 @@ test('a claim whose every write loses its race is answered 503, and a later one 
   expect((await claimed(api)).id).toBe('jobs:a')
 })
 
-test.each([
+it.each([
   ['a crowded type', { concurrency: 100 }, {}],
   ['a limited type', {}, { limits: { concurrency: { max: 5 } } }],
 ])(
@@ -130,7 +130,7 @@ test.each([
   },
 )
 
-test('a worker id that is too long for heads is refused, with the legal length', async () => {
+it('a worker id that is too long for heads is refused, with the legal length', async () => {
   const api = await anApi()
   const workerId = '𝕏'.repeat(WORKER_ID_BYTES_MAX / 4 + 1)
 

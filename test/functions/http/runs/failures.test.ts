@@ -1,6 +1,6 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, reported } from '../../../support/http/an-api.ts'
 
 const ERROR = {
   name: 'TypeError',
@@ -9,21 +9,16 @@ const ERROR = {
   causes: [{ name: 'Error', message: 'connect ECONNREFUSED 127.0.0.1:1' }],
 }
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 /** Publishes a task, claims it and reports that its run failed. */
 async function failed(said: object) {
   await published(api, { key: 'a' })
-  const { path, fence, id } = await claimed(api)
-  const { status, body } = await api.call('POST', `${path}/fail`, { fence, error: ERROR, ...said })
-  return { status, body, id }
+  return reported(api, 'fail', { error: ERROR, ...said })
 }
 
 describe('a failure that a worker reports over HTTP', () => {
-  test('is shown with its causes and its log by GET of the task, and in short by lists', async () => {
+  it('is shown with its causes and its log by GET of the task, and in short by lists', async () => {
     const { status, id } = await failed({ log: 'first\nlast 😀', fatal: true })
 
     const shown = await api.call('GET', pathOf('get', id))
@@ -39,7 +34,7 @@ describe('a failure that a worker reports over HTTP', () => {
     expect(JSON.stringify(list.body)).not.toContain('last 😀')
   })
 
-  test('is cut to 4 KB when its error is longer', async () => {
+  it('is cut to 4 KB when its error is longer', async () => {
     const causes = Array.from({ length: 5 }, () => ({ name: 'E', message: 'é'.repeat(5_000) }))
     const { id } = await failed({ error: { name: 'E', message: 'é'.repeat(5_000), causes } })
 
@@ -50,7 +45,7 @@ describe('a failure that a worker reports over HTTP', () => {
     expect(error.causes).toHaveLength(5)
   })
 
-  test.each([
+  it.each([
     ['a log of 4,096 bytes', { log: 'é'.repeat(2_048) }, 200, []],
     ['a log of more', { log: 'é'.repeat(2_049) }, 413, ['log']],
     ['a log that is not text', { log: 7 }, 400, ['log']],
@@ -67,7 +62,7 @@ describe('a failure that a worker reports over HTTP', () => {
     expect([status, (body.errors ?? []).map(({ path }: { path: string }) => path)]).toEqual([expected, paths])
   })
 
-  test('in a batch names the path of a log that is too long', async () => {
+  it('in a batch names the path of a log that is too long', async () => {
     await published(api, { key: 'a' })
     const { id, runId, fence } = await claimed(api)
     const member = { taskId: id, runId, fence, outcome: 'fail', error: ERROR, log: 'x'.repeat(5_000) }

@@ -1,12 +1,9 @@
-import { beforeEach, expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published } from '../../../support/http/an-api.ts'
 import { HOUR, NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const OWN_RETRIES = { concurrency: 2, retry: { scope: 'worker', delayMs: SECOND } }
 const error = { name: 'TooManyRequests', message: 'in an hour' }
@@ -30,7 +27,7 @@ const shown = async (id: string) => {
   return { task: task.body, why: why.body }
 }
 
-test('the hour that one worker asks for delays no other worker, and the backoff of another does not shorten it', async () => {
+it('the hour that one worker asks for delays no other worker, and the backoff of another does not shorten it', async () => {
   await published(api, OWN_RETRIES)
   const id = await failed('a', { retryInMs: HOUR })
   await failed('b')
@@ -44,7 +41,7 @@ test('the hour that one worker asks for delays no other worker, and the backoff 
   expect(afterTheBackoff).toEqual([[], [id], [id]])
 })
 
-test('a task that waits only for the retries of its live workers says so, and is ready for a new one', async () => {
+it('a task that waits only for the retries of its live workers says so, and is ready for a new one', async () => {
   await published(api, OWN_RETRIES)
   const id = await failed('a', { retryInMs: HOUR })
 

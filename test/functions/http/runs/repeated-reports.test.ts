@@ -1,14 +1,11 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { lose } from '../../../../shared/core/run/lose.ts'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, type Shown } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const FAILURE = { name: 'E', message: 'no' }
 const get = async (id = 'jobs:a'): Promise<Shown> => (await api.call('GET', pathOf('get', id))).body
@@ -29,39 +26,21 @@ const sayInBatch = async ({ id, runId, fence }: Run, outcome: string, more: obje
 }
 
 describe('a worker that reports a second, different end is refused with the stored end', () => {
-  const next = (stage: string) => ({ result: 1, next: { stage } })
+  const [ONE, NO] = [{ result: 1 }, { error: FAILURE }]
+  const NEVER = { error: { ...FAILURE, message: 'never' } }
+  const next = (stage: string) => ({ ...ONE, next: { stage } })
 
-  test.each<[string, [string, object], [string, object], object]>([
-    [
-      'another result',
-      ['succeed', { result: 1 }],
-      ['succeed', { result: 2 }],
-      { state: 'succeeded', result: 1 },
-    ],
-    [
-      'a failure',
-      ['succeed', { result: 1 }],
-      ['fail', { error: FAILURE }],
-      { state: 'succeeded', result: 1 },
-    ],
+  it.each<[string, [string, object], [string, object], object]>([
+    ['another result', ['succeed', ONE], ['succeed', { result: 2 }], { state: 'succeeded', ...ONE }],
+    ['a failure', ['succeed', ONE], ['fail', NO], { state: 'succeeded', ...ONE }],
     [
       'another stage',
       ['succeed', next('store')],
       ['succeed', next('ship')],
       { state: 'succeeded', stage: 'fetch' },
     ],
-    [
-      'another error',
-      ['fail', { error: FAILURE }],
-      ['fail', { error: { ...FAILURE, message: 'never' } }],
-      { state: 'failed', error: FAILURE },
-    ],
-    [
-      'that it was fatal',
-      ['fail', { error: FAILURE }],
-      ['fail', { error: FAILURE, fatal: true }],
-      { state: 'failed', error: FAILURE },
-    ],
+    ['another error', ['fail', NO], ['fail', NEVER], { state: 'failed', ...NO }],
+    ['that it was fatal', ['fail', NO], ['fail', { ...NO, fatal: true }], { state: 'failed', ...NO }],
     ['another delay', ['release', { delayMs: 5 }], ['release', { delayMs: 6 }], { state: 'released' }],
   ])('%s', async (_name, [word, more], [otherWord, other], stored) => {
     const run = await aRun()
@@ -85,7 +64,7 @@ describe('a worker that reports a second, different end is refused with the stor
 })
 
 describe('a repeated report', () => {
-  test('is answered with the stored end, though the error was cut', async () => {
+  it('is answered with the stored end, though the error was cut', async () => {
     const run = await aRun({ retry: { maxRetries: 0 } })
     const error = { ...FAILURE, message: 'm'.repeat(300), stack: 'at x' }
     await say(run, 'fail', { error })
@@ -98,7 +77,7 @@ describe('a repeated report', () => {
     expect(other).toMatchObject({ status: 409, body: { reason: 'ended', run: { error: { name, message } } } })
   })
 
-  test('is recognised by the record of its run after the task has dropped the run', async () => {
+  it('is recognised by the record of its run after the task has dropped the run', async () => {
     const first = await aRun({ retry: { maxRetries: 20, delayMs: 0 } })
     await say(first, 'fail', { error: FAILURE, retryInMs: 0 })
     for (let runs = 0; runs < 8; runs++)
@@ -111,7 +90,7 @@ describe('a repeated report', () => {
     })
   })
 
-  test('about a run without a record is refused, and the answer names the reason', async () => {
+  it('about a run without a record is refused, and the answer names the reason', async () => {
     const first = await aRun({ retry: { maxRetries: 50, delayMs: 0 } })
     await say(first, 'fail', { error: FAILURE, retryInMs: 0 })
     for (let runs = 0; runs < 21; runs++)
@@ -126,7 +105,7 @@ describe('a repeated report', () => {
     })
   })
 
-  test('learns from the record that its run was lost', async () => {
+  it('learns from the record that its run was lost', async () => {
     const lost = await aRun({ retry: { maxRetries: 50, delayMs: 0 } })
     await api.system.clock.advance(16 * SECOND)
     const task = await readTask(api.system, 'jobs:a')
@@ -141,7 +120,7 @@ describe('a repeated report', () => {
     })
   })
 
-  test('of a run that was never claimed is a 404; a wrong fence is refused with the right one', async () => {
+  it('of a run that was never claimed is a 404; a wrong fence is refused with the right one', async () => {
     const run = await aRun()
     const unborn = { ...run, path: run.path.replace(/[0-9]+$/, String(run.fence + 1)), fence: run.fence + 1 }
 
@@ -156,7 +135,7 @@ describe('a repeated report', () => {
   })
 })
 
-test('a live run shows its stage', async () => {
+it('a live run shows its stage', async () => {
   await aRun()
 
   expect((await get()).runs).toMatchObject([{ state: 'running', stage: 'fetch' }])

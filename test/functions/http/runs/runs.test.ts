@@ -1,32 +1,19 @@
-import { beforeEach, describe, expect, test } from 'vitest'
-import { pathOf } from '../../../../shared/api/endpoints.ts'
+import { describe, expect, it } from 'vitest'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import {
+  anApiPerTest,
+  claimed,
+  claims,
+  expectRefused,
+  published,
+  type Shown,
+} from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
-
-type Claim = { readonly task: Shown; readonly run: Shown }
-
-async function claim(more: object = {}): Promise<Claim[]> {
-  const { status, body } = await api.call('POST', '/v1/claims', {
-    type: 'jobs',
-    workerId: 'w1',
-    limit: 10,
-    ...more,
-  })
-  expect(status, JSON.stringify(body)).toBe(200)
-  return body.claims
-}
-
-const _keysOf = (claims: readonly Claim[]) => claims.map(({ task }) => task.key)
-const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
+const api = anApiPerTest()
 
 describe('the report of a run', () => {
-  test('that it is alive renews its lease and returns the present options', async () => {
+  it('that it is alive renews its lease and returns the present options', async () => {
     await published(api, { key: 'a' })
     const { path, fence } = await claimed(api)
     await api.call('PATCH', '/v1/tasks/jobs:a', { heartbeatMs: 700, leaseMs: 2_100 })
@@ -37,13 +24,13 @@ describe('the report of a run', () => {
     expect(status).toBe(200)
     expect(body.leaseUntil).toBe(new Date(NOW + 16 * SECOND).toISOString())
     expect(body.options).toMatchObject({ heartbeatMs: 700, leaseMs: 2_100 })
-    expect((await get('jobs:a')).runs[0]).toMatchObject({
+    expect((await api.task('jobs:a')).runs[0]).toMatchObject({
       progress: { done: 3 },
       leaseUntil: body.leaseUntil,
     })
   })
 
-  test('that it succeeded ends the task once, and may be repeated', async () => {
+  it('that it succeeded ends the task once, and may be repeated', async () => {
     await published(api, { key: 'a' })
     const { path, fence } = await claimed(api)
     const result = { big: 'x'.repeat(1_000) }
@@ -53,7 +40,7 @@ describe('the report of a run', () => {
 
     expect(first.body.task).toMatchObject({ status: 'succeeded', result })
     expect(again.status).toBe(200)
-    expect(await get('jobs:a')).toMatchObject({
+    expect(await api.task('jobs:a')).toMatchObject({
       status: 'succeeded',
       result,
       runs: [{ state: 'succeeded', result }],
@@ -66,7 +53,7 @@ describe('the report of a run', () => {
     ).toBe(409)
   })
 
-  test('that it failed costs a retry, and the whole error is recorded', async () => {
+  it('that it failed costs a retry, and the whole error is recorded', async () => {
     await published(api, { key: 'a', retry: { maxRetries: 1 } })
     const error = { name: 'Broken', message: 'm'.repeat(300), stack: 'at x' }
     const first = await claimed(api)
@@ -75,7 +62,7 @@ describe('the report of a run', () => {
 
     const second = await claimed(api)
     await api.call('POST', `${second.path}/fail`, { fence: 2, error: { name: 'Broken', message: 'again' } })
-    expect(await get('jobs:a')).toMatchObject({
+    expect(await api.task('jobs:a')).toMatchObject({
       status: 'failed',
       error: { message: 'again' },
       runs: [
@@ -86,7 +73,7 @@ describe('the report of a run', () => {
     })
   })
 
-  test('that it releases the task costs nothing', async () => {
+  it('that it releases the task costs nothing', async () => {
     await published(api, { key: 'a' })
     const { path, fence } = await claimed(api)
     const { body } = await api.call('POST', `${path}/release`, { fence, delayMs: 500 })
@@ -94,7 +81,7 @@ describe('the report of a run', () => {
     expect(body.task).toMatchObject({ status: 'delayed', attempts: { used: 0, left: 4 } })
   })
 
-  test.each([
+  it.each([
     ['cancelled', async () => api.call('POST', '/v1/tasks/jobs:a/cancel')],
     ['removed', async () => api.call('DELETE', '/v1/tasks/jobs:a')],
     ['excluded', async () => api.call('PATCH', '/v1/tasks/jobs:a', { workerIds: ['w9'] })],
@@ -134,7 +121,7 @@ describe('the report of a run', () => {
     expect(batch.body.results).toMatchObject([{ taskId: id, runId, status: 409, reason }])
   })
 
-  test('about a run that is over is refused, and the answer names the present holder', async () => {
+  it('about a run that is over is refused, and the answer names the present holder', async () => {
     await published(api, { key: 'a' })
     const zombie = await claimed(api, { workerId: 'old' })
     await api.call('POST', `${zombie.path}/release`, { fence: 1 })
@@ -147,32 +134,24 @@ describe('the report of a run', () => {
     expect((await api.call('POST', `${zombie.path}/succeed`, { fence: 2 })).status).toBe(400)
   })
 
-  test('with a result or a progress that is too long is a 413', async () => {
+  it('with a result or a progress that is too long is a 413', async () => {
     await published(api)
     const { path, fence } = await claimed(api)
     const long = 'x'.repeat(360_000)
 
-    const answer = await api.call('POST', `${path}/succeed`, { fence, result: long })
-    expect(answer.status).toBe(413)
-    expect(answer.body.errors[0].path).toBe('result')
-    expect((await api.call('POST', `${path}/heartbeat`, { fence, progress: long })).status).toBe(413)
-  })
-
-  test('that it failed after the deadline ends the task, even with retries left', async () => {
-    await published(api, { key: 'a', deadlineMs: 1_000 })
-    const { path, fence } = await claimed(api)
-    await api.system.clock.advance(1_001)
-    await api.call('POST', `${path}/fail`, { fence, error: { name: 'E', message: '' } })
-
-    expect(await get('jobs:a')).toMatchObject({ status: 'failed', error: { name: 'DeadlineExceeded' } })
+    await expectRefused(api.call('POST', `${path}/succeed`, { fence, result: long }), 'result', 413)
+    await expectRefused(api.call('POST', `${path}/heartbeat`, { fence, progress: long }), 'progress', 413)
   })
 })
 
 describe('reports of many runs', () => {
-  test('have one result each, in their order', async () => {
+  it('have one result each, in their order', async () => {
     for (const key of ['a', 'b', 'c', 'd']) await published(api, { key })
-    const claims = await claim()
-    const runs = claims.map(({ task, run }) => ({ taskId: task.id, runId: run.id, fence: run.fence }))
+    const runs = (await claims(api)).map(({ task, run }) => ({
+      taskId: task.id,
+      runId: run.id,
+      fence: run.fence,
+    }))
 
     const beats = await api.call('POST', '/v1/runs/heartbeat', {
       runs: [...runs, { ...runs[0], fence: 'x' }, 7],
@@ -203,6 +182,6 @@ describe('reports of many runs', () => {
     expect(ends.body.results[0].task).not.toHaveProperty('result')
     expect(ends.body.results[3].problem.errors[0].path).toBe('runs.3.outcome')
     expect(ends.body.results[7].problem.errors[0].path).toBe('runs.7.error')
-    expect((await get('jobs:d')).status).toBe('running')
+    expect((await api.task('jobs:d')).status).toBe('running')
   })
 })

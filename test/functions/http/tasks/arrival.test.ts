@@ -1,10 +1,7 @@
-import { beforeEach, describe, expect, test } from 'vitest'
-import { anApi, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { beforeEach, describe, expect, it } from 'vitest'
+import { anApiPerTest, type Shown } from '../../../support/http/an-api.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 /** Keys whose alphabetical order differs from their order of publishing. */
 const KEYS = Array.from({ length: 60 }, (_, nth) => `k${(nth * 37) % 60}`)
@@ -21,7 +18,7 @@ describe.each(['arrival', 'priority', 'aged'])('tasks with one due time, ordered
     await api.call('PUT', '/v1/types/jobs', { kind: 'http', ordering })
   })
 
-  test('are claimed in the order of their batch, and a second batch after the first', async () => {
+  it('are claimed in the order of their batch, and a second batch after the first', async () => {
     for (const keys of [KEYS.slice(0, 40), KEYS.slice(40)]) {
       const tasks = keys.map((key, nth) => ({ type: 'jobs', key, input: inputOf(nth) }))
       await api.call('POST', '/v1/tasks/batch', { tasks })
@@ -30,14 +27,14 @@ describe.each(['arrival', 'priority', 'aged'])('tasks with one due time, ordered
     expect([...(await claimedKeys(25)), ...(await claimedKeys(100))]).toEqual(KEYS)
   })
 
-  test('are claimed in the order of their arrival, one by one', async () => {
+  it('are claimed in the order of their arrival, one by one', async () => {
     const dueAt = new Date(api.system.clock.now()).toISOString()
     for (const key of KEYS) await api.call('POST', '/v1/tasks', { type: 'jobs', key, dueAt })
 
     expect(await claimedKeys(100)).toEqual(KEYS)
   })
 
-  test('are behind a released task, which keeps its position', async () => {
+  it('are behind a released task, which keeps its position', async () => {
     await api.call('POST', '/v1/tasks/batch', { tasks: [{ type: 'jobs', key: 'first' }] })
     const { body } = await api.call('POST', '/v1/claims', { type: 'jobs', workerId: 'w1' })
     const [{ task, run }] = body.claims
@@ -48,7 +45,7 @@ describe.each(['arrival', 'priority', 'aged'])('tasks with one due time, ordered
   })
 })
 
-test('members of a group are claimed in their order', async () => {
+it('members of a group are claimed in their order', async () => {
   const group = KEYS.map((_key, nth) => ({ type: 'jobs', input: nth }))
 
   await api.call('POST', '/v1/canvases', { key: 'c', group })

@@ -1,12 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { planChanges } from '../../../../shared/runtime/stream/stream.ts'
-import { aFlowApi, type FlowApi, problemPaths } from '../../../support/http/a-flow-api.ts'
+import { aFlowApiPerTest, problemPaths } from '../../../support/http/a-flow-api.ts'
+import { expectRefused } from '../../../support/http/an-api.ts'
 import { timed } from '../../../support/worlds/memory-system.ts'
 
-let api: FlowApi
-beforeEach(async () => {
-  api = await aFlowApi()
-})
+const api = aFlowApiPerTest()
 
 describe('a callback', () => {
   const planned = async (id: string) => {
@@ -14,7 +12,7 @@ describe('a callback', () => {
     if (task) await planChanges(api.system, [{ task, position: 'p' }])
   }
 
-  test('is owed at the end of its task, is shown as owed, and names its parent', async () => {
+  it('is owed at the end of its task, is shown as owed, and names its parent', async () => {
     await api.call('POST', '/v1/tasks', {
       type: 'jobs',
       key: 'a',
@@ -36,7 +34,7 @@ describe('a callback', () => {
     expect((await api.claim()).task).toMatchObject({ id: 'jobs:b', input: [1, 'done'], previous: 'done' })
   })
 
-  test.each<[string, object, string]>([
+  it.each<[string, object, string]>([
     ['itself', { onSuccess: [{ type: 'jobz' }] }, 'onSuccess.0.type'],
     [
       'of its own callback',
@@ -57,7 +55,7 @@ describe('a callback', () => {
     },
   )
 
-  test.each<[string, object, string]>([
+  it.each<[string, object, string]>([
     ['with a bad field', { onError: [{ type: 'jobs', priority: 'high' }] }, 'onError.0.priority'],
     [
       'with a field that only tasks of their own have',
@@ -73,15 +71,12 @@ describe('a callback', () => {
     ],
     ['that is not a list', { onSuccess: { type: 'jobs' } }, 'onSuccess'],
   ])('is refused at publish: %s', async (_name, body, path) => {
-    const refused = await api.call('POST', '/v1/tasks', { type: 'jobs', ...body })
-
-    expect(refused.status).toBe(400)
-    expect(problemPaths(refused)).toContain(path)
+    await expectRefused(api.call('POST', '/v1/tasks', { type: 'jobs', ...body }), path)
   })
 })
 
 describe('a callback that can no longer be published', () => {
-  test('is shown with its task, and an operator can retry it once its type allows it', async () => {
+  it('is shown with its task, and an operator can retry it once its type allows it', async () => {
     const put = (defaults: object) =>
       timed(api.system, api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults }))
     await api.call('POST', '/v1/tasks', {

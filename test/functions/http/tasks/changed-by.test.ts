@@ -1,12 +1,9 @@
-import { beforeEach, expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import type { RequestContext } from '../../../../functions/http/create-api.ts'
 import { PRINCIPAL_CHARACTERS_MAX } from '../../../../shared/core/bounds.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, type Shown } from '../../../support/http/an-api.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const byRole = (userArn: string): RequestContext => ({ authorizer: { iam: { userArn } } })
 const alice = byRole('arn:aws:sts::1:assumed-role/ops/alice')
@@ -34,7 +31,7 @@ async function as(
 const changesOf = ({ operations = [] }: Shown) => operations.map(({ by, what }: Shown) => `${what} by ${by}`)
 const shown = async (path: string) => (await api.call('GET', path)).body
 
-test('a task shows the callers that changed, updated, cancelled and restarted it, even after it starts over', async () => {
+it('a task shows the callers that changed, updated, cancelled and restarted it, even after it starts over', async () => {
   const id = await published(api, { key: 'k' })
   const path = `/v1/tasks/${id}`
 
@@ -56,7 +53,7 @@ test('a task shows the callers that changed, updated, cancelled and restarted it
   expect(task.operations[0].at).toBe('2026-01-01T12:00:00.000Z')
 })
 
-test('publishes, claims, finishes and debounced publishes are not recorded as operations', async () => {
+it('publishes, claims, finishes and debounced publishes are not recorded as operations', async () => {
   const id = await published(api, { key: 'plain' })
   const { fence, path } = await claimed(api)
   await as(alice, 'POST', `${path}/succeed`, { fence })
@@ -68,7 +65,7 @@ test('publishes, claims, finishes and debounced publishes are not recorded as op
     expect(await shown(`/v1/tasks/${one}`)).not.toHaveProperty('operations')
 })
 
-test('workers do not see operations, and a patch that changes nothing records none', async () => {
+it('workers do not see operations, and a patch that changes nothing records none', async () => {
   const id = await published(api, { key: 'k' })
   await as(alice, 'PATCH', `/v1/tasks/${id}`, {})
   expect(await shown(`/v1/tasks/${id}`)).not.toHaveProperty('operations')
@@ -80,7 +77,7 @@ test('workers do not see operations, and a patch that changes nothing records no
   expect(claim.claims[0].task).not.toHaveProperty('operations')
 })
 
-test('a type shows the callers that set, paused, resumed and purged it', async () => {
+it('a type shows the callers that set, paused, resumed and purged it', async () => {
   await as(alice, 'PUT', '/v1/types/mail', { kind: 'http' })
   await as(alice, 'PUT', '/v1/types/mail', { kind: 'http', ordering: 'aged' })
   const paused = as(bob, 'POST', '/v1/types/mail/pause')
@@ -97,7 +94,7 @@ test('a type shows the callers that set, paused, resumed and purged it', async (
   ])
 })
 
-test('a schedule shows the callers that set, changed, paused, resumed and triggered it; its published task shows no operation', async () => {
+it('a schedule shows the callers that set, changed, paused, resumed and triggered it; its published task shows no operation', async () => {
   const body = { everyMs: 60_000, task: { type: 'jobs' } }
   await as(alice, 'PUT', '/v1/schedules/hourly', body)
   await as(bob, 'PUT', '/v1/schedules/hourly', { ...body, everyMs: 120_000 })
@@ -115,7 +112,7 @@ test('a schedule shows the callers that set, changed, paused, resumed and trigge
   expect(await shown(`/v1/tasks/${taskId}`)).not.toHaveProperty('operations')
 })
 
-test('an API without an authorizer records anonymous, and a long principal is cut', async () => {
+it('an API without an authorizer records anonymous, and a long principal is cut', async () => {
   const id = await published(api, { key: 'k' })
   await as({}, 'PATCH', `/v1/tasks/${id}`, { priority: 1 })
   await as(byRole('x'.repeat(1_000)), 'PATCH', `/v1/tasks/${id}`, { priority: 2 })

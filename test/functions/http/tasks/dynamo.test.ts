@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import type { DynamoStores } from '../../../support/dynamo/dynamo-stores.ts'
-import { claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { claimed, pagesOf, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { type ApiOnDynamo, anApiOnDynamo } from '../../../support/http/an-api-on-dynamo.ts'
 
 /** Tests what memory stores cannot show: the index's order among equal keys, bounds that DynamoDB refuses, items as it returns them. */
@@ -16,18 +16,10 @@ beforeAll(async () => {
 })
 afterAll(() => world.close())
 
-async function listed(query: string): Promise<string[]> {
-  const keys: string[] = []
-  for (let cursor = ''; ; ) {
-    const { status, body } = await api.call('GET', `/v1/tasks?${query}${cursor}`)
-    expect(status, JSON.stringify(body)).toBe(200)
-    keys.push(...body.items.map(({ key }: Shown) => key))
-    if (body.nextCursor === undefined) return keys
-    cursor = `&cursor=${body.nextCursor}`
-  }
-}
+const listed = async (query: string): Promise<string[]> =>
+  (await pagesOf(api, `/v1/tasks?${query}`)).flatMap(({ items }) => items.map(({ key }: Shown) => key))
 
-test('lists page through tasks of one due time, each once, both ways', async () => {
+it('lists page through tasks of one due time, each once, both ways', async () => {
   const keys = [...Array(24).keys()].map(n => `k${n}`)
   await api.call('PUT', '/v1/types/equal', { kind: 'handler' })
   const { body } = await api.call('POST', '/v1/tasks/batch', {
@@ -49,7 +41,7 @@ test('lists page through tasks of one due time, each once, both ways', async () 
   }
 })
 
-test('a cursor stays valid when its task has become ready and left the list', async () => {
+it('a cursor stays valid when its task has become ready and left the list', async () => {
   await api.call('PUT', '/v1/types/moving', { kind: 'handler' })
   for (const delayMs of [10, 20, 30]) {
     await api.call('POST', '/v1/tasks', { type: 'moving', key: `${delayMs}`, delayMs })
@@ -61,7 +53,7 @@ test('a cursor stays valid when its task has become ready and left the list', as
   expect(next.body.items.map(({ key }: Shown) => key)).toEqual(['30'])
 })
 
-test('a task with a large input and result goes from its publish to its end', async () => {
+it('a task with a large input and result goes from its publish to its end', async () => {
   const input = { text: 'é😀'.repeat(20_000), '': [null, -0.5, Number.MAX_SAFE_INTEGER] }
   const id = await published(api, {
     key: 'a/b#c 😀',
@@ -95,7 +87,7 @@ test('a task with a large input and result goes from its publish to its end', as
 
 const LONE_SURROGATE = '\ud800'
 
-test('a lone surrogate is refused in a key and kept in an input, and harms no other member', async () => {
+it('a lone surrogate is refused in a key and kept in an input, and harms no other member', async () => {
   await api.call('PUT', '/v1/types/texts', { kind: 'http' })
   const text = `a${LONE_SURROGATE}b`
   const short = { text, [`member ${text}`]: 1 }
@@ -126,7 +118,7 @@ test('a lone surrogate is refused in a key and kept in an input, and harms no ot
   expect(claims.map(({ task }: Shown) => task.input)).toEqual(['plain', short, long, 'plain'])
 })
 
-test('two concurrent publishes of one key create one task', async () => {
+it('two concurrent publishes of one key create one task', async () => {
   const answers = await Promise.all(
     [...Array(10).keys()].map(n =>
       api.call('POST', '/v1/tasks', { type: 'jobs', key: 'race', input: 'x'.repeat(300 + n) }),
@@ -138,7 +130,7 @@ test('two concurrent publishes of one key create one task', async () => {
   expect((await api.call('GET', '/v1/tasks/jobs:race')).body.input).toBe(created?.body.task.input)
 })
 
-test('of twenty operators who have read the same revision, exactly one changes the task, while it is claimed', async () => {
+it('of twenty operators who have read the same revision, exactly one changes the task, while it is claimed', async () => {
   const id = await published(api, { key: 'contested' })
   const path = pathOf('get', id)
   const changing = [...Array(20).keys()].map(priority => api.call('PATCH', path, { priority, ifRevision: 0 }))
@@ -151,7 +143,7 @@ test('of twenty operators who have read the same revision, exactly one changes t
   expect(answers.every(({ status, body }) => status === 200 || body.revision === 1)).toBe(true)
 })
 
-test('filters bound the reads of an index, and pages with equal times merge several types', async () => {
+it('filters bound the reads of an index, and pages with equal times merge several types', async () => {
   await api.call('PUT', '/v1/types/left', { kind: 'handler' })
   await api.call('PUT', '/v1/types/right', { kind: 'handler' })
   const dueAt = new Date(stores.clock.now() + 7_200_000).toISOString()

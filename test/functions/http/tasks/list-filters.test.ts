@@ -1,39 +1,31 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, pagesOf, published, reported, type Shown } from '../../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
+const api = anApiPerTest()
 beforeEach(async () => {
-  api = await anApi()
   await api.call('PUT', '/v1/types/mail', { kind: 'http' })
 })
 
 const at = (ms: number) => encodeURIComponent(new Date(NOW + ms).toISOString())
 
+const keysIn = ({ items }: Shown): string[] => items.map(({ key }: Shown) => key)
+
 /** Reads all pages of a list: the keys of their tasks, and the number of tasks in each page. */
 async function listed(query: string): Promise<{ keys: string[]; pages: number[] }> {
-  const keys: string[] = []
-  const pages: number[] = []
-  for (let cursor = ''; ; ) {
-    const { status, body } = await api.call('GET', `/v1/tasks?${query}${cursor}`)
-    expect(status, JSON.stringify(body)).toBe(200)
-    keys.push(...body.items.map(({ key }: Shown) => key))
-    pages.push(body.items.length)
-    if (body.nextCursor === undefined) return { keys, pages }
-    cursor = `&cursor=${body.nextCursor}`
-  }
+  const pages = await pagesOf(api, `/v1/tasks?${query}`)
+  return { keys: pages.flatMap(keysIn), pages: pages.map(({ items }) => items.length) }
 }
 const keysOf = async (query: string) => (await listed(query)).keys
 
 async function fail(key: string, name: string, message: string): Promise<void> {
   await published(api, { key, retry: { maxRetries: 0 } })
-  const { path, fence } = await claimed(api)
-  await api.call('POST', `${path}/fail`, { fence, error: { name, message } })
+  await reported(api, 'fail', { error: { name, message } })
 }
 
 describe('a list of several types', () => {
-  test.each([1, 3, 100])('merges them in the order of due times, %d a page', async limit => {
+  it.each([1, 3, 100])('merges them in the order of due times, %d a page', async limit => {
     const keys = [...Array(12).keys()].map(n => `k${String(n).padStart(2, '0')}`)
     for (const [n, key] of keys.entries())
       await published(api, { type: n % 2 ? 'jobs' : 'mail', key, delayMs: HOUR + n * MINUTE })
@@ -45,7 +37,7 @@ describe('a list of several types', () => {
     expect(await keysOf(`type=mail&type=jobs&order=-created&limit=${limit}`)).toHaveLength(keys.length)
   })
 
-  test('shows the running tasks of both, and only tasks of the user', async () => {
+  it('shows the running tasks of both, and only tasks of the user', async () => {
     await published(api, { key: 'a', userId: 'u' })
     await published(api, { type: 'mail', key: 'b', userId: 'u' })
     await published(api, { type: 'resize', key: 'c', userId: 'u' })
@@ -55,7 +47,7 @@ describe('a list of several types', () => {
     expect((await keysOf('type=jobs&type=mail&userId=u')).toSorted()).toEqual(['a', 'b'])
   })
 
-  test('names the unknown one, and takes at most ten', async () => {
+  it('names the unknown one, and takes at most ten', async () => {
     const unknown = await api.call('GET', '/v1/tasks?type=jobs&type=mial')
     expect([unknown.status, unknown.body.errors[0].path]).toEqual([404, 'type'])
     expect(unknown.body.errors[0].message).toContain('mail')
@@ -67,7 +59,7 @@ describe('a list of several types', () => {
 })
 
 describe('since and until', () => {
-  test('bound the time by which the list is sorted', async () => {
+  it('bound the time by which the list is sorted', async () => {
     for (const [n, key] of ['a', 'b', 'c', 'd'].entries()) {
       await published(api, { key, delayMs: HOUR - n * MINUTE, userId: 'u' })
       await api.system.clock.advance(MINUTE)
@@ -84,7 +76,7 @@ describe('since and until', () => {
     }
   })
 
-  test('bound the ends of ended tasks', async () => {
+  it('bound the ends of ended tasks', async () => {
     for (const key of ['a', 'b', 'c']) {
       await fail(key, 'Error', 'broken')
       await api.system.clock.advance(MINUTE)
@@ -94,7 +86,7 @@ describe('since and until', () => {
     expect(await keysOf(`type=jobs&status=failed&until=${at(MINUTE)}`)).toEqual(['a'])
   })
 
-  test('that leave nothing between them, or are not times, are refused by name', async () => {
+  it('that leave nothing between them, or are not times, are refused by name', async () => {
     const reversed = await api.call('GET', `/v1/tasks?type=jobs&since=${at(2)}&until=${at(2)}`)
     const noTime = await api.call('GET', '/v1/tasks?type=jobs&since=yesterday')
 
@@ -104,7 +96,7 @@ describe('since and until', () => {
 })
 
 describe('tags and errors', () => {
-  test('narrow a list to tasks with every tag, also one with a colon in its name or value', async () => {
+  it('narrow a list to tasks with every tag, also one with a colon in its name or value', async () => {
     await published(api, { key: 'a', tags: { team: 'red', 'x:y': 'z' } })
     await published(api, { key: 'b', tags: { team: 'red', x: 'y:z' } })
     await published(api, { key: 'c', tags: { team: 'blue' } })
@@ -116,7 +108,7 @@ describe('tags and errors', () => {
     expect([refused.status, refused.body.errors[0]]).toMatchObject([400, { path: 'tag' }])
   })
 
-  test('narrow a list to tasks whose error contains a text, in any case', async () => {
+  it('narrow a list to tasks whose error contains a text, in any case', async () => {
     await fail('a', 'TimeoutError', 'no answer of shop-1')
     await fail('b', 'Error', 'out of paper')
     await published(api, { key: 'c' })
@@ -126,7 +118,7 @@ describe('tags and errors', () => {
     expect(await keysOf('type=jobs&error=nothing')).toEqual([])
   })
 
-  test('narrow the members of a canvas', async () => {
+  it('narrow the members of a canvas', async () => {
     const group = ['red', 'blue', 'red'].map(team => ({ type: 'jobs', tags: { team } }))
     const { body } = await api.call('POST', '/v1/canvases', { group })
 
@@ -134,7 +126,7 @@ describe('tags and errors', () => {
     expect(await keysOf(`canvasId=${body.id}&until=${at(0)}`)).toEqual([])
   })
 
-  test('a page examines a bounded number of tasks, and its cursor leads to the one that fits', async () => {
+  it('a page examines a bounded number of tasks, and its cursor leads to the one that fits', async () => {
     const tasks = [...Array(1_200).keys()].map(n => ({ type: 'jobs', key: `k${n}`, delayMs: HOUR + n }))
     for (let from = 0; from < tasks.length; from += 100)
       await api.call('POST', '/v1/tasks/batch', { tasks: tasks.slice(from, from + 100) })
@@ -146,7 +138,7 @@ describe('tags and errors', () => {
     expect(found.pages).toEqual([0, 1])
   })
 
-  test('a cursor belongs to its filters', async () => {
+  it('a cursor belongs to its filters', async () => {
     for (const key of ['a', 'b']) await published(api, { key, tags: { team: 'red' } })
     const { body } = await api.call('GET', '/v1/tasks?type=jobs&tag=team:red&limit=1')
 

@@ -1,27 +1,17 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, pagesOf, published, type Shown } from '../../../support/http/an-api.ts'
 import { HOUR, MINUTE, NOW } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
-type Listed = { readonly keys: string[]; readonly pages: number }
+const keysIn = ({ items }: Shown): string[] => items.map(({ key }: Shown) => key)
 
-/** Reads all pages of a list. */
-async function listed(query: string, limit = 100): Promise<Listed> {
-  const keys: string[] = []
-  let cursor = ''
-  for (let pages = 1; ; pages++) {
-    const { status, body } = await api.call('GET', `/v1/tasks?${query}&limit=${limit}${cursor}`)
-    expect(status, JSON.stringify(body)).toBe(200)
-    expect(body.items.length).toBeLessThanOrEqual(limit)
-    keys.push(...body.items.map(({ key }: { key: string }) => key))
-    if (body.nextCursor === undefined) return { keys, pages }
-    cursor = `&cursor=${encodeURIComponent(body.nextCursor)}`
-  }
+/** Reads all pages of a list: the keys of its tasks, and the number of its pages. */
+async function listed(query: string, limit = 100): Promise<{ keys: string[]; pages: number }> {
+  const pages = await pagesOf(api, `/v1/tasks?${query}&limit=${limit}`)
+  for (const { items } of pages) expect(items.length).toBeLessThanOrEqual(limit)
+  return { keys: pages.flatMap(keysIn), pages: pages.length }
 }
 
 const numbered = (count: number) => [...Array(count).keys()].map(n => `k${String(n).padStart(4, '0')}`)
@@ -32,7 +22,7 @@ async function publishMany(tasks: readonly object[]): Promise<void> {
 }
 
 describe('a list of a type', () => {
-  test.each([1, 7, 40, 100])('shows each task once, in the order of due times, %d a page', async limit => {
+  it.each([1, 7, 40, 100])('shows each task once, in the order of due times, %d a page', async limit => {
     const keys = numbered(120)
     // Many tasks have one due time, so the order among them must hold from page to page.
     await publishMany(
@@ -49,7 +39,7 @@ describe('a list of a type', () => {
     expect(ascending.pages).toBe(Math.ceil(120 / limit))
   })
 
-  test('continues where it was, whatever is published or removed meanwhile', async () => {
+  it('continues where it was, whatever is published or removed meanwhile', async () => {
     const keys = numbered(30)
     await publishMany(keys.map((key, n) => ({ type: 'jobs', key, delayMs: HOUR + n * MINUTE })))
     const first = await api.call('GET', '/v1/tasks?type=jobs&limit=10')
@@ -60,7 +50,7 @@ describe('a list of a type', () => {
     expect(next.body.items.map((task: Shown) => task.key)).toEqual(keys.slice(10, 20))
   })
 
-  test('shows the requested statuses, with the words that GET uses', async () => {
+  it('shows the requested statuses, with the words that GET uses', async () => {
     for (const key of ['ready', 'running', 'succeeded', 'failed', 'cancelled']) {
       await published(api, { key, priority: key === 'ready' ? -1 : 0, input: 'small' })
     }
@@ -97,7 +87,7 @@ describe('a list of a type', () => {
     expect(items[0].runs[0]).not.toHaveProperty('result')
   })
 
-  test('moves a task from delayed to ready when it is due, and leaves out expired tasks', async () => {
+  it('moves a task from delayed to ready when it is due, and leaves out expired tasks', async () => {
     await published(api, { key: 'k', delayMs: 500 })
     expect((await listed('type=jobs&status=ready')).keys).toEqual([])
 
@@ -110,7 +100,7 @@ describe('a list of a type', () => {
     expect((await listed('type=jobs')).keys).toEqual([])
   })
 
-  test('sorts by creation in memory, up to a bound that it names', async () => {
+  it('sorts by creation in memory, up to a bound that it names', async () => {
     for (const key of ['a', 'b', 'c']) {
       await published(api, { key, delayMs: key === 'a' ? HOUR : 0 })
       await api.system.clock.advance(10)
@@ -125,7 +115,7 @@ describe('a list of a type', () => {
     expect((await listed('type=jobs&order=created&status=delayed')).keys).toEqual(['a'])
   })
 
-  test('of running tasks finds these behind a long backlog', async () => {
+  it('of running tasks finds these behind a long backlog', async () => {
     await publishMany(numbered(1_500).map(key => ({ type: 'jobs', key })))
     await api.system.clock.advance(1)
     await published(api, { key: 'last', priority: 9 })
@@ -134,7 +124,7 @@ describe('a list of a type', () => {
     expect((await listed('type=jobs&status=running&order=-due')).keys).toEqual(['last'])
   })
 
-  test('reads a bounded number of entries per call, and returns a cursor to continue', async () => {
+  it('reads a bounded number of entries per call, and returns a cursor to continue', async () => {
     await publishMany(numbered(1_200).map(key => ({ type: 'jobs', key, userId: 'u' })))
     await api.system.clock.advance(1)
     await published(api, { key: 'last', userId: 'u', delayMs: 1 })
@@ -156,7 +146,7 @@ describe('a list of a user', () => {
   })
   const user = `userId=${encodeURIComponent('ü/1')}`
 
-  test.each([
+  it.each([
     ['', ['2', '1', '0']],
     ['&order=created', ['0', '1', '2']],
     ['&order=-created', ['2', '1', '0']],
@@ -172,7 +162,7 @@ describe('a list of a user', () => {
 })
 
 describe('a cursor', () => {
-  test('of another query, of another version, or that was made up is a 400', async () => {
+  it('of another query, of another version, or that was made up is a 400', async () => {
     await publishMany(numbered(5).map(key => ({ type: 'jobs', key })))
     const { nextCursor } = (await api.call('GET', '/v1/tasks?type=jobs&limit=2')).body
     const fields = JSON.parse(Buffer.from(nextCursor, 'base64url').toString())
@@ -202,7 +192,7 @@ describe('a cursor', () => {
 })
 
 describe('task types', () => {
-  test('are created, replaced and read', async () => {
+  it('are created, replaced and read', async () => {
     const created = await api.call('PUT', '/v1/types/video', { kind: 'http', ordering: 'aged', shards: 2 })
     await api.system.clock.advance(5)
     const replaced = await api.call('PUT', '/v1/types/video', { kind: 'http' })
@@ -224,7 +214,7 @@ describe('task types', () => {
     expect((await api.call('GET', '/v1/types/video')).body).toEqual(replaced.body)
   })
 
-  test('stay paused and keep their handler when they are replaced, and their shards may only grow', async () => {
+  it('stay paused and keep their handler when they are replaced, and their shards may only grow', async () => {
     const stored = await api.system.types.get('resize')
     if (!stored) throw new Error('no type')
     await api.system.types.put({ ...stored, paused: true, handlerSince: NOW, version: 2 }, 1)
@@ -240,7 +230,7 @@ describe('task types', () => {
     })
   })
 
-  test('are all put when three requests arrive at once; the first creates the type', async () => {
+  it('are all put when three requests arrive at once; the first creates the type', async () => {
     const answers = await Promise.all(
       [1, 2, 3].map(priority => api.call('PUT', '/v1/types/video', { kind: 'http', defaults: { priority } })),
     )
@@ -248,7 +238,7 @@ describe('task types', () => {
     expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 201])
   })
 
-  test('are listed by name, page by page', async () => {
+  it('are listed by name, page by page', async () => {
     for (const name of numbered(25)) await api.call('PUT', `/v1/types/${name}`, { kind: 'http' })
     const first = await api.call('GET', '/v1/types')
     const second = await api.call('GET', `/v1/types?cursor=${first.body.nextCursor}`)
@@ -262,7 +252,7 @@ describe('task types', () => {
     expect(second.body).not.toHaveProperty('nextCursor')
   })
 
-  test('whose shards have grown show old and new tasks', async () => {
+  it('whose shards have grown show old and new tasks', async () => {
     await publishMany(numbered(40).map(key => ({ type: 'jobs', key })))
     await api.call('PUT', '/v1/types/jobs', { kind: 'http', shards: 16 })
     await publishMany(
@@ -288,7 +278,7 @@ describe('ended tasks', () => {
     return keys
   }
 
-  test.each(['status=cancelled&', ''])(
+  it.each(['status=cancelled&', ''])(
     'are listed by the time they were due, not by their end: %s',
     async status => {
       const keys = await ended(7)
@@ -299,7 +289,7 @@ describe('ended tasks', () => {
     },
   )
 
-  test.each(['type=jobs', 'userId=ann'])(
+  it.each(['type=jobs', 'userId=ann'])(
     'are listed by their end when the query asks for it: %s',
     async owner => {
       const keys = await ended(7)
@@ -309,7 +299,7 @@ describe('ended tasks', () => {
     },
   )
 
-  test('that are too many to sort are refused, but any number can be listed by their end', async () => {
+  it('that are too many to sort are refused, but any number can be listed by their end', async () => {
     const keys = await ended(1_001)
 
     const { status, body } = await api.call('GET', '/v1/tasks?type=jobs&status=cancelled&order=due')

@@ -1,16 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest'
-import { pathOf } from '../../../../shared/api/endpoints.ts'
+import { describe, expect, it } from 'vitest'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, reported, type Shown } from '../../../support/http/an-api.ts'
 import { MINUTE } from '../../../support/tasks/a-task.ts'
 import { aTaskStore } from '../../../support/worlds/memory-system.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
-
-const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
+const api = anApiPerTest()
 
 /** Ways to bring `jobs:k` into a state before it is published again. */
 const STATES = {
@@ -23,13 +17,11 @@ const STATES = {
   },
   succeeded: async () => {
     await STATES.ready()
-    const { path, fence } = await claimed(api)
-    await api.call('POST', `${path}/succeed`, { fence, result: 'old result' })
+    await reported(api, 'succeed', { result: 'old result' })
   },
   failed: async () => {
     await STATES.ready()
-    const { path, fence } = await claimed(api)
-    await api.call('POST', `${path}/fail`, { fence, error: { name: 'E', message: 'm' }, fatal: true })
+    await reported(api, 'fail', { fatal: true })
   },
   cancelled: async () => {
     await STATES.ready()
@@ -47,7 +39,7 @@ const STATES = {
 
 type State = keyof typeof STATES
 
-test.each([
+it.each([
   ['publish', 'POST', '/v1/tasks', { type: 'jobs', key: 'odd' }],
   ['patch', 'PATCH', '/v1/tasks/jobs:odd', {}],
 ])('a tag named __proto__ is kept as it is given: %s', async (_name, method, path, body) => {
@@ -56,12 +48,12 @@ test.each([
 
   await api.call(method, path, { ...body, tags })
 
-  expect(JSON.stringify((await get('jobs:odd')).tags)).toBe(JSON.stringify(tags))
+  expect(JSON.stringify((await api.task('jobs:odd')).tags)).toBe(JSON.stringify(tags))
 })
 
 describe('publishing a key', () => {
   /** State before, `ifExists`, the answer's status, the task's status and input afterwards. */
-  test.each<[State, string, number, string, string]>([
+  it.each<[State, string, number, string, string]>([
     ['nothing', 'keep', 201, 'ready', 'new'],
     ['nothing', 'update', 201, 'ready', 'new'],
     ['nothing', 'reject', 201, 'ready', 'new'],
@@ -100,30 +92,30 @@ describe('publishing a key', () => {
       expect(answer.status).toBe(status)
       if (status < 300)
         expect(answer.body).toMatchObject({ id: 'jobs:k', created: status === 201, task: { status: after } })
-      expect(await get('jobs:k')).toMatchObject({ status: after, input })
+      expect(await api.task('jobs:k')).toMatchObject({ status: after, input })
     },
   )
 
-  test('of a running task is refused with ifExists reject, and the answer names the worker', async () => {
+  it('of a running task is refused with ifExists reject, and the answer names the worker', async () => {
     await STATES.running()
     const { body } = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'reject' })
 
     expect(body.detail).toContain('w1')
   })
 
-  test('again with restart forgets its runs, unless clean says otherwise', async () => {
+  it('again with restart forgets its runs, unless clean says otherwise', async () => {
     await STATES.failed()
     await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'restart', clean: [] })
-    expect((await get('jobs:k')).runs).toMatchObject([{ fence: 1, state: 'failed' }])
+    expect((await api.task('jobs:k')).runs).toMatchObject([{ fence: 1, state: 'failed' }])
 
     await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', ifExists: 'restart' })
-    expect((await get('jobs:k')).runs).toEqual([])
+    expect((await api.task('jobs:k')).runs).toEqual([])
     expect((await claimed(api)).fence).toBe(2)
   })
 })
 
 describe('a published task', () => {
-  test('shows the request’s fields and the defaults of its type and of the system', async () => {
+  it('shows the request’s fields and the defaults of its type and of the system', async () => {
     await api.call('PUT', '/v1/types/jobs', {
       kind: 'http',
       defaults: { priority: 5, leaseMs: 3_000, retry: { maxRetries: 1 } },
@@ -158,10 +150,10 @@ describe('a published task', () => {
         retry: { maxRetries: 1, backoff: 'fixed', delayMs: 120_000, maxDelayMs: 120_000 },
       },
     })
-    expect(await get('jobs:a/b')).toEqual(body.task)
+    expect(await api.task('jobs:a/b')).toEqual(body.task)
   })
 
-  test('takes its trace from the body, else from the header, else begins one', async () => {
+  it('takes its trace from the body, else from the header, else begins one', async () => {
     const [one, two] = ['1', '2'].map(digit => `00-${digit.repeat(32)}-${digit.repeat(16)}-01`)
     const publish = async (body: object, headers = {}) => {
       const answer = await api.call('POST', '/v1/tasks', { type: 'jobs', ...body }, headers)
@@ -174,7 +166,7 @@ describe('a published task', () => {
     expect(await publish({})).toMatch(/^[0-9a-f]{32}$/)
   })
 
-  test.each([
+  it.each([
     ['null', null],
     ['an empty text', ''],
     ['a list', []],
@@ -182,52 +174,52 @@ describe('a published task', () => {
     ['zero', 0],
     ['the largest number', Number.MAX_SAFE_INTEGER],
   ])('keeps %s as input exactly', async (_name, input) => {
-    expect((await get(await published(api, { input }))).input).toEqual(input)
+    expect((await api.task(await published(api, { input }))).input).toEqual(input)
   })
 
-  test('of a type without a deployed handler shows that it waits for one', async () => {
+  it('of a type without a deployed handler shows that it waits for one', async () => {
     const { body } = await api.call('POST', '/v1/tasks', { type: 'resize' })
 
     expect(body.task).toMatchObject({ status: 'ready', statusReason: 'no-handler' })
   })
 
-  test('with a lease shorter than its type’s heartbeat interval gets a shorter interval', async () => {
+  it('with a lease shorter than its type’s heartbeat interval gets a shorter interval', async () => {
     const id = await published(api, { leaseMs: 300 })
 
-    expect((await get(id)).options).toMatchObject({ leaseMs: 300, heartbeatMs: 100 })
+    expect((await api.task(id)).options).toMatchObject({ leaseMs: 300, heartbeatMs: 100 })
   })
 })
 
 describe('a large input', () => {
   const input = { text: 'x'.repeat(5_000) }
 
-  test('is shown by GET, but not by answers that would have to read it', async () => {
+  it('is shown by GET, but not by answers that would have to read it', async () => {
     const created = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input })
     const again = await api.call('POST', '/v1/tasks', { type: 'jobs', key: 'k', input })
 
     expect(created.body.task.input).toEqual(input)
     expect(again.body.task).not.toHaveProperty('input')
-    expect((await get('jobs:k')).input).toEqual(input)
+    expect((await api.task('jobs:k')).input).toEqual(input)
   })
 
-  test('of a duplicate is not written', async () => {
+  it('of a duplicate is not written', async () => {
     const store = aTaskStore()
     const written: string[] = []
     const apply: typeof store.apply = change => {
       written.push(...change.bodies.map(({ ref }) => ref))
       return store.apply(change)
     }
-    api = await anApi({ tasks: { ...store, apply } })
+    await api.renew({ tasks: { ...store, apply } })
     await published(api, { key: 'k', input })
     await published(api, { key: 'k', input })
 
     expect(written).toHaveLength(1)
   })
 
-  test('of a publish that lost a race is deleted, and the winner’s input stays', async () => {
+  it('of a publish that lost a race is deleted, and the winner’s input stays', async () => {
     const store = aTaskStore()
     const dropped: string[] = []
-    api = await anApi({
+    await api.renew({
       tasks: {
         ...store,
         // Neither publish sees the other's task before writing.
@@ -254,7 +246,7 @@ describe('a large input', () => {
 })
 
 describe('a batch', () => {
-  test('creates the first task of each key, and leaves inputs out of its answer', async () => {
+  it('creates the first task of each key, and leaves inputs out of its answer', async () => {
     const tasks = [...Array(100).keys()].map(n => ({ type: 'jobs', key: `k${n % 50}`, input: n }))
     const { status, body } = await api.call('POST', '/v1/tasks/batch', { tasks })
 
@@ -264,13 +256,13 @@ describe('a batch', () => {
       ...Array(50).fill(200),
     ])
     expect(body.results[0].task).not.toHaveProperty('input')
-    expect((await get('jobs:k7')).input).toBe(7)
+    expect((await api.task('jobs:k7')).input).toBe(7)
   })
 
-  test('reads each type once', async () => {
+  it('reads each type once', async () => {
     let reads = 0
     const { types } = api.system
-    api = await anApi({
+    await api.renew({
       types: {
         ...types,
         get: type => {

@@ -1,15 +1,12 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { STATUS_REASONS } from '../../../../shared/core/states.ts'
 import type { StatusReason } from '../../../../shared/core/status.ts'
 import { registerHandlerType } from '../../../../shared/runtime/types/types.ts'
-import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApi, anApiPerTest, claimed, published, reported } from '../../../support/http/an-api.ts'
 import { timed } from '../../../support/worlds/memory-system.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const HANDLER = { kind: 'handler', defaults: {} } as const
 const FAR = '2026-06-01T00:00:00.000Z'
@@ -29,9 +26,7 @@ const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
   due: () => published(api, { dueAt: FAR }),
   retry: async () => {
     await published(api, { retry: { delayMs: 60_000 } })
-    const { id, path, fence } = await claimed(api)
-    await api.call('POST', `${path}/fail`, { fence, error: { name: 'E', message: 'm' } })
-    return id
+    return (await reported(api, 'fail')).id
   },
   paused: async () => {
     const id = await published(api)
@@ -60,9 +55,7 @@ const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
   'no-worker': () => published(api),
   'callbacks-owed': async () => {
     await published(api, { onSuccess: [{ type: 'jobs' }] })
-    const { id, path, fence } = await claimed(api)
-    await api.call('POST', `${path}/succeed`, { fence })
-    return id
+    return (await reported(api, 'succeed')).id
   },
 }
 
@@ -77,11 +70,11 @@ async function reasonOf(id: string): Promise<string | undefined> {
 }
 
 describe('a waiting task shows its reason, in GET and in lists', () => {
-  test.each(STATUS_REASONS)('%s', async reason => {
+  it.each(STATUS_REASONS)('%s', async reason => {
     expect(await reasonOf(await WAITS[reason]())).toBe(reason)
   })
 
-  test('and shows none while a live worker can take it', async () => {
+  it('and shows none while a live worker can take it', async () => {
     await announce('w1')
     expect(await reasonOf(await published(api))).toBeUndefined()
 
@@ -91,7 +84,7 @@ describe('a waiting task shows its reason, in GET and in lists', () => {
 })
 
 describe('no-worker', () => {
-  test('is the reason of a type over HTTP when its last worker has been silent for 30 seconds', async () => {
+  it('is the reason of a type over HTTP when its last worker has been silent for 30 seconds', async () => {
     await announce('w1')
     const id = await published(api)
     expect(await reasonOf(id)).toBeUndefined()
@@ -101,7 +94,23 @@ describe('no-worker', () => {
     expect(await reasonOf(id)).toBe('no-worker')
   })
 
-  test('is the reason when the version of each worker over HTTP is below minWorkerVersion', async () => {
+  it('is the reason of a type that workers serve until a worker of this type is alive', async () => {
+    await registerHandlerType(api.system, 'resize', HANDLER, { servedBy: 'workers' })
+    const id = await published(api, { type: 'resize' })
+    const announceFor = (type: string) => {
+      const now = api.system.clock.now()
+      const worker = { workerId: 'host-1', kind: 'standalone', startedAt: now, lastSeen: now } as const
+      return api.system.workers.announce({ ...worker, types: [type] })
+    }
+
+    await announceFor('crop')
+    expect(await reasonOf(id)).toBe('no-worker')
+    await announceFor('resize')
+
+    expect(await reasonOf(id)).toBeUndefined()
+  })
+
+  it('is the reason when the version of each worker over HTTP is below minWorkerVersion', async () => {
     await announce('old', { workerVersion: '1.9' })
     const id = await published(api, { minWorkerVersion: '2' })
     expect(await reasonOf(id)).toBe('no-worker')
@@ -111,7 +120,7 @@ describe('no-worker', () => {
     expect((await api.call('GET', pathOf('get', id))).body.status).toBe('running')
   })
 
-  test.each<[string | undefined, string | undefined]>([
+  it.each<[string | undefined, string | undefined]>([
     [undefined, 'no-worker'],
     ['1.9', 'no-worker'],
     ['2.0', undefined],
@@ -130,15 +139,15 @@ describe('a flow shows why its step waits', () => {
     return published(api, { type: 'order', key: type })
   }
 
-  test('when nothing is deployed for its type', async () => {
+  it('when nothing is deployed for its type', async () => {
     expect(await reasonOf(await flow('resize'))).toBe('no-handler')
   })
 
-  test('when no worker claims its type', async () => {
+  it('when no worker claims its type', async () => {
     expect(await reasonOf(await flow('jobs'))).toBe('no-worker')
   })
 
-  test('when its type or the flow is paused', async () => {
+  it('when its type or the flow is paused', async () => {
     const id = await flow('jobs')
     await announce('w1')
     const other = await published(api, { type: 'order', key: 'other' })
@@ -153,7 +162,7 @@ describe('a flow shows why its step waits', () => {
   })
 })
 
-test('A page reads each type once and the workers once, however many tasks it shows', async () => {
+it('A page reads each type once and the workers once, however many tasks it shows', async () => {
   await put({})
   for (let nth = 0; nth < 30; nth++) await published(api)
   const reads: string[] = []

@@ -1,12 +1,9 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import type { RequestContext } from '../../../../functions/http/create-api.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published, type Shown } from '../../../support/http/an-api.ts'
 import { timed } from '../../../support/worlds/memory-system.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const OPERATORS = 20
 const shown = async (path: string) => (await api.call('GET', path)).body
@@ -14,7 +11,7 @@ const shown = async (path: string) => (await api.call('GET', path)).body
 const STALE = { type: 'urn:baton:problem:stale-revision', status: 409 }
 
 describe('the revision of a task', () => {
-  test('counts the changes of people, and neither its publish nor its runs', async () => {
+  it('counts the changes of people, and neither its publish nor its runs', async () => {
     const id = await published(api, { key: 'k' })
     const path = `/v1/tasks/${id}`
     expect(await shown(path)).toMatchObject({ revision: 0 })
@@ -34,7 +31,7 @@ describe('the revision of a task', () => {
     expect(listed.items.map(({ revision }: Shown) => revision)).toEqual([3])
   })
 
-  test('continues when a removed task is published again, so an old revision does not fit the new task', async () => {
+  it('continues when a removed task is published again, so an old revision does not fit the new task', async () => {
     const id = await published(api, { key: 'k' })
     await api.call('DELETE', `/v1/tasks/${id}?ifRevision=0`)
     await published(api, { key: 'k' })
@@ -44,7 +41,7 @@ describe('the revision of a task', () => {
     expect(body).toMatchObject({ ...STALE, revision: 1 })
   })
 
-  test('refuses an outdated change, says who changed the task, and changes nothing', async () => {
+  it('refuses an outdated change, says who changed the task, and changes nothing', async () => {
     const id = await published(api, { key: 'k' })
     const path = `/v1/tasks/${id}`
     const requestContext: RequestContext = { authorizer: { jwt: { claims: { sub: 'bob' } } } }
@@ -70,7 +67,7 @@ describe('the revision of a task', () => {
     expect(await shown(path)).toEqual(before)
   })
 
-  test.each([-1, 1.5, 'x'])(
+  it.each([-1, 1.5, 'x'])(
     'is a whole number: %j is refused, and the problem names the field',
     async ifRevision => {
       const id = await published(api, { key: 'k' })
@@ -86,24 +83,10 @@ describe('the revision of a task', () => {
       }
     },
   )
-
-  test('lets exactly one of twenty operators through who have read the same revision', async () => {
-    const id = await published(api, { key: 'k' })
-    const changes = Array.from({ length: OPERATORS }, (_, priority) =>
-      api.call('PATCH', `/v1/tasks/${id}`, { priority, ifRevision: 0 }),
-    )
-
-    const statuses = (await Promise.all(changes)).map(({ status }) => status)
-
-    expect(statuses.filter(status => status === 200)).toHaveLength(1)
-    expect(statuses.filter(status => status === 409)).toHaveLength(OPERATORS - 1)
-    const task = await shown(`/v1/tasks/${id}`)
-    expect([task.revision, task.priority]).toEqual([1, statuses.indexOf(200)])
-  })
 })
 
 describe('the revision of a type', () => {
-  test('counts configurations and pauses, and neither purges nor deployments', async () => {
+  it('counts configurations and pauses, and neither purges nor deployments', async () => {
     const put = await api.call('PUT', '/v1/types/mail', { kind: 'http', ifRevision: 0 })
     expect(put.body).toMatchObject({ revision: 1 })
     await api.call('POST', '/v1/types/mail/purge', { status: ['failed'] })
@@ -115,25 +98,12 @@ describe('the revision of a type', () => {
     expect(await shown('/v1/types/mail')).toMatchObject({ paused: true, revision: 2 })
   })
 
-  test('is 0 for a type that does not exist, so an outdated PUT does not create it again', async () => {
+  it('is 0 for a type that does not exist, so an outdated PUT does not create it again', async () => {
     const { status, body } = await api.call('PUT', '/v1/types/new', { kind: 'http', ifRevision: 3 })
 
     expect([status, body.revision]).toEqual([409, 0])
     expect(body.detail).toContain('does not exist')
     expect((await api.call('GET', '/v1/types/new')).status).toBe(404)
-  })
-
-  test('lets exactly one of twenty operators through who have read the same revision', async () => {
-    const changes = Array.from({ length: OPERATORS }, (_, priority) =>
-      api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults: { priority }, ifRevision: 1 }),
-    )
-
-    const statuses = (await Promise.all(changes)).map(({ status }) => status)
-
-    expect(statuses.filter(status => status === 200)).toHaveLength(1)
-    expect(statuses.filter(status => status === 409)).toHaveLength(OPERATORS - 1)
-    const type = await shown('/v1/types/jobs')
-    expect([type.revision, type.defaults.priority]).toEqual([2, statuses.indexOf(200)])
   })
 })
 
@@ -141,7 +111,7 @@ describe('the revision of a schedule', () => {
   const body = { everyMs: 60_000, task: { type: 'jobs' } }
   const path = '/v1/schedules/hourly'
 
-  test('counts its definitions and pauses, and no triggers', async () => {
+  it('counts its definitions and pauses, and no triggers', async () => {
     expect((await api.call('PUT', path, { ...body, ifRevision: 0 })).body).toMatchObject({ revision: 1 })
     await api.call('POST', `${path}/trigger`)
     expect((await api.call('POST', `${path}/pause`, { ifRevision: 1 })).body).toMatchObject({ revision: 2 })
@@ -160,16 +130,30 @@ describe('the revision of a schedule', () => {
       revision: 0,
     })
   })
+})
 
-  test('lets exactly one of twenty operators through who have read the same revision', async () => {
-    await api.call('PUT', path, body)
+it.each([
+  ['task', 'PATCH', '/v1/tasks/jobs:k', 0, (priority: number) => ({ priority })],
+  ['type', 'PUT', '/v1/types/jobs', 1, (priority: number) => ({ kind: 'http', defaults: { priority } })],
+  [
+    'schedule',
+    'PUT',
+    '/v1/schedules/hourly',
+    1,
+    (priority: number) => ({ everyMs: 60_000, task: { type: 'jobs', priority: priority + 1 } }),
+  ],
+])(
+  'of twenty operators who have read one revision of a %s, exactly one changes it',
+  async (_of, method, path, ifRevision, changed) => {
+    await published(api, { key: 'k' })
+    await api.call('PUT', '/v1/schedules/hourly', { everyMs: 60_000, task: { type: 'jobs' } })
     const changes = Array.from({ length: OPERATORS }, (_, nth) =>
-      api.call('PUT', path, { ...body, everyMs: 120_000 + nth, ifRevision: 1 }),
+      api.call(method, path, { ...changed(nth), ifRevision }),
     )
 
     const statuses = (await Promise.all(changes)).map(({ status }) => status)
 
-    expect(statuses.filter(status => status === 200)).toHaveLength(1)
-    expect((await shown(path)).everyMs).toBe(120_000 + statuses.indexOf(200))
-  })
-})
+    expect(statuses.toSorted()).toEqual([200, ...Array(OPERATORS - 1).fill(409)])
+    expect(await shown(path)).toMatchObject({ ...changed(statuses.indexOf(200)), revision: ifRevision + 1 })
+  },
+)

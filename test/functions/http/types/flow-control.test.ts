@@ -1,16 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest'
-import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { workOnJob } from '../../../../shared/runtime/jobs/jobs.ts'
+import { describe, expect, it } from 'vitest'
 import { serveWakes } from '../../../../shared/runtime/wake.ts'
-import { anApi, claimed, published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
+import type { Shown, TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, expectRefused, published } from '../../../support/http/an-api.ts'
 import { MINUTE, NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
-
-const get = async (id: string) => (await api.call('GET', pathOf('get', id))).body
+const api = anApiPerTest()
 
 /** Returns the answer of a call that waits until every claiming process knows of the change. */
 async function answerAfterWait(...args: Parameters<TestApi['call']>) {
@@ -46,7 +40,7 @@ async function wake(): Promise<void> {
 }
 
 describe('a rate limit over HTTP', () => {
-  test('hands out the tasks that may start now, shows why the other tasks wait, and hands these out in the next period', async () => {
+  it('hands out the tasks that may start now, shows why the other tasks wait, and hands these out in the next period', async () => {
     await configured({ limits: { rate: { limit: 3, perMs: 10_000 } } })
     await publishAll(5)
 
@@ -61,31 +55,7 @@ describe('a rate limit over HTTP', () => {
     expect(waiting).toMatchObject({ status: 'ready', statusReason: 'rate-limit' })
   })
 
-  test('counts each value of a field separately, also in long inputs', async () => {
-    await configured({ limits: { rate: { limit: 1, perMs: 1_000, key: 'shop' } } })
-    const long = 'x'.repeat(1_000)
-    await publishAll(6, nth => ({ input: { shop: nth % 3, long } }))
-
-    const keys = await claimKeys()
-
-    expect(keys.sort()).toEqual(['k0', 'k1', 'k2'])
-  })
-
-  test('keeps a task for the next claim when a worker asks a moment before its slot', async () => {
-    await configured({ limits: { rate: { limit: 1, perMs: 10_000, key: 'userId' } } })
-    await publishAll(3, () => ({ userId: 'u' }))
-    const first = await claimKeys()
-    await api.system.clock.advance(9_000)
-    await wake()
-
-    const early = await claimKeys()
-    await api.system.clock.advance(1_500)
-    const next = await claimKeys()
-
-    expect([first, early, next]).toEqual([['k0'], [], ['k1']])
-  })
-
-  test('no longer delays tasks after it is removed', async () => {
+  it('no longer delays tasks after it is removed', async () => {
     await configured({ limits: { rate: { limit: 1, perMs: 60_000 } } })
     await publishAll(3)
     const first = await claimKeys()
@@ -98,14 +68,14 @@ describe('a rate limit over HTTP', () => {
 })
 
 describe('a concurrency limit over HTTP', () => {
-  test('starts the next task after a run has ended, and shows why that task waits until then', async () => {
+  it('starts the next task after a run has ended, and shows why that task waits until then', async () => {
     await configured({ limits: { concurrency: { max: 1, key: 'userId' } } })
     await publishAll(4, nth => ({ userId: `u${nth % 2}`, priority: -nth }))
 
     const first = await claimKeys()
-    const waiting = await get('jobs:k2')
+    const waiting = await api.task('jobs:k2')
     const full = await claimKeys()
-    const run = (await get('jobs:k0')).runs[0]
+    const run = (await api.task('jobs:k0')).runs[0]
     await api.call('POST', `/v1/tasks/jobs:k0/runs/${run.id}/succeed`, { fence: run.fence })
     await wake()
     const next = await claimKeys()
@@ -113,36 +83,10 @@ describe('a concurrency limit over HTTP', () => {
     expect([first.sort(), full, next]).toEqual([['k0', 'k1'], [], ['k2']])
     expect(waiting).toMatchObject({ status: 'ready', statusReason: 'concurrency-limit' })
   })
-
-  test('gets back the permit that a process has left which died during a claim', async () => {
-    await configured({ limits: { concurrency: { max: 1 } } })
-    await publishAll(1)
-    const dead = { holder: 'dead', taskId: 'jobs:k9', since: api.system.clock.now() }
-    await api.system.limits.acquire('jobs', dead, 1)
-    await api.system.clock.advance(11_000)
-
-    const refused = await claimKeys()
-    await wake()
-    const next = await claimKeys()
-
-    expect([refused, next]).toEqual([[], ['k0']])
-  })
-
-  test('admits more tasks when it is raised', async () => {
-    await configured({ limits: { concurrency: { max: 1, key: 'userId' } } })
-    await publishAll(4, () => ({ userId: 'u' }))
-    await claimKeys()
-
-    await configured({ limits: { concurrency: { max: 3, key: 'userId' } } })
-    await wake()
-    const next = await claimKeys()
-
-    expect(next).toHaveLength(2)
-  })
 })
 
 describe('a pause', () => {
-  test('is acknowledged when no worker can claim any more, and is shown in the type', async () => {
+  it('is acknowledged when no worker can claim any more, and is shown in the type', async () => {
     await publishAll(1)
     const { now } = api.system.clock
     let answeredAt = 0
@@ -156,11 +100,11 @@ describe('a pause', () => {
     expect((await pausing).body).toEqual({ type: 'jobs', paused: true, revision: 2 })
     expect(answeredAt).toBe(NOW + 1_500)
     expect(await claimKeys()).toEqual([])
-    expect(await get('jobs:k0')).toMatchObject({ status: 'ready', statusReason: 'paused' })
+    expect(await api.task('jobs:k0')).toMatchObject({ status: 'ready', statusReason: 'paused' })
     expect((await api.call('GET', '/v1/types/jobs')).body.paused).toBe(true)
   })
 
-  test('leaves running tasks alone, and outlasts a new configuration of the type', async () => {
+  it('leaves running tasks alone, and outlasts a new configuration of the type', async () => {
     await publishAll(2)
     const { path, fence } = await claimed(api)
     await answerAfterWait('POST', '/v1/types/jobs/pause')
@@ -172,7 +116,7 @@ describe('a pause', () => {
     expect(await claimKeys()).toEqual([])
   })
 
-  test('ends for all waiting tasks once every process knows of the resume', async () => {
+  it('ends for all waiting tasks once every process knows of the resume', async () => {
     await publishAll(3)
     await answerAfterWait('POST', '/v1/types/jobs/pause')
 
@@ -182,49 +126,20 @@ describe('a pause', () => {
     expect(api.system.messages.jobLooks.map(({ delaySeconds }) => delaySeconds)).toContain(5)
     expect(await claimKeys()).toHaveLength(3)
   })
-
-  test.each(['pause', 'resume'])(
-    'the request to %s an unknown type is answered with a 404 that names the known types',
-    async word => {
-      const { status, body } = await api.call('POST', `/v1/types/nothing/${word}`)
-
-      expect([status, body.detail]).toEqual([404, "'nothing' is not registered; there are jobs, resize"])
-    },
-  )
 })
 
-describe('tenants', () => {
-  test('take turns, whichever tenant came first and however many tasks it has', async () => {
-    await publishAll(12, nth => ({ fairnessKey: nth < 10 ? 'large' : 'small' }))
+describe('the events of a type', () => {
+  it('are published if it says so, which is false by default', async () => {
+    const quiet = await api.call('PUT', '/v1/types/quiet', { kind: 'http' })
+    const loud = await api.call('PUT', '/v1/types/loud', { kind: 'http', events: true })
 
-    const keys = [...(await claimKeys(2)), ...(await claimKeys(2))]
-
-    expect(keys.filter(key => ['k10', 'k11'].includes(key))).toHaveLength(2)
+    expect(quiet.body.events).toBe(false)
+    expect(loud.body.events).toBe(true)
+    expect((await api.call('GET', '/v1/types/loud')).body.events).toBe(true)
+    expect((await api.call('PUT', '/v1/types/loud', { kind: 'http' })).body.events).toBe(false)
   })
 
-  test('with tasks of lower priority wait for tasks of higher priority', async () => {
-    await publishAll(12, nth => ({
-      fairnessKey: nth < 6 ? 'low' : 'high',
-      priority: nth < 6 ? 1 : 2,
-    }))
-
-    const keys = await claimKeys(6)
-
-    expect(keys.every(key => Number(key.slice(1)) >= 6)).toBe(true)
+  it.each([1, 'yes', null, []])('are not switched by %j', async events => {
+    await expectRefused(api.call('PUT', '/v1/types/odd', { kind: 'http', events }), 'events')
   })
-})
-
-test('a new ordering of a type sorts its waiting tasks again', async () => {
-  await configured({ ordering: 'arrival' })
-  await publishAll(3, nth => ({ priority: nth, dueAt: new Date(NOW - 10 + nth).toISOString() }))
-
-  api.system.messages.jobLooks.splice(0)
-  await configured({ ordering: 'priority' })
-  const [open] = api.system.messages.jobLooks
-  for (const look of api.system.messages.jobLooks.splice(0)) {
-    await workOnJob(api.system, look, api.system.clock.now() + MINUTE)
-  }
-
-  expect(open?.job).toEqual({ kind: 'reorder' })
-  expect(await claimKeys(3)).toEqual(['k2', 'k1', 'k0'])
 })

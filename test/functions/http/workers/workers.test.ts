@@ -1,16 +1,12 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createApi } from '../../../../functions/http/create-api.ts'
-import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { WORKER_LIFE_MS } from '../../../../shared/core/worker.ts'
 import { registerHandlerType } from '../../../../shared/runtime/types/types.ts'
 import { ALL_OPERATIONS } from '../../../../shared/service/operations.ts'
-import { anApi, claimed, published, type TestApi } from '../../../support/http/an-api.ts'
+import { anApiPerTest, claimed, published } from '../../../support/http/an-api.ts'
 import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const claim = (workerId: string, more: object = {}) =>
   api.call('POST', '/v1/claims', { type: 'jobs', workerId, ...more })
@@ -30,7 +26,7 @@ const countWrites = () => {
 }
 
 describe('the listed workers', () => {
-  test('are the workers that claim, with their version, their types, and how many tasks they run', async () => {
+  it('are the workers that claim, with their version, their types, and how many tasks they run', async () => {
     await api.call('PUT', '/v1/types/other', { kind: 'http' })
     for (const key of ['a', 'b', 'c']) await published(api, { key })
 
@@ -46,7 +42,7 @@ describe('the listed workers', () => {
     })
   })
 
-  test('leave the list after 30 silent seconds; a heartbeat ends the silence', async () => {
+  it('leave the list after 30 silent seconds; a heartbeat ends the silence', async () => {
     await published(api)
     const { path, fence } = await claimed(api, { workerId: 'busy' })
     await claim('silent')
@@ -59,7 +55,7 @@ describe('the listed workers', () => {
     expect((await list()).items.map(({ id }: { id: string }) => id)).toEqual(['busy'])
   })
 
-  test('include one entry for the Lambda functions of each type with a deployed handler', async () => {
+  it('include one entry for the Lambda functions of each type with a deployed handler', async () => {
     await registerHandlerType(api.system, 'resize', { kind: 'handler', defaults: {} })
 
     expect((await list()).items).toEqual([
@@ -67,7 +63,7 @@ describe('the listed workers', () => {
     ])
   })
 
-  test('include standalone workers that announce themselves; a type registered for workers has no Lambda entry', async () => {
+  it('include standalone workers that announce themselves; a type registered for workers has no Lambda entry', async () => {
     await registerHandlerType(
       api.system,
       'resize',
@@ -84,7 +80,7 @@ describe('the listed workers', () => {
     ])
   })
 
-  test('come in pages', async () => {
+  it('come in pages', async () => {
     for (const id of ['b', 'ü#/', 'a']) await claim(id)
 
     const first = await list('?limit=2')
@@ -98,7 +94,7 @@ describe('the listed workers', () => {
 })
 
 describe('an announcement of a worker', () => {
-  test('is written once in ten seconds, however often the worker claims', async () => {
+  it('is written once in ten seconds, however often the worker claims', async () => {
     const writes = countWrites()
 
     for (let second = 0; second < 25; second++) {
@@ -109,7 +105,7 @@ describe('an announcement of a worker', () => {
     expect(writes()).toBe(3)
   })
 
-  test('continues while the worker waits for tasks', async () => {
+  it('continues while the worker waits for tasks', async () => {
     const writes = countWrites()
 
     const waiting = claim('w1', { waitMs: 20_000 })
@@ -119,7 +115,7 @@ describe('an announcement of a worker', () => {
     expect(writes()).toBe(2)
   })
 
-  test('adds to the announcements of other API instances, and a type is dropped when no instance renews it', async () => {
+  it('adds to the announcements of other API instances, and a type is dropped when no instance renews it', async () => {
     await api.call('PUT', '/v1/types/other', { kind: 'http' })
     const instances = [api.app, createApi(api.system, ALL_OPERATIONS)]
     const types: string[][] = []
@@ -147,7 +143,7 @@ describe('an announcement of a worker', () => {
     expect((await list()).items[0].types).toEqual(['other'])
   })
 
-  test('that cannot be written does not fail the claim', async () => {
+  it('that cannot be written does not fail the claim', async () => {
     await published(api)
     Object.assign(api.system.workers, { announce: () => Promise.reject(new Error('no')) })
 
@@ -155,45 +151,9 @@ describe('an announcement of a worker', () => {
     expect(api.complaints).toMatchObject([{ message: 'a worker could not be announced' }])
   })
 
-  test('is not written when the type is unknown', async () => {
+  it('is not written when the type is unknown', async () => {
     await claim('w1', { type: 'nobody-knows' })
 
     expect((await list()).items).toEqual([])
   })
-})
-
-test('a task shows whether one of its named workers is alive', async () => {
-  const id = await published(api, { workerIds: ['w1', 'w2'] })
-  const reason = async () => (await api.call('GET', pathOf('get', id))).body.statusReason
-
-  const before = await reason()
-  await claim('w2')
-  await api.system.clock.advance(SECOND)
-  const meanwhile = await reason()
-  await api.system.clock.advance(WORKER_LIFE_MS)
-
-  expect([before, meanwhile, await reason()]).toEqual(['no-worker', 'target-worker', 'no-worker'])
-})
-
-test('a task of a type that workers serve shows whether a worker of the type is alive', async () => {
-  await registerHandlerType(api.system, 'resize', { kind: 'handler', defaults: {} }, { servedBy: 'workers' })
-  const id = await published(api, { type: 'resize' })
-  const reason = async () => (await api.call('GET', pathOf('get', id))).body.statusReason
-  const worker = { workerId: 'host-1', kind: 'standalone', startedAt: NOW } as const
-
-  const before = await reason()
-  await api.system.workers.announce({ ...worker, types: ['crop'], lastSeen: NOW + SECOND })
-  await api.system.clock.advance(SECOND)
-  const others = await reason()
-  await api.system.workers.announce({ ...worker, types: ['resize'], lastSeen: NOW + 2 * SECOND })
-  await api.system.clock.advance(SECOND)
-  const meanwhile = await reason()
-  await api.system.clock.advance(WORKER_LIFE_MS)
-
-  expect([before, others, meanwhile, await reason()]).toEqual([
-    'no-worker',
-    'no-worker',
-    undefined,
-    'no-worker',
-  ])
 })

@@ -1,8 +1,14 @@
 import { CfnOutput, CfnParameter, CustomResource, Fn, NestedStack } from 'aws-cdk-lib'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { flatten } from '../../../local/template/flatten.ts'
-import type { Template, TemplateResource } from '../../../local/template/intrinsics.ts'
+import {
+  noValue,
+  resolveIntrinsics,
+  type Scope,
+  type Template,
+  type TemplateResource,
+} from '../../../local/template/intrinsics.ts'
 import { openStack, readAssembly } from '../../../local/template/stack.ts'
 import { fixtureFunction, synthesize } from '../tiny-cloud.ts'
 
@@ -30,13 +36,13 @@ const thing = (value: unknown, more: Partial<TemplateResource> = {}): TemplateRe
 const valueIn = (template: Template, id: string) => template.Resources[id]?.Properties?.value
 
 describe('The resources of a nested stack', () => {
-  test('stand in the template under ids that begin with the stack, and the stack itself is gone', () => {
+  it('stand in the template under ids that begin with the stack, and the stack itself is gone', () => {
     const { Resources } = flattened({ Resources: { A: thing(1) } }, { Resources: { B: thing(2) } })
 
     expect(Resources).toEqual({ B: thing(2), InnerA: thing(1) })
   })
 
-  test.each<[string, unknown, unknown]>([
+  it.each<[string, unknown, unknown]>([
     ['Ref', { Ref: 'Other' }, { Ref: 'InnerOther' }],
     ['Fn::GetAtt as a list', { 'Fn::GetAtt': ['Other', 'Arn'] }, { 'Fn::GetAtt': ['InnerOther', 'Arn'] }],
     ['Fn::GetAtt as text', { 'Fn::GetAtt': 'Other.A.B' }, { 'Fn::GetAtt': ['InnerOther', 'A.B'] }],
@@ -91,13 +97,13 @@ describe('The resources of a nested stack', () => {
     expect(valueIn(template, 'InnerA')).toEqual(expected)
   })
 
-  test('know the stack that they stand in by its own name', () => {
+  it('know the stack that they stand in by its own name', () => {
     const template = flattened({ Resources: { A: thing({ Ref: 'AWS::StackName' }) } })
 
     expect(valueIn(template, 'InnerA')).toEqual({ 'Fn::Join': ['-', [{ Ref: 'AWS::StackName' }, 'Inner']] })
   })
 
-  test('depend on what their stack depends on, and their conditions need that of the stack', () => {
+  it('depend on what their stack depends on, and their conditions need that of the stack', () => {
     const template = flattened(
       {
         Conditions: { Own: { 'Fn::Equals': [1, 1] } },
@@ -119,7 +125,7 @@ describe('The resources of a nested stack', () => {
     })
   })
 
-  test('have the short id that CDK gives their stack, unless another resource has it', () => {
+  it('have the short id that CDK gives their stack, unless another resource has it', () => {
     const [one, other] = [
       'AbcNestedStackAbcNestedStackResource8733EADC',
       'AbcNestedStackAbcNestedStackResourceFFFFFFFF',
@@ -138,7 +144,7 @@ describe('The parent of a nested stack', () => {
     Outputs: { Arn: { Value: { 'Fn::GetAtt': ['A', 'Arn'] } } },
   }
 
-  test.each<[string, unknown, unknown]>([
+  it.each<[string, unknown, unknown]>([
     ['Fn::GetAtt', { 'Fn::GetAtt': ['Inner', 'Outputs.Arn'] }, { 'Fn::GetAtt': ['InnerA', 'Arn'] }],
     [
       'Fn::Sub',
@@ -171,7 +177,7 @@ describe('The parent of a nested stack', () => {
     expect(template.Outputs?.Out?.Value).toEqual(expected)
   })
 
-  test('depends on all its resources when it depends on the stack', () => {
+  it('depends on all its resources when it depends on the stack', () => {
     const { Resources } = flattened(nested, {
       Resources: { B: thing(1, { DependsOn: ['Inner', 'D'] }), D: thing(1) },
     })
@@ -179,7 +185,7 @@ describe('The parent of a nested stack', () => {
     expect(Resources.B?.DependsOn).toEqual(['InnerA', 'InnerC', 'D'])
   })
 
-  test('passes the outputs of one nested stack to another', () => {
+  it('passes the outputs of one nested stack to another', () => {
     const templates: Record<string, Template> = {
       one: { Resources: { A: thing(1) }, Outputs: { Arn: { Value: { 'Fn::GetAtt': ['A', 'Arn'] } } } },
       other: { Resources: { B: thing({ Ref: 'P' }) }, Parameters: { P: {} } },
@@ -202,7 +208,7 @@ describe('The parent of a nested stack', () => {
     expect(valueIn(template, 'OtherB')).toEqual({ 'Fn::GetAtt': ['OneA', 'Arn'] })
   })
 
-  test.each<[string, Partial<Template>, unknown, string]>([
+  it.each<[string, Partial<Template>, unknown, string]>([
     [
       'an output that the stack does not have',
       nested,
@@ -219,7 +225,7 @@ describe('The parent of a nested stack', () => {
     expect(() => flattened(template, { Resources: { B: thing(value) } })).toThrow(message)
   })
 
-  test('keeps a nested stack whose template is not in the app', () => {
+  it('keeps a nested stack whose template is not in the app', () => {
     const Resources = { Far: { Type: NESTED, Properties: { TemplateURL: 'https://example.com' } } }
 
     expect(flatten({ Resources }, () => undefined)).toEqual({ Resources })
@@ -249,7 +255,7 @@ describe('A stack that CDK has synthesised', () => {
   })
   const idOf = (type: string, part: string) => stack.ids(type).find(id => id.includes(part)) ?? ''
 
-  test('has the resources of its innermost stack, with values from both sides', () => {
+  it('has the resources of its innermost stack, with values from both sides', () => {
     const url = stack.describe(idOf('AWS::SQS::Queue', 'Innermost')).physicalId
 
     expect(stack.ids(NESTED)).toEqual([])
@@ -259,7 +265,7 @@ describe('A stack that CDK has synthesised', () => {
     })
   })
 
-  test('finds the code of a function in a nested stack', () => {
+  it('finds the code of a function in a nested stack', () => {
     const [of, same] = ['Deep', 'Reader'].map(part =>
       assembly.codeDirOf(stack.resource(idOf('AWS::Lambda::Function', part))),
     )
@@ -267,20 +273,20 @@ describe('A stack that CDK has synthesised', () => {
     expect(of).toBe(same)
   })
 
-  test('names the resources of its nested stacks apart', () => {
+  it('names the resources of its nested stacks apart', () => {
     const names = stack.ids(type => type !== 'AWS::CDK::Metadata').map(id => stack.describe(id).physicalId)
 
     expect(new Set(names).size).toBe(names.length)
   })
 
-  test('waits for the nested stack that a resource depends on', () => {
+  it('waits for the nested stack that a resource depends on', () => {
     expect(stack.resource(idOf('AWS::SQS::Queue', 'Mine')).DependsOn).toContain(
       idOf('AWS::CloudFormation::CustomResource', 'Innermost'),
     )
   })
 })
 
-test('Long names of resources stay apart', () => {
+it('Long names of resources stay apart', () => {
   const directory = synthesize(stack => {
     const nested = new NestedStack(stack, 'AStackWithAVeryLongNameThatSaysAll')
     for (const id of ['OneQueueWithALongName', 'OneQueueWithALongNameToo']) new Queue(nested, id)
@@ -295,4 +301,53 @@ test('Long names of resources stay apart', () => {
 
   expect(one).not.toBe(other)
   expect([one.length, other.length]).toEqual([64, 64])
+})
+
+const references: Record<string, unknown> = {
+  Queue: 'http://q',
+  'AWS::Region': 'us-east-1',
+  'AWS::NoValue': noValue,
+}
+
+/** A placeholder of Fn::Sub. */
+const at = (name: string) => `$${'{'}${name}}`
+
+const scope: Scope = {
+  ref: id => references[id],
+  attribute: (id, name) => `${id}/${name}`,
+  condition: name => name === 'Yes',
+  mapping: (map, top, second) => `${map}.${top}.${second}`,
+}
+
+describe('intrinsic functions', () => {
+  it.each([
+    ['text', 'as it is', 'as it is'],
+    ['Ref', { Ref: 'Queue' }, 'http://q'],
+    ['Fn::GetAtt as a list', { 'Fn::GetAtt': ['Table', 'Arn'] }, 'Table/Arn'],
+    ['Fn::GetAtt as text', { 'Fn::GetAtt': 'Table.Stream.Arn' }, 'Table/Stream.Arn'],
+    ['Fn::Join', { 'Fn::Join': ['-', ['a', { Ref: 'AWS::Region' }]] }, 'a-us-east-1'],
+    [
+      'Fn::Sub',
+      { 'Fn::Sub': `x-${at('AWS::Region')}-${at('Table.Arn')}-${at('!kept')}` },
+      `x-us-east-1-Table/Arn-${at('kept')}`,
+    ],
+    ['Fn::Sub with variables', { 'Fn::Sub': [at('a'), { a: { Ref: 'Queue' } }] }, 'http://q'],
+    ['Fn::Select of Fn::Split', { 'Fn::Select': [1, { 'Fn::Split': [':', 'a:b'] }] }, 'b'],
+    ['Fn::If', { 'Fn::If': ['Yes', 1, 2] }, 1],
+    ['Fn::If not', { 'Fn::If': ['No', 1, 2] }, 2],
+    ['Fn::Equals', { 'Fn::Equals': [{ Ref: 'AWS::Region' }, 'us-east-1'] }, true],
+    ['Fn::Not of Fn::And', { 'Fn::Not': [{ 'Fn::And': [{ Condition: 'Yes' }, { Condition: 'No' }] }] }, true],
+    ['Fn::Or', { 'Fn::Or': [{ Condition: 'Yes' }, { Condition: 'No' }] }, true],
+    ['Fn::FindInMap', { 'Fn::FindInMap': ['m', 'a', 'b'] }, 'm.a.b'],
+    ['Fn::Base64', { 'Fn::Base64': 'hi' }, 'aGk='],
+    ['AWS::NoValue in an object', { a: 1, b: { Ref: 'AWS::NoValue' } }, { a: 1 }],
+    ['AWS::NoValue in a list', [1, { Ref: 'AWS::NoValue' }], [1]],
+    ['a policy with a Condition', { Condition: { Bool: { x: 'y' } } }, { Condition: { Bool: { x: 'y' } } }],
+  ])('%s', (_name, value, expected) => {
+    expect(resolveIntrinsics(value, scope)).toEqual(expected)
+  })
+
+  it('an unknown one is refused', () => {
+    expect(() => resolveIntrinsics({ 'Fn::ImportValue': 'x' }, scope)).toThrow('Fn::ImportValue')
+  })
 })

@@ -1,13 +1,10 @@
-import { beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
-import { anApi, published, type TestApi } from '../../../support/http/an-api.ts'
-import { MINUTE, NOW } from '../../../support/tasks/a-task.ts'
+import { anApiPerTest, expectRefused, published } from '../../../support/http/an-api.ts'
+import { MINUTE, SECOND } from '../../../support/tasks/a-task.ts'
 
-let api: TestApi
-beforeEach(async () => {
-  api = await anApi()
-})
+const api = anApiPerTest()
 
 const DEFAULTS = { timeoutMs: 7_000, heartbeatMs: 500, leaseMs: 2_000, priority: 4, retry: { maxRetries: 9 } }
 
@@ -18,7 +15,7 @@ async function patched(id: string, changes: object) {
 }
 
 describe('null in a PATCH', () => {
-  test('sets an option to the present default of the type', async () => {
+  it('sets an option to the present default of the type', async () => {
     const id = await published(api, {
       timeoutMs: 1_000,
       leaseMs: 60_000,
@@ -44,7 +41,7 @@ describe('null in a PATCH', () => {
     expect(task.priority).toBe(4)
   })
 
-  test('removes an option where the type has no default, and changes nothing else', async () => {
+  it('removes an option where the type has no default, and changes nothing else', async () => {
     const id = await published(api, {
       timeoutMs: 1_000,
       minWorkerVersion: '2',
@@ -73,7 +70,7 @@ describe('null in a PATCH', () => {
     expect(task).not.toHaveProperty('tags')
   })
 
-  test('removes a deadline, so that the task outlives it', async () => {
+  it('removes a deadline, so that the task outlives it', async () => {
     const id = await published(api, { deadlineMs: MINUTE })
     await patched(id, { deadlineMs: null })
     await api.system.clock.advance(2 * MINUTE)
@@ -84,15 +81,7 @@ describe('null in a PATCH', () => {
     expect((await readTask(api.system, id))?.deadlineAt).toBeUndefined()
   })
 
-  test('sets a deadline to the default of the type, counted from the due time', async () => {
-    const id = await published(api, { deadlineMs: 1_000 })
-    await api.call('PUT', '/v1/types/jobs', { kind: 'http', defaults: { deadlineMs: MINUTE } })
-    await patched(id, { deadlineMs: null })
-
-    expect((await readTask(api.system, id))?.deadlineAt).toBe(NOW + MINUTE)
-  })
-
-  test('in a flow clears the options of the whole flow', async () => {
+  it('in a flow clears the options of the whole flow', async () => {
     const steps = [{ name: 'a', do: { type: 'jobs' } }]
     await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
     const id = await published(api, { type: 'order', deadlineMs: MINUTE, retentionMs: 5 })
@@ -105,7 +94,7 @@ describe('null in a PATCH', () => {
     expect(refused).toMatchObject({ status: 400, body: { errors: [{ path: 'timeoutMs' }] } })
   })
 
-  test('is refused where options would contradict each other, and where there is no default', async () => {
+  it('is refused where options would contradict each other, and where there is no default', async () => {
     const id = await published(api, { retry: { backoff: 'ladder', delaysMs: [5] } })
 
     const odds = await api.call('PATCH', pathOf('get', id), { retry: { delaysMs: null } })
@@ -113,5 +102,45 @@ describe('null in a PATCH', () => {
 
     expect(odds).toMatchObject({ status: 400, body: { errors: [{ path: 'retry.delaysMs' }] } })
     expect(due).toMatchObject({ status: 400, body: { errors: [{ path: 'dueAt' }, { path: 'stage' }] } })
+  })
+})
+
+describe('a task', () => {
+  it('is changed field by field', async () => {
+    const id = await published(api, { input: 'old', tags: { a: '1' } })
+    const { status, body } = await api.call('PATCH', pathOf('get', id), {
+      priority: 3,
+      delayMs: 2 * SECOND,
+      input: { new: true },
+      tags: { b: '2' },
+      timeoutMs: 9,
+      retry: { maxRetries: 7 },
+    })
+
+    expect(status).toBe(200)
+    expect(body.task).toMatchObject({
+      status: 'delayed',
+      priority: 3,
+      dueAt: '2026-01-01T12:00:02.000Z',
+      tags: { b: '2' },
+      options: { timeoutMs: 9, retry: { maxRetries: 7, backoff: 'exponential' } },
+    })
+    expect(await api.task(id)).toMatchObject({ input: { new: true }, tags: { b: '2' } })
+  })
+
+  it('is not changed by an empty patch, and a patch with too few workers is refused by its field', async () => {
+    const id = await published(api, { concurrency: 2 })
+    const before = await api.task(id)
+
+    expect((await api.call('PATCH', pathOf('get', id), {})).body.task.updatedAt).toBe(before.updatedAt)
+    await expectRefused(api.call('PATCH', pathOf('get', id), { workerIds: ['a'] }), 'workerIds')
+  })
+
+  it('is cancelled, and the cancel may be repeated', async () => {
+    const id = await published(api)
+
+    expect((await api.call('POST', `${pathOf('get', id)}/cancel`)).body.task.status).toBe('cancelled')
+    expect((await api.call('POST', `${pathOf('get', id)}/cancel`, {})).status).toBe(200)
+    expect((await api.call('POST', `${pathOf('get', id)}/retry`)).body.task.status).toBe('ready')
   })
 })
