@@ -275,7 +275,7 @@ describe('baton doctor of a deployed system', () => {
 
   const unread = (check: string, reason: string) => `^${check} could not be checked: .*${reason}`
   const lacking = (permission: string) => `cannot be read: needs ${permission} `
-  const proxy = (service: string) => `not of ${service}, but perhaps of a proxy: <html>`
+  const proxy = (service: string) => `does not come from ${service}, but perhaps from a proxy: <html>`
 
   it.each([
     ['GetParameter', 'bootstrap', 'ssm'],
@@ -283,7 +283,7 @@ describe('baton doctor of a deployed system', () => {
     ['ListEventSourceMappings', 'triggers', 'lambda'],
     ['GetQueueAttributes', 'queues', 'sqs'],
     ['DescribeAlarms', 'alarms', 'cloudwatch'],
-  ])('goes on when %s is refused, and names the permission', async (action, check, service) => {
+  ])('continues when %s is refused, and names the permission', async (action, check, service) => {
     for (let nth = 0; nth < 3; nth++) aws.refusals.push([400, 'AccessDeniedException', action])
 
     const permission = `${service}:${action}`
@@ -321,13 +321,13 @@ describe('baton doctor of a deployed system', () => {
     ['GetFunctionConfiguration', 'functions', undefined],
     ['ListEventSourceMappings', 'triggers', 'lambda'],
     ['DescribeAlarms', 'alarms', 'monitoring'],
-  ])('goes on when the answer to %s breaks off, or is a page of a proxy', async (action, check, service) => {
+  ])('continues when the answer to %s breaks off, or is a page of a proxy', async (action, check, service) => {
     const next = 'check the connection, and repeat'
     aws.strange.push({ action, breaksOff: true })
     await expectNotice(check, `${action} got no answer from ${aws.url}: `, next)
 
     aws.strange.push({ action, page: '<html>log in first</html>' })
-    await expectNotice(check, `${action} got an answer that is ${proxy(service ?? 'lambda')}`, next)
+    await expectNotice(check, `${action} got an answer that ${proxy(service ?? 'lambda')}`, next)
   })
 
   it('names a service that does not answer', async () => {

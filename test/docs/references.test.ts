@@ -20,7 +20,7 @@ it.each(pages)('%s names and links only what is there', page => {
 /** Questions that a maintainer asks first, each with the place that answers it: a file, and words of the answer in it. */
 const QUESTIONS = [
   ['may this worker claim this task?', 'shared/core/run/claim.ts', 'export function judgeClaim('],
-  ['when is this task looked at next?', 'shared/core/wake/plan.ts', 'export function plan('],
+  ['when is this task looked at next?', 'shared/core/wake.ts', 'export function plan('],
   ['how long does a retry wait?', 'shared/core/run/judge-budget.ts', 'export function retryDelayMs('],
   ['why does a chord start its callback only once?', 'shared/runtime/canvas/canvas.ts', 'exactly once'],
   ['how many units does a publish cost?', 'docs/data-model.md', 'costs exactly **6** write units'],

@@ -76,10 +76,10 @@ describe('a worker over HTTP', () => {
 
     await pass(2_000)
 
-    const asked = claims.map(({ types: some = [] }) => some)
-    expect(new Set(asked.flat())).toEqual(new Set(types))
-    expect(Math.max(...asked.map(some => some.length))).toBe(20)
-    expect(asked.slice(0, 3).flat()).toHaveLength(41)
+    const requests = claims.map(({ types: some = [] }) => some)
+    expect(new Set(requests.flat())).toEqual(new Set(types))
+    expect(Math.max(...requests.map(some => some.length))).toBe(20)
+    expect(requests.slice(0, 3).flat()).toHaveLength(41)
   })
 
   it('pauses as long as the API asks it to', async () => {
