@@ -77,6 +77,9 @@ export const OF_TYPES: readonly Bound[] = [
       refused: 'defaults.concurrency',
     },
     { kind: 'type', body: { ...HTTP, defaults: { retry: { delayMs: 5, maxDelayMs: 5 } } } },
+    // A delay alone moves the other one with it.
+    { kind: 'type', body: { ...HTTP, defaults: { retry: { delayMs: 120_000 } } } },
+    { kind: 'type', body: { ...HTTP, defaults: { retry: { maxDelayMs: 10 } } } },
     {
       kind: 'type',
       body: { ...HTTP, defaults: { retry: { delayMs: 5, maxDelayMs: 4 } } },

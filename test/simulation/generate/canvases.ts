@@ -39,12 +39,22 @@ type LeafBudget = { leaves: number }
 
 function part(dice: Dice, cast: Cast, budget: LeafBudget, depth: number): Composition<Job> {
   const kind = dice.pick(['chain', 'group', 'chord', 'chord'] as const)
-  const members = () => dice.many(1, 3, () => member(dice, cast, budget, depth - 1))
+  const members = () =>
+    budget.leaves > 4 && dice.odds(0.2)
+      ? equalParts(dice, cast, budget)
+      : dice.many(1, 3, () => member(dice, cast, budget, depth - 1))
   if (kind === 'chain') return { chain: members() }
   if (kind === 'group') return { group: members() }
   const group = members()
   const callback = () => member(dice, cast, budget, depth - 1)
   return { chord: { group, then: callback(), ...(dice.odds(0.6) && { onError: callback() }) } }
+}
+
+/** Parts of one shape next to each other: a stored layout counts them instead of listing each. */
+function equalParts(dice: Dice, cast: Cast, budget: LeafBudget): Array<Composition<Job>> {
+  return dice.many(2, 3, () => ({
+    chain: [member(dice, cast, budget, 0), member(dice, cast, budget, 0)],
+  }))
 }
 
 function member(dice: Dice, cast: Cast, budget: LeafBudget, depth: number): Composition<Job> {

@@ -47,6 +47,7 @@ const mutants = drawMutants(Number(values.seed), skipped + Number(values.count))
   .filter(mutant => !values.survivors || isExplained(mutant))
 console.error(`${mutants.length} mutants are drawn`)
 const reach = await reachOf(scenarios, mutants)
+const kinds = scenarios.map(({ only }) => only)
 console.error(`${scenarios.length} scenarios are played on unchanged source`)
 
 const outcomes = new Map<Mutant, Outcome>()
@@ -60,7 +61,7 @@ for (const mutant of survivors) console.log(`${sentenceOf(mutant)}: ${textOf(mut
 async function playOn(): Promise<void> {
   for (let next = waiting.shift(); next; next = waiting.shift()) {
     const [nth, mutant] = next
-    outcomes.set(mutant, await playMutant(mutant, scenarios, orderFor(nth, reach), reach))
+    outcomes.set(mutant, await playMutant(mutant, scenarios, orderFor(nth, kinds, reach), reach))
     console.error(`${skipped + nth + 1} ${sentenceOf(mutant)}: ${textOf(mutant)}`)
   }
 }
@@ -80,5 +81,5 @@ function textOf(mutant: Mutant): string {
   const source = sourceOf(mutant.path)
   const name = nameOf(source, mutant)
   const known = isExplained(mutant) ? '' : ' (not explained)'
-  return `${lineOf(source, mutant)} ${mutant.operator}${known}: ${name}`
+  return `${mutant.path}:${lineOf(source, mutant)} ${mutant.operator}${known}: ${name}`
 }

@@ -142,14 +142,15 @@ export function lineOf(source: string, { start }: Mutant): number {
 }
 
 /**
- * The name of a mutant: its file, and the changed text with what replaces it. Other changes of the file keep it valid.
+ * The name of a mutant: the changed text, with what replaces it, in its line. Other changes of the file keep it valid, and so does a move
+ * to another file.
  */
 export function nameOf(source: string, mutant: Mutant): string {
-  const { path, start, end, text } = mutant
+  const { start, end, text } = mutant
   const lineStart = source.lastIndexOf('\n', start - 1) + 1
   const lineEnd = source.indexOf('\n', end)
   const before = source.slice(lineStart, start)
   const after = source.slice(end, lineEnd < 0 ? undefined : lineEnd)
   const shown = `${before}⟦${source.slice(start, end)} → ${text}⟧${after}`
-  return `${path}: ${shown.replaceAll(/\s+/g, ' ').trim()}`
+  return shown.replaceAll(/\s+/g, ' ').trim()
 }

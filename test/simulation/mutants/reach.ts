@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import type { ScenarioKind } from '../generate/generate.ts'
 import type { Chosen } from '../planted-source/find-fault.ts'
 import type { Mutant } from './mutate.ts'
 
@@ -32,14 +33,20 @@ export function reachOf(scenarios: readonly Chosen[], mutants: readonly Mutant[]
 }
 
 /**
- * The scenarios that a mutant is played on, by their numbers: those that execute it, the quickest first. The others play as on unchanged
- * source, so they cannot find it. A place that runs while a module is loaded is played on every second scenario of all kinds.
+ * The scenarios that a mutant is played on, by their numbers: those that execute it, in turns of their kinds, the quickest of each kind
+ * first. The others play as on unchanged source, so they cannot find it. A place that runs while a module is loaded is executed by all.
  */
-export function orderFor(nth: number, { baselines, loaded }: Reach): number[] {
-  if (loaded.includes(nth)) return [...baselines.keys()].filter(scenario => scenario % 2 === 0)
-  return baselines
-    .map(({ ms, reached }, scenario) => ({ scenario, ms, isReached: reached.includes(nth) }))
-    .filter(({ isReached }) => isReached)
-    .sort((a, b) => a.ms - b.ms)
+export function orderFor(nth: number, kinds: ReadonlyArray<ScenarioKind | undefined>, reach: Reach): number[] {
+  const isLoaded = reach.loaded.includes(nth)
+  const turns = new Map<ScenarioKind | undefined, number>()
+  return [...reach.baselines.entries()]
+    .filter(([, { reached }]) => isLoaded || reached.includes(nth))
+    .sort(([, a], [, b]) => a.ms - b.ms)
+    .map(([scenario]) => {
+      const turn = turns.get(kinds[scenario]) ?? 0
+      turns.set(kinds[scenario], turn + 1)
+      return { scenario, turn }
+    })
+    .sort((a, b) => a.turn - b.turn)
     .map(({ scenario }) => scenario)
 }
