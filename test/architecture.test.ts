@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { files, type Import, importsOf, linesOf, root, sources } from './architecture/sources.ts'
 
 /** Holds the code against the table of docs/architecture.md and the house style that no linter checks. */
@@ -30,16 +30,16 @@ const ENTRIES = [
 const rules = rulesIn(readFileSync(resolve(root, 'docs/architecture.md'), 'utf8'))
 
 describe('the folders', () => {
-  test('were found', () => {
+  it('were found', () => {
     expect(files).toEqual(expect.arrayContaining(['shared/core/task/task.ts', 'test/architecture.test.ts']))
   })
 
-  test('have a rule for every file, and every rule has a file', () => {
+  it('have a rule for every file, and every rule has a file', () => {
     expect(files.filter(file => ruleOf(file) === undefined)).toEqual([])
     expect(rules.filter(rule => !files.some(file => ruleOf(file) === rule))).toEqual([])
   })
 
-  test.each(rules.map(rule => [rule.of, rule] as const))('%s imports only what it may', (_of, rule) => {
+  it.each(rules.map(rule => [rule.of, rule] as const))('%s imports only what it may', (_of, rule) => {
     const wrong = files
       .filter(file => ruleOf(file) === rule)
       .flatMap(file => importsOf(file).map(one => problemOf(rule, one)))
@@ -50,7 +50,7 @@ describe('the folders', () => {
 })
 
 describe('the testing kit', () => {
-  test('reaches no AWS SDK, by way of no file', () => {
+  it('reaches no AWS SDK, by way of no file', () => {
     const reached = new Set(['shared/testing/index.ts', 'shared/testing/stores/memory-stores.ts'])
     for (const file of reached) {
       for (const one of importsOf(file)) if (!one.isPackage && !one.isType) reached.add(one.target)
@@ -80,7 +80,7 @@ describe('clock, chance and environment', () => {
     ...['console-log', 'create-worker', 'definitions-in'].map(name => `shared/worker/${name}.ts`),
   ]
 
-  test('are arguments everywhere in shared/ but at its edges', () => {
+  it('are arguments everywhere in shared/ but at its edges', () => {
     const inner = [...sources].filter(
       ([file]) => isWithin(file, 'shared/') && !EDGES.some(edge => isWithin(file, edge)),
     )
@@ -94,7 +94,7 @@ describe('what users run on Node 20', () => {
   const LATER =
     /\b(Map|Object)\.groupBy\(|\bPromise\.(withResolvers|try)\b|\bArray\.fromAsync\(|\bIterator\.from\(/
 
-  test('uses nothing that later versions brought', () => {
+  it('uses nothing that later versions brought', () => {
     const using = [...sources].filter(
       ([file, text]) => isWithin(file, 'shared/') && LATER.test(withoutComments(text)),
     )
@@ -106,7 +106,7 @@ describe('what users run on Node 20', () => {
 describe('calls of what is not AWS', () => {
   const CALL = /\bfetch\(|^import (?!type)[^'"]*'node:(https?|http2|net|tls)'/m
 
-  test('go through the guarded fetch, but for the answer to CloudFormation', () => {
+  it('go through the guarded fetch, but for the answer to CloudFormation', () => {
     const callers = [...sources].filter(([file, text]) => isWithin(file, 'functions/') && CALL.test(text))
 
     expect(callers.map(([file]) => file)).toEqual([
@@ -118,7 +118,7 @@ describe('calls of what is not AWS', () => {
 })
 
 describe('every file', () => {
-  test(`outside test/ has at most ${FILE_LINES_MAX} lines`, () => {
+  it(`outside test/ has at most ${FILE_LINES_MAX} lines`, () => {
     const long = [...sources].filter(
       ([file, text]) => !file.startsWith('test/') && linesOf(text) > FILE_LINES_MAX,
     )
@@ -126,19 +126,19 @@ describe('every file', () => {
     expect(long.map(([file, text]) => `${file} has ${linesOf(text)} lines`)).toEqual([])
   })
 
-  test('exports by name, never by default', () => {
+  it('exports by name, never by default', () => {
     const wrong = [...sources].filter(([, text]) => /^export\s+default\b|\bas default\b/m.test(text))
 
     expect(wrong.map(([file]) => file)).toEqual(['vitest.config.ts'])
   })
 
-  test('says something of its own: no barrels next to the public entries', () => {
+  it('says something of its own: no barrels next to the public entries', () => {
     const barrels = [...sources].filter(([file, text]) => !ENTRIES.includes(file) && isBarrel(text))
 
     expect(barrels.map(([file]) => file)).toEqual([])
   })
 
-  test('has a name in kebab-case', () => {
+  it('has a name in kebab-case', () => {
     const name = /^[a-z0-9]+(-[a-z0-9]+)*(\.slow)?(\.test|\.config)?(\.tsx?)?$/
     const wrong = files.filter(file => !file.split('/').every(part => name.test(part)))
 

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { canvasBody, claimsBody, finishManyBody, publishBody } from '../shared/http-entry.ts'
 
@@ -6,7 +6,7 @@ import { canvasBody, claimsBody, finishManyBody, publishBody } from '../shared/h
 
 const END = { taskId: 'resize:a', runId: 'r', fence: 1, outcome: 'fail' }
 
-test.each([
+it.each([
   [publishBody, { type: 'a', onSuccess: [{ type: 1 }] }, ['onSuccess', 0, 'type']],
   [publishBody, { type: 'a', tags: { 'a.b': 1 } }, ['tags', 'a.b']],
   [publishBody, 7, []],
@@ -20,12 +20,12 @@ test.each([
   expect(error?.issues.map(issue => issue.path)).toEqual([path])
 })
 
-test('a schema takes what the API takes', () => {
+it('a schema takes what the API takes', () => {
   expect(publishBody.parse({ type: 'a', input: { b: [1] } })).toEqual({ type: 'a', input: { b: [1] } })
   expect(canvasBody.safeParse({ group: [{ chain: [{ type: 'a' }] }] }).success).toBe(true)
 })
 
-test('a schema has the JSON Schema of its rule', () => {
+it('a schema has the JSON Schema of its rule', () => {
   expect(z.toJSONSchema(claimsBody)).toMatchObject({
     type: 'object',
     required: ['workerId'],

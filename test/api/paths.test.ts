@@ -1,12 +1,12 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../shared/api/endpoints.ts'
 import { idOf } from '../../shared/api/paths.ts'
 
 const segmentIn = (path: string) => path.slice(path.lastIndexOf('/') + 1)
 
 describe('an id in a path', () => {
-  test('survives a client that normalises URLs and a gateway that decodes once', () => {
+  it('survives a client that normalises URLs and a gateway that decodes once', () => {
     const character = fc.constantFrom(
       'a',
       '/',
@@ -41,7 +41,7 @@ describe('an id in a path', () => {
     )
   })
 
-  test.each([
+  it.each([
     ['resize:img-1', 'resize%3Aimg-1'],
     ['a.b_c-1:x:y@z,=+', 'a.b_c-1%3Ax%3Ay%40z%2C%3D%2B'],
     ['t:日本 é', 't%3A%E6%97%A5%E6%9C%AC%20%C3%A9'],
@@ -58,11 +58,11 @@ describe('an id in a path', () => {
     expect(idOf(decodeURIComponent(segment))).toBe(id)
   })
 
-  test('with half a surrogate pair does not reach another id', () => {
+  it('with half a surrogate pair does not reach another id', () => {
     expect(idOf(segmentIn(pathOf('get', 't:\ud800')))).toBeUndefined()
   })
 
-  test.each([
+  it.each([
     ['nothing', ''],
     ['the mark alone', '~'],
     ['text that is not base64url', '~dDp!'],
@@ -78,7 +78,7 @@ describe('an id in a path', () => {
     expect(idOf(segment)).toBeUndefined()
   })
 
-  test('may be written with the padding of base64url', () => {
+  it('may be written with the padding of base64url', () => {
     expect(idOf('~YQ==')).toBe('a')
   })
 })

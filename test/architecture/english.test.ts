@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { halfNames, translatedPhrases, unfinishedComments, wordsForPeople } from './english.ts'
 import { isIgnored, root } from './sources.ts'
 
@@ -35,7 +35,7 @@ const UNPLAIN: Readonly<Record<string, number>> = { test: 71 }
 /** Names that are neither nouns nor verbs, per top folder: these numbers only shrink. */
 const HALF_NAMED: Readonly<Record<string, number>> = { test: 43 }
 
-test('a process is called by its name, and words for people stand for people', () => {
+it('a process is called by its name, and words for people stand for people', () => {
   const found = [...texts].map(([file, text]) => [file, wordsForPeople(file, text)] as const)
   const excess = found.filter(([file, words]) => words.length > (PEOPLE[file] ?? 0))
 
@@ -44,26 +44,26 @@ test('a process is called by its name, and words for people stand for people', (
   expect(Object.entries(PEOPLE).filter(([file, count]) => countOf(found, file) < count)).toEqual([])
 })
 
-test('no doc comment ends in a comma or a conjunction', () => {
+it('no doc comment ends in a comma or a conjunction', () => {
   const found = [...texts].map(([file, text]) => [file, unfinishedComments(text)] as const)
 
   expect(beyond(UNFINISHED, found)).toEqual([])
 })
 
-test('no comment, text or page has a translated turn of phrase', () => {
+it('no comment, text or page has a translated turn of phrase', () => {
   const found = [...texts].map(([file, text]) => [file, translatedPhrases(file, text)] as const)
 
   expect(beyond(UNPLAIN, found)).toEqual([])
 })
 
-test('names are nouns and verbs', () => {
+it('names are nouns and verbs', () => {
   const found = [...texts].map(([file, text]) => [file, file.endsWith('.md') ? [] : halfNames(text)] as const)
 
   expect(beyond(HALF_NAMED, found)).toEqual([])
 })
 
 describe('the rules of English', () => {
-  test('refuse each word for people in a comment or on a page', () => {
+  it('refuse each word for people in a comment or on a page', () => {
     const code = `
       /** Whoever claims it, tells who he is. */
       const who = 'nobody' // and somebody's
@@ -73,7 +73,7 @@ describe('the rules of English', () => {
     expect(wordsForPeople('a.md', 'Nobody.\n```\nwho\n```\nHis.')).toEqual(['nobody', 'his'])
   })
 
-  test('refuse a doc comment that goes on elsewhere, and no other comment', () => {
+  it('refuse a doc comment that goes on elsewhere, and no other comment', () => {
     const code = `
       /** For a worker that is idle, */
       const a = '/** and */'
@@ -86,7 +86,7 @@ describe('the rules of English', () => {
     expect(unfinishedComments(code)).toEqual(['For a worker that is idle,', 'Ends here, or'])
   })
 
-  test('refuse translated turns of phrase in comments and texts, and in no name or address', () => {
+  it('refuse translated turns of phrase in comments and texts, and in no name or address', () => {
     const code = `
       /** It stands in the table, beside that of the task. There is no other, and # stands for it. */
       const stands = 'goes-on.md' + 'Nothing need be done.'
@@ -101,7 +101,7 @@ describe('the rules of English', () => {
     ])
   })
 
-  test('refuse names that are neither a noun nor a verb', () => {
+  it('refuse names that are neither a noun nor a verb', () => {
     expect(halfNames('type Told = 1\nconst isThere = there\nfunction giveWay() {}')).toEqual([
       ...['Told', 'isThere', 'giveWay'],
     ])

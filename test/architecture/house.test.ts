@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import {
   circlesOf,
   countFile,
@@ -13,30 +13,30 @@ import {
 const counts = countFiles(productionFiles())
 
 describe('the production code', () => {
-  test('was found', () => {
+  it('was found', () => {
     expect(counts.length).toBeGreaterThan(500)
     expect(counts.map(({ file }) => file)).toEqual(
       expect.arrayContaining(['cli/program/baton.ts', 'scripts/set-up.mjs', 'web/main.tsx']),
     )
   })
 
-  test(`has no function above ${FUNCTION_LINES_MAX} lines, closures included`, () => {
+  it(`has no function above ${FUNCTION_LINES_MAX} lines, closures included`, () => {
     const long = counts.flatMap(({ longFunctions }) => longFunctions)
 
     expect(long).toEqual([])
   })
 
-  test('has no circle of files, imports of types included', () => {
+  it('has no circle of files, imports of types included', () => {
     expect(circlesOf(counts)).toEqual([])
   })
 
-  test('has no folder for one file', () => {
+  it('has no folder for one file', () => {
     expect(singleFileFolders(counts.map(({ file }) => file))).toEqual([])
   })
 })
 
 describe('the counts', () => {
-  test('of a file leave out comments and empty lines, and know its imports', () => {
+  it('of a file leave out comments and empty lines, and know its imports', () => {
     const text = [
       "import type { A } from './a.ts'",
       "import {\n  b,\n} from '../b/b.ts'",
@@ -54,7 +54,7 @@ describe('the counts', () => {
     })
   })
 
-  test('of a function include its closures', () => {
+  it('of a function include its closures', () => {
     const closure = ['  const inner = () => {', ...Array(57).fill('    call()'), '  }']
     const file = (more: string[]) =>
       countFile('f.ts', ['function f() {', ...closure, ...more, '}'].join('\n'))
@@ -63,7 +63,7 @@ describe('the counts', () => {
     expect(countFile('f.ts', closure.join('\n')).longFunctions).toEqual([])
   })
 
-  test('of circles find each once, by way of several files', () => {
+  it('of circles find each once, by way of several files', () => {
     const files = [
       { file: 'a', imports: ['b'] },
       { file: 'b', imports: ['c', 'd'] },
@@ -75,7 +75,7 @@ describe('the counts', () => {
     expect(circlesOf(files)).toEqual([['a', 'b', 'c']])
   })
 
-  test('of folders leave out those with another file', () => {
+  it('of folders leave out those with another file', () => {
     expect(singleFileFolders(['a/b.ts', 'a/c.ts', 'd/e.ts', 'f/g.ts', 'f/h/i.ts', 'f/h/j.ts'])).toEqual(['d'])
   })
 })

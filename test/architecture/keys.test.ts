@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, it } from 'vitest'
 import { sources } from './sources.ts'
 
 /** Files that name what is in the table: partitions and sort keys, places, records, and bodies. */
@@ -13,7 +13,7 @@ const NAMING = [
 /** A text that begins as keys do: `'task#…'`. */
 const KEY_PREFIX = /['"`][a-z]+#/
 
-test('no file but those that name keys contains the prefix of a key', () => {
+it('no file but those that name keys contains the prefix of a key', () => {
   const production = [...sources].filter(([file]) => !file.startsWith('test/'))
 
   const naming = production.filter(([, text]) => KEY_PREFIX.test(text)).map(([file]) => file)

@@ -1,5 +1,5 @@
 import { globSync } from 'node:fs'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { PRODUCTION } from '../../scripts/house.ts'
 import {
   crowdedFolders,
@@ -48,14 +48,14 @@ const CONCEPTS: Readonly<Record<string, string>> = {
 }
 
 describe('a folder', () => {
-  test(`holds at most ${FOLDER_FILES_MAX} files`, () => {
+  it(`holds at most ${FOLDER_FILES_MAX} files`, () => {
     const paths = globSync(`{${FOLDERS}}/**/*.*`, { cwd: root, exclude: path => isIgnored(path) })
 
     expect(paths.length).toBeGreaterThan(800)
     expect(crowdedFolders(paths, FOLDER_FILES_MAX, CROWDED)).toEqual([])
   })
 
-  test('with one file more is refused, and one with an exception only beyond that', () => {
+  it('with one file more is refused, and one with an exception only beyond that', () => {
     const paths = ['a/1.ts', 'a/2.ts', 'a/b/3.ts', 'c/4.ts', 'c/5.ts', 'c/6.ts']
 
     expect(crowdedFolders(paths, 1)).toEqual(['a has 2 files: at most 1', 'c has 3 files: at most 1'])
@@ -64,12 +64,12 @@ describe('a folder', () => {
 })
 
 describe('rooms', () => {
-  test.each(LAYERS)('of %s use each other in one direction only', folder => {
+  it.each(LAYERS)('of %s use each other in one direction only', folder => {
     expect([...sources.keys()].filter(file => file.startsWith(folder)).length).toBeGreaterThan(5)
     expect(importsInCircles(folder, sources)).toEqual([])
   })
 
-  test('that use each other are refused, by types and by way of a third, too', () => {
+  it('that use each other are refused, by types and by way of a third, too', () => {
     const circle = new Map([
       ['x/a/a.ts', "import { b } from '../b/b.ts'\nimport { own } from './own.ts'\n"],
       ['x/b/b.ts', "import type { C } from '../loose.ts'\n"],
@@ -87,11 +87,11 @@ describe('rooms', () => {
 })
 
 describe('files of the core', () => {
-  test('use each other in one direction only', () => {
+  it('use each other in one direction only', () => {
     expect(fileImportsInCircles('shared/core', sources)).toEqual([])
   })
 
-  test('of one room that use each other are refused, by types too', () => {
+  it('of one room that use each other are refused, by types too', () => {
     const circle = new Map([
       ['x/a/a.ts', "import { b } from './b.ts'\n"],
       ['x/a/b.ts', "import type { C } from './c.ts'\n"],
@@ -109,11 +109,11 @@ describe('files of the core', () => {
 })
 
 describe('the kernel', () => {
-  test('imports no feature', () => {
+  it('imports no feature', () => {
     expect(importsOfFeatures(KERNEL, FEATURES, sources)).toEqual([])
   })
 
-  test('that imports a feature is refused, by a type too', () => {
+  it('that imports a feature is refused, by a type too', () => {
     const files = new Map([
       ['x/kernel/a.ts', "import type { B } from '../feature/b.ts'\n"],
       ['x/feature/b.ts', "import { a } from '../kernel/a.ts'\n"],
@@ -126,11 +126,11 @@ describe('the kernel', () => {
 })
 
 describe('a short file with one importer', () => {
-  test(`of fewer than ${SHORT_FILE_LINES} lines in the same folder names a concept`, () => {
+  it(`of fewer than ${SHORT_FILE_LINES} lines in the same folder names a concept`, () => {
     expect(foldableFiles(sources, SHORT_FILE_LINES).sort()).toEqual(Object.keys(CONCEPTS).sort())
   })
 
-  test('is refused, unless it is longer, used twice, or used by another folder', () => {
+  it('is refused, unless it is longer, used twice, or used by another folder', () => {
     const uses = (path: string) => `import { one } from '${path}'\n`
     const made = new Map([
       ['a/short.ts', 'export const one = 1\n'],
