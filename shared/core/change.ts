@@ -27,7 +27,7 @@ import { withOwnRetriesJudged } from './worker.ts'
  *               A heartbeat does not change the revision, so the guard names each run judged lost, with its lease
  * - `live`      the birth is the same, and the run is still stored as running. A heartbeat needs nothing else
  * - `counted`   like `live`, for a success among several. The change only moves its own run to the ended ones, and the store adds
- *               one to the stored revision (see `run/several-successes.ts`)
+ *               one to the stored revision (see `run/finish.ts`)
  */
 export type Guard =
   | { readonly kind: 'absent' }

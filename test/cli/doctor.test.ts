@@ -321,14 +321,17 @@ describe('baton doctor of a deployed system', () => {
     ['GetFunctionConfiguration', 'functions', undefined],
     ['ListEventSourceMappings', 'triggers', 'lambda'],
     ['DescribeAlarms', 'alarms', 'monitoring'],
-  ])('continues when the answer to %s breaks off, or is a page of a proxy', async (action, check, service) => {
-    const next = 'check the connection, and repeat'
-    aws.strange.push({ action, breaksOff: true })
-    await expectNotice(check, `${action} got no answer from ${aws.url}: `, next)
+  ])(
+    'continues when the answer to %s breaks off, or is a page of a proxy',
+    async (action, check, service) => {
+      const next = 'check the connection, and repeat'
+      aws.strange.push({ action, breaksOff: true })
+      await expectNotice(check, `${action} got no answer from ${aws.url}: `, next)
 
-    aws.strange.push({ action, page: '<html>log in first</html>' })
-    await expectNotice(check, `${action} got an answer that ${proxy(service ?? 'lambda')}`, next)
-  })
+      aws.strange.push({ action, page: '<html>log in first</html>' })
+      await expectNotice(check, `${action} got an answer that ${proxy(service ?? 'lambda')}`, next)
+    },
+  )
 
   it('names a service that does not answer', async () => {
     const env = { AWS_ENDPOINT_URL: aws.url, AWS_ENDPOINT_URL_LAMBDA: 'http://127.0.0.1:1/' }

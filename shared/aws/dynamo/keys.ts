@@ -124,7 +124,7 @@ export function turnsPartition(name: string): string {
 }
 export const TURNS_SORT_KEY = 'turns'
 
-/** The partition of the front of a line (see `core/place/fair.ts`), as claims have noted it: one item for each line. */
+/** The partition of the front of a line (see `core/place/claim-order.ts`), as claims have noted it: one item for each line. */
 export function frontPartition(line: string): string {
   return `front#${line}`
 }

@@ -8,7 +8,7 @@
  */
 
 import { needsAttention } from '../flow/flow.ts'
-import { isComplete, isIndexedAsRunning } from '../run/several-successes.ts'
+import { isComplete, isIndexedAsRunning } from '../run/finish.ts'
 import type { EventType } from '../states.ts'
 import { statusOf } from '../status.ts'
 import type { ActionRecord } from '../task/flow-state.ts'

@@ -8,7 +8,7 @@ import { liveRuns, successes, workersWanted } from '../task/task.ts'
 import { defined, escapedBytes, type Json, jsonBytes } from '../values/values.ts'
 import { hasBudget, versionSuffices, waitsForOwnRetry } from '../worker.ts'
 import { finish } from './finish.ts'
-import { endLost, expire, isPastDeadline, LOST_RUNS_PER_WRITE_MAX, leaseEnded, leaseOf } from './lose.ts'
+import { endLost, expire, isPastDeadline, LOST_RUNS_PER_WRITE_MAX, leaseEnded, leaseOf } from './lease.ts'
 
 /** The worker that claims a task. */
 export type Claimer = { readonly workerId: string; readonly version?: string }

@@ -72,8 +72,6 @@ function byRank(a: readonly number[], b: readonly number[]): number {
   return at < 0 ? 0 : (a[at] ?? 0) - (b[at] ?? 0)
 }
 
-/** How long a task waits before a retry. */
-
 /** Milliseconds before the retry that follows the failure just counted. */
 export function retryDelayMs(task: Task, workerId: string, chance: number): number {
   const { retry } = task.options

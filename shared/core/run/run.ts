@@ -1,12 +1,11 @@
 /**
  * A run is one worker's hold on a task. Read the room in this order:
  *
- * - `claim.ts`      begins a run, and bounds the answer that shows it
- * - `heartbeat.ts`  keeps a run alive
- * - `finish.ts`     ends a run by its worker's report; `report.ts` recognises a repeated report
- * - `lose.ts`       ends a run by its lease or by a deadline
+ * - `claim.ts`       begins a run, and bounds the answer that shows it
+ * - `lease.ts`       keeps a run alive by heartbeats, and ends it by its lease or by a deadline
+ * - `finish.ts`      ends a run by its worker's report; `report.ts` recognises a repeated report
  * - `judge-budget.ts` judges the retry budget after each failure, and how long the task waits before a retry
- * - `several-successes.ts` explains how many workers may succeed at one moment
+ * - the end of `finish.ts` explains how many workers may succeed at one moment
  *
  * This file has the types of reports. It also finds what a task still knows of an ended run, so that a late report of its worker
  * gets the right answer.

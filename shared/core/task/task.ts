@@ -6,7 +6,7 @@
  * - head      the item of a task, a canvas or a schedule: everything about it but large bodies and the records of failed runs.
  *             `head.ts` has the three kinds
  * - birth     one incarnation of a key, named by a ULID (`born`); nothing of an earlier birth can change a later one
- * - revision  a number that grows with every change except heartbeats; a write names the revision that it was decided on
+ * - revision  a number that grows with every change except heartbeats and looks; a write names the revision that it was decided on
  * - write id  a random id that a write stores, so that its repetition recognises that it was applied
  * - place     the partition of the index `place` that has an entry of the task; a task is in at most one
  *
@@ -26,7 +26,7 @@
  * - limit     a rule of a type about its runs: a rate limit or a concurrency limit (bounds are constants of the system)
  * - slot      a start that is reserved for a task under a rate limit
  * - permit    the right to run under a concurrency limit; its holder is recorded until it gives the permit back
- * - admit     end the wait of a task for a permit
+ * - admit     ask all limits whether a run of a task may begin
  * - tenant    all tasks of a type with one fairness key
  * - turn      the position of a tenant's task among the tasks of all tenants; see `place/fair.ts`
  * - line      the tasks whose turns are compared: one type, and one priority where the type is ordered by priority

@@ -19,7 +19,7 @@
  * 1. `publish-canvas.ts` stores tree, pages and head, and publishes the leaves that may start. The jobs function does that for more
  *    than a few (`drive-canvas.ts`), and continues in further messages (`continueCanvas` below).
  * 2. A member ends. The stream delivers its end, and `count-ends.ts` adds the leaf to its set.
- * 3. `core/canvas/follow.ts` goes up the tree from that leaf, as long as the part around it has ended too. It answers which leaves
+ * 3. `core/canvas/standing.ts` goes up the tree from that leaf, as long as the part around it has ended too. It answers which leaves
  *    start now, or that the whole canvas has ended. It may ask for the ends of other leaves first (`KnownEnds` below).
  * 4. `count-ends.ts` publishes those leaves, or ends the canvas.
  * 5. A member that follows others receives a reference to their results. They are read page by page (`read-previous.ts`) after its
@@ -32,7 +32,7 @@
  * - A process dies after counting and before publishing. Lambda delivers the stream's batch again, and the next planner does the
  *   rest.
  * - A message is lost for good. Once a minute `sweep-canvases.ts` checks some members of open canvases, from a random leaf on.
- * - A member is removed, cancelled or started over. Its first end counts, once and for ever (`core/task/canvas-state.ts`).
+ * - A member is removed, cancelled or started over. Its first end counts, once and for ever (`core/task/head-fields.ts`).
  * - The canvas is cancelled. `drive-canvas.ts` cancels its members, and its head owes that until it is done.
  *
  * `describe-canvas.ts` answers requests. This file reads one birth of a canvas.

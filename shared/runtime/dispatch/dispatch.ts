@@ -35,7 +35,7 @@
  * | suspects      | run alone, since a batch shares a process   | run with other tasks                              |
  *
  * Read next: `disposition.ts`. A function enters by `serve-dispatches.ts`. A
- * worker receives in `worker/queue/receive.ts`, and its tickets wait in `claim/claim-by-ticket.ts`.
+ * worker receives in `worker/queue-worker.ts`, and its tickets wait in `claim/claim-by-ticket.ts`.
  */
 
 import { QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'

@@ -11,7 +11,7 @@
  */
 
 import { type Change, withOperation } from '../../core/change.ts'
-import { endOfComplete } from '../../core/run/several-successes.ts'
+import { endOfComplete } from '../../core/run/finish.ts'
 import { type Head, isSameKind, isTask, type OfKind } from '../../core/task/head.ts'
 import type { Operation } from '../../core/task/head-fields.ts'
 import { liveRuns, workersWanted } from '../../core/task/task.ts'
@@ -195,7 +195,7 @@ export async function preparedChange<H extends Head>(system: System, change: Cha
 }
 
 /**
- * A writer that lost a race for a head waits, reads the head again, and decides again. This file says how long it waits.
+ * A writer that lost a race for a head waits, reads the head again, and decides again. The constants below say how long it waits.
  * A lost write costs the write units of the whole item. So rival writers must spread over the time that their writes need
  * one after the other.
  *

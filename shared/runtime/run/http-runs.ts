@@ -1,6 +1,6 @@
 import { SHOWN_RUNS_MAX } from '../../core/bounds.ts'
 import { roomForResult } from '../../core/flow/flow.ts'
-import { heartbeat } from '../../core/run/heartbeat.ts'
+import { heartbeat } from '../../core/run/lease.ts'
 import { isSameReport } from '../../core/run/report.ts'
 import { type Outcome, type RecordedEnd, type RunGone, recordedEnd, whyEnded } from '../../core/run/run.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'

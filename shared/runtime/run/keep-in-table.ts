@@ -1,6 +1,6 @@
 import { roomForResult } from '../../core/flow/flow.ts'
-import { type Beat, beatIntervalMs, FIRST_BEAT_MS_MAX, heartbeat } from '../../core/run/heartbeat.ts'
-import { deadlineExceeded } from '../../core/run/lose.ts'
+import type { Beat } from '../../core/run/lease.ts'
+import { beatIntervalMs, deadlineExceeded, FIRST_BEAT_MS_MAX, heartbeat } from '../../core/run/lease.ts'
 import type { Outcome, RunGone } from '../../core/run/run.ts'
 import { idempotencyKey } from '../../core/task/piece.ts'
 import { runId, type Task } from '../../core/task/task.ts'

@@ -7,7 +7,7 @@
  * 4. The hooks of the worker learn how the run ended.
  *
  * A keeper (`ports/runs.ts`) does what reaches the world. Read next: `keep-in-table.ts`, which keeps a run in the table itself, with
- * `claim/end-run.ts`, the write of the end. Workers over HTTP keep their runs by requests (`worker/http/keep-over-http.ts`), which
+ * `claim/claimed-task.ts`, the write of the end. Workers over HTTP keep their runs by requests (`worker/http/http-worker.ts`), which
  * `http-runs.ts` serves. `handler/handler.ts` is the call of the handler.
  */
 

@@ -22,7 +22,7 @@ import { patch } from '../../../shared/core/operate/patch.ts'
 import { create } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
-import { expire, lose } from '../../../shared/core/run/lose.ts'
+import { expire, lose } from '../../../shared/core/run/lease.ts'
 import type { EndedRun, LiveRun, Task } from '../../../shared/core/task/task.ts'
 import { wireItem } from '../../support/dynamo/wire-item.ts'
 import {

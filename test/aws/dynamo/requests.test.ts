@@ -15,8 +15,7 @@ import { SHARD_PERMITS_MAX, shardsOf } from '../../../shared/core/limits/limits.
 import { create } from '../../../shared/core/publish.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
-import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
-import { lose } from '../../../shared/core/run/lose.ts'
+import { heartbeat, lose } from '../../../shared/core/run/lease.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { aPublication, aRun, aTask, BORN, changeOf, NOW, SECOND } from '../../support/tasks/a-task.ts'
 

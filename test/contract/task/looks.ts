@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { patch } from '../../../shared/core/operate/patch.ts'
-import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
+import { heartbeat } from '../../../shared/core/run/lease.ts'
 import { changeOf, LATER_BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
 import { claimed, publish, written } from './guards.ts'

@@ -3,7 +3,7 @@ import { failuresIn, hourOf, maskedError } from '../../../shared/core/events/fai
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
-import { lose } from '../../../shared/core/run/lose.ts'
+import { lose } from '../../../shared/core/run/lease.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { aTask, BORN, changeOf, HOUR, NOW, SECOND } from '../../support/tasks/a-task.ts'
 

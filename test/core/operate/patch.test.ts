@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
-import { beatIntervalMs, heartbeat } from '../../../shared/core/run/heartbeat.ts'
+import { beatIntervalMs, heartbeat } from '../../../shared/core/run/lease.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { look } from '../../../shared/core/wake.ts'
 import {

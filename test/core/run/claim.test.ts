@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { cancel } from '../../../shared/core/operate/operate.ts'
 import { type Claimer, type ClaimRefusal, claim, judgeClaim } from '../../../shared/core/run/claim.ts'
-import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
+import { heartbeat } from '../../../shared/core/run/lease.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import {
   afterOf,

@@ -3,11 +3,12 @@ import { cancel, remove } from '../../../shared/core/operate/operate.ts'
 import { patch } from '../../../shared/core/operate/patch.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
-import { lose } from '../../../shared/core/run/lose.ts'
+import { lose } from '../../../shared/core/run/lease.ts'
 import type { Finish, Outcome } from '../../../shared/core/run/run.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { fitError } from '../../../shared/core/task-error/task-error.ts'
 import { look } from '../../../shared/core/wake.ts'
+import type { TaskParts } from '../../support/tasks/a-task.ts'
 import {
   afterOf,
   anEndedRun,
@@ -20,7 +21,6 @@ import {
   MINUTE,
   NOW,
   SECOND,
-  type TaskParts,
 } from '../../support/tasks/a-task.ts'
 
 const error = { name: 'Error', message: 'no luck' }

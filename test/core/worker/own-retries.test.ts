@@ -3,11 +3,12 @@ import { cancel } from '../../../shared/core/operate/operate.ts'
 import { type Patch, patch } from '../../../shared/core/operate/patch.ts'
 import { claim, failRefusedClaim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
-import { lose } from '../../../shared/core/run/lose.ts'
+import { lose } from '../../../shared/core/run/lease.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
 import { statusOf } from '../../../shared/core/status.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { look, plan } from '../../../shared/core/wake.ts'
+import type { TaskParts } from '../../support/tasks/a-task.ts'
 import {
   afterOf,
   anEndedRun,
@@ -18,7 +19,6 @@ import {
   MINUTE,
   NOW,
   SECOND,
-  type TaskParts,
 } from '../../support/tasks/a-task.ts'
 
 const ownBudget = { scope: 'worker', delayMs: SECOND, backoff: 'fixed' } as const

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { resolveOptions } from '../../../shared/core/options.ts'
-import { isComplete } from '../../../shared/core/run/several-successes.ts'
+import { isComplete } from '../../../shared/core/run/finish.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { BatonError } from '../../../shared/core/values/values.ts'

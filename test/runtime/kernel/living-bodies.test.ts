@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { cancel } from '../../../shared/core/operate/operate.ts'
-import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
+import { heartbeat } from '../../../shared/core/run/lease.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { transact } from '../../../shared/runtime/kernel/kernel.ts'
 import { restartTask } from '../../../shared/runtime/operate/operate.ts'

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
+import { heartbeat } from '../../../shared/core/run/lease.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Look } from '../../../shared/ports/messages.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'

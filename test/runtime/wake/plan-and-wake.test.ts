@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { remove } from '../../../shared/core/operate/operate.ts'
 import { create } from '../../../shared/core/publish.ts'
-import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
+import { heartbeat } from '../../../shared/core/run/lease.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { readTask } from '../../../shared/runtime/kernel/heads.ts'
 import { planTasks } from '../../../shared/runtime/plan/plan.ts'

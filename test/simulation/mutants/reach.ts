@@ -36,7 +36,11 @@ export function reachOf(scenarios: readonly Chosen[], mutants: readonly Mutant[]
  * The scenarios that a mutant is played on, by their numbers: those that execute it, in turns of their kinds, the quickest of each kind
  * first. The others play as on unchanged source, so they cannot find it. A place that runs while a module is loaded is executed by all.
  */
-export function orderFor(nth: number, kinds: ReadonlyArray<ScenarioKind | undefined>, reach: Reach): number[] {
+export function orderFor(
+  nth: number,
+  kinds: ReadonlyArray<ScenarioKind | undefined>,
+  reach: Reach,
+): number[] {
   const isLoaded = reach.loaded.includes(nth)
   const turns = new Map<ScenarioKind | undefined, number>()
   return [...reach.baselines.entries()]

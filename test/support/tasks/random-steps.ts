@@ -2,8 +2,8 @@ import fc from 'fast-check'
 import type { Change } from '../../../shared/core/change.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
 import { endWait, joinLine } from '../../../shared/core/limits/limits.ts'
+import type { Clean } from '../../../shared/core/operate/operate.ts'
 import {
-  type Clean,
   cancel,
   recordCallbacksPublished,
   recordUnpublishable,
@@ -15,11 +15,9 @@ import { type PartialOptions, resolveOptions } from '../../../shared/core/option
 import type { CallbackBodies, Publication } from '../../../shared/core/publish.ts'
 import { create, isGone, update } from '../../../shared/core/publish.ts'
 import { claim, failRefusedClaim } from '../../../shared/core/run/claim.ts'
-import { finish } from '../../../shared/core/run/finish.ts'
-import { heartbeat } from '../../../shared/core/run/heartbeat.ts'
-import { lose } from '../../../shared/core/run/lose.ts'
+import { endOfComplete, finish } from '../../../shared/core/run/finish.ts'
+import { heartbeat, lose } from '../../../shared/core/run/lease.ts'
 import type { Outcome } from '../../../shared/core/run/run.ts'
-import { endOfComplete } from '../../../shared/core/run/several-successes.ts'
 import type { TypeKind } from '../../../shared/core/states.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import type { Json } from '../../../shared/core/values/values.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
-import { lose } from '../../../../shared/core/run/lose.ts'
+import { lose } from '../../../../shared/core/run/lease.ts'
 import { readTask } from '../../../../shared/runtime/kernel/heads.ts'
 import { anApiPerTest, claimed, published, type Shown } from '../../../support/http/an-api.ts'
 import { SECOND } from '../../../support/tasks/a-task.ts'

@@ -97,7 +97,7 @@ describe('the report of a run', () => {
       async () => {
         await api.system.clock.advance(16 * SECOND)
         const lost = await readTask(api.system, 'jobs:a')
-        const { lose } = await import('../../../../shared/core/run/lose.ts')
+        const { lose } = await import('../../../../shared/core/run/lease.ts')
         const decision = lost && lose(lost, api.system.clock.now())
         if (decision?.ok) await api.system.tasks.apply(decision.change)
       },

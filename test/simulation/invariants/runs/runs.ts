@@ -1,4 +1,4 @@
-import { isComplete } from '../../../../shared/core/run/several-successes.ts'
+import { isComplete } from '../../../../shared/core/run/finish.ts'
 import { endedRuns, liveRuns, successes } from '../../../../shared/core/task/task.ts'
 import { versionSuffices } from '../../../../shared/core/worker.ts'
 import type { SeenHead } from '../../world/seen-head.ts'

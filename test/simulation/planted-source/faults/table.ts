@@ -38,7 +38,7 @@ export const TABLE_FAULTS: readonly SourceFault[] = [
       'the fences of a key never repeat, so a later birth has no live run with the fence of an earlier one',
     replacements: [
       {
-        path: 'shared/core/run/heartbeat.ts',
+        path: 'shared/core/run/lease.ts',
         old: 'const run = task?.born === beat.born ? task.live[beat.fence] : undefined',
         new: 'const run = task?.live[beat.fence]',
       },

@@ -1,3 +1,14 @@
+import type { BodyWrite, Change, Decision, Guard, Lease } from '../change.ts'
+import { endRuns, refuse, revise, runRecord } from '../change.ts'
+import { withFailedPiece } from '../flow/pieces.ts'
+import type { Options } from '../options.ts'
+import { inRunningPlace } from '../place/place.ts'
+import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
+import type { TaskError } from '../task-error/task-error.ts'
+import type { Json } from '../values/values.ts'
+import { withFailure } from './judge-budget.ts'
+import { type RunGone, whyGone } from './run.ts'
+
 /**
  * How a task is taken over from a dead worker.
  *
@@ -5,7 +16,7 @@
  * continue elsewhere soon, and the old worker must not write anything afterwards.
  *
  * The lease. A claim gives its run a lease: until `leaseUntil` no other worker may take the run's part of the task. Each heartbeat
- * sets that time to `leaseMs` from now (`heartbeat.ts`). At most two thirds of a lease pass between two heartbeats, so that a late
+ * sets that time to `leaseMs` from now (`heartbeat` below). At most two thirds of a lease pass between two heartbeats, so that a late
  * heartbeat costs no run.
  *
  * The fence. Each claim of a task gets the next fence. The head lists the live runs by their fences. Every later write of a run
@@ -13,7 +24,7 @@
  *
  * What happens, in order:
  *
- * 1. The claim changes the head, so the planner sends a look for the end of the lease (`plan/plan.ts`).
+ * 1. The claim changes the head, so the planner sends a look for the end of the lease (`wake.ts`).
  * 2. The waker receives the look and reads the head. If heartbeats have extended the lease, it sends the next look.
  * 3. If the lease has ended, `lose` below records the run as lost. The run is no longer live, and its loss counts against the
  *    retry budget. Another worker may claim the task at once, without a backoff.
@@ -33,12 +44,64 @@
  *   (`runtime/dispatch`), so the task cannot kill the runs of other tasks again and again.
  */
 
-import type { BodyWrite, Change, Decision, Lease } from '../change.ts'
-import { endRuns, refuse, revise, runRecord } from '../change.ts'
-import { withFailedPiece } from '../flow/pieces.ts'
-import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
-import type { TaskError } from '../task-error/task-error.ts'
-import { withFailure } from './judge-budget.ts'
+export type Beat = { readonly born: string; readonly fence: number; readonly progress?: Json }
+
+/**
+ * A run's sign of life: its lease now ends `leaseMs` from now. The run alone guards the change, so it needs no current revision.
+ * The planner sends nothing after it. A heartbeat revives a run whose lease has ended, unless the run is recorded as lost.
+ */
+export function heartbeat(
+  task: Task | undefined,
+  beat: Beat,
+  now: number,
+): { ok: true; change: Change<Task>; leaseUntil: number } | { ok: false; reason: RunGone } {
+  const run = task?.born === beat.born ? task.live[beat.fence] : undefined
+  if (!task || !run) return refuse(whyGone(task, beat))
+  const leaseUntil = now + leaseMsOf(task, run)
+  const renewed = { ...run, leaseUntil, ...(beat.progress !== undefined && { progress: beat.progress }) }
+  const after = inRunningPlace({
+    ...task,
+    operation: 'beat',
+    live: { ...task.live, [beat.fence]: renewed },
+  })
+  return {
+    ok: true,
+    leaseUntil,
+    change: { before: task, after, guard: beatGuard(task, after, beat), bodies: [] },
+  }
+}
+
+/** A run keeps the lease length of its claim. A patch applies to runs that are claimed afterwards. */
+function leaseMsOf({ options }: Task, run: LiveRun): number {
+  return run.leaseMs ?? options.leaseMs
+}
+
+/** The share of a lease that may pass between two heartbeats, so that one late heartbeat costs no run. */
+const BEAT_SHARE_MAX = 2 / 3
+
+/** The first heartbeat is sent after this time at the latest, so that lists show a run as running within two seconds. */
+export const FIRST_BEAT_MS_MAX = 1_500
+
+/** Milliseconds until the next heartbeat of a run: the interval of the present options, at most two thirds of the run's lease. */
+export function beatIntervalMs(task: Task, fence: number): number {
+  const run = task.live[fence]
+  const leaseMs = run ? leaseMsOf(task, run) : task.options.leaseMs
+  return intervalMs({ heartbeatMs: task.options.heartbeatMs, leaseMs })
+}
+
+/** The interval of heartbeats that keep a lease of this length. */
+export function intervalMs({ heartbeatMs, leaseMs }: Pick<Options, 'heartbeatMs' | 'leaseMs'>): number {
+  return Math.min(heartbeatMs, Math.floor(leaseMs * BEAT_SHARE_MAX))
+}
+
+/**
+ * The guard of a heartbeat. A heartbeat that moves the task to its running place is guarded by the revision, because the task must
+ * still be in no other place.
+ */
+function beatGuard(task: Task, after: Task, { born, fence }: Beat): Guard {
+  if (after.place === task.place) return { kind: 'live', born, fence }
+  return { kind: 'revision', born, revision: task.revision, leases: [] }
+}
 
 /**
  * The lost runs that one write records. An update expression has at most 4 KB, and each lost run takes some 50 characters. The next
