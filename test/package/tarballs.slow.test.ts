@@ -162,7 +162,11 @@ describe('without any other package, on the Node of the machine', () => {
       ['baton-tasks', 'defineTask', "typeof defineTask('a', { run() {} }).run"],
       ['baton-tasks/aws', 'signedFetch, createTableClient', 'typeof signedFetch({})'],
       ['baton-tasks/worker', 'createWorker', 'typeof createWorker'],
-      ['baton-tasks/testing', 'createTestSystem', 'typeof createTestSystem({ tasks: [] }).catch(() => {}).then'],
+      [
+        'baton-tasks/testing',
+        'createTestSystem',
+        'typeof createTestSystem({ tasks: [] }).catch(() => {}).then',
+      ],
     ])('of %s starts', async (path, names, expression) => {
       const source = `import { ${names} } from '${path}'; export const handler = () => ${expression}`
       project.write({ 'function.ts': source })
