@@ -117,12 +117,18 @@ const servicesByTarget: Record<string, string> = {
 export function identify(headers: IncomingHttpHeaders, method: string, path: string) {
   const signature = credentialScope.exec(headers.authorization ?? '')
   const [prefix, operation] = splitTarget(headers['x-amz-target'])
-  const service = signature?.[2] ?? (prefix ? servicesByTarget[prefix] : undefined) ?? 'unknown'
+  const target = prefix ? servicesByTarget[prefix] : undefined
+  const service = signature?.[2] ?? target ?? 'unknown'
   return {
     caller: signature?.[1] ?? 'anonymous',
     service,
-    operation: operation ?? restOperation(method, path),
+    operation: isTargetOf(service, target) ? (operation ?? restOperation(method, path)) : 'Unknown',
   }
+}
+
+/** Whether a service that is called by targets is called by one of its own. */
+function isTargetOf(service: string, target: string | undefined): boolean {
+  return target === service || !Object.values(servicesByTarget).includes(service)
 }
 
 /**
@@ -136,9 +142,8 @@ export function carriesKey(headers: IncomingHttpHeaders, accessKey: string): boo
 }
 
 function splitTarget(target: string | string[] | undefined): [string, string] | [undefined, undefined] {
-  if (typeof target !== 'string') return [undefined, undefined]
-  const dot = target.indexOf('.')
-  return [target.slice(0, dot), target.slice(dot + 1)]
+  const [, prefix, operation] = /^(\w+)\.(\w+)$/.exec(String(target)) ?? []
+  return prefix === undefined || operation === undefined ? [undefined, undefined] : [prefix, operation]
 }
 
 /** The operation of a REST request: `POST /schedules/x` is CreateSchedule, `GET /schedules` ListSchedules. */

@@ -161,11 +161,14 @@ function tablesOf(call: Call): string[] {
   return textFields(call.body, 'TableName')
 }
 
+/** A caller may invent any number of operations. */
+const REPORTS_MAX = 1_000
+
 /** Each operation is reported once for each caller. */
 function notServed({ reported, log }: State, { caller, service, operation }: Call): Answer {
   const line = `NOT SUPPORTED locally: ${caller} called ${operation} of ${service}`
   if (!reported.has(line)) log(line)
-  reported.add(line)
+  if (reported.size < REPORTS_MAX) reported.add(line)
   return errorAnswer(501, 'NotImplemented', `The local cloud has no ${service} (${operation} was called)`)
 }
 

@@ -151,20 +151,22 @@ function explainPort(port: number) {
   }
 }
 
-/** Leaves the requests of senders that are not recognised, or may not read, to the routes, which refuse them. */
+/** Gives the stream to senders that may read it. A request of a sender that is not recognised is left to the routes, which refuse it. */
 function admitted(
   stream: RequestHandler,
   { permissions, routes: { apiId } }: Served,
   { authentication }: ApiSettings,
 ): RequestHandler {
-  const isAdmitted = (request: IncomingMessage) => {
+  return (request, response) => {
     const { method = 'GET', url = '/' } = request
     const [path = '/'] = url.split('?')
     if (path !== EVENTS_PATH) return false
     const caller = callerOf(request, Buffer.alloc(0), permissions, authentication)
-    return !('reason' in caller) && mayInvoke(caller, { method, path, apiId }, permissions)
+    if ('reason' in caller) return false
+    if (mayInvoke(caller, { method, path, apiId }, permissions)) return stream(request, response)
+    send(response, forbidden)
+    return true
   }
-  return (request, response) => isAdmitted(request) && stream(request, response)
 }
 
 function createServe(

@@ -50,11 +50,15 @@ export function compilePolicy(statements: readonly Statement[]): Policy {
       const { context = NOTHING } = requested
       const covering = statementsFor(requested)
       const isDenied = covering.some(
-        one => one.Effect === 'Deny' && conditionsHold(one.Condition ?? {}, context, { ifUnknown: false }),
+        one =>
+          one.Effect === 'Deny' &&
+          conditionsHold(one.Condition ?? {}, context, { ifUnknown: false, ifUnjudged: true }),
       )
       if (isDenied) return false
       return covering.some(
-        one => one.Effect === 'Allow' && conditionsHold(one.Condition ?? {}, context, { ifUnknown: true }),
+        one =>
+          one.Effect === 'Allow' &&
+          conditionsHold(one.Condition ?? {}, context, { ifUnknown: true, ifUnjudged: false }),
       )
     },
   }
@@ -85,8 +89,11 @@ export function lazily<T>(make: () => T): () => T {
   }
 }
 
+/** What a request has for a condition key that is not judged: no `Allow` with such a condition covers it, and every `Deny` does. */
+export const UNJUDGED = 'unjudged'
+
 /** The values of a request for a condition key; undefined if the request has none. */
-export type Context = (key: string) => readonly string[] | undefined
+export type Context = (key: string) => readonly string[] | typeof UNJUDGED | undefined
 
 /** The `Condition` of a statement: the wanted values by operator and key. */
 type Conditions = Readonly<Record<string, Readonly<Record<string, unknown>>>>
@@ -130,16 +137,21 @@ export function unknownConditions(conditions: Conditions): string[] {
   )
 }
 
-/** Whether all conditions hold. `ifUnknown` is the result of a condition that cannot be evaluated. */
+/**
+ * Whether all conditions hold. `ifUnknown` is the result of a condition that cannot be evaluated, `ifUnjudged` of one about what is not
+ * judged of the request.
+ */
 function conditionsHold(
   conditions: Conditions,
   context: Context,
-  { ifUnknown }: { readonly ifUnknown: boolean },
+  { ifUnknown, ifUnjudged }: { readonly ifUnknown: boolean; readonly ifUnjudged: boolean },
 ): boolean {
   return Object.entries(conditions).every(([operator, keys]) =>
-    Object.entries(keys).every(([key, wanted]) =>
-      isKnown(operator, key) ? holds(operator, context(key), listOf(wanted)) : ifUnknown,
-    ),
+    Object.entries(keys).every(([key, wanted]) => {
+      if (!isKnown(operator, key)) return ifUnknown
+      const given = context(key)
+      return given === UNJUDGED ? ifUnjudged : holds(operator, given, listOf(wanted))
+    }),
   )
 }
 

@@ -23,13 +23,23 @@ export function requestedActionsIn(stack: Stack): ActionsOf {
     secretsmanager: secretsActions,
     lambda: lambdaActions,
   }
-  return call => services[call.service]?.(call) ?? []
+  return call => {
+    try {
+      return services[call.service]?.(call) ?? []
+    } catch {
+      return [{ action: `${call.service}:${call.operation}`, resource: EVERYTHING }]
+    }
+  }
 }
+
+/** The operations that name their queue by its name. All others give its URL. */
+const BY_QUEUE_NAME = new Set(['CreateQueue', 'GetQueueUrl'])
 
 function sqsActions(call: Call): RequestedAction[] {
   const { QueueUrl, QueueName } = bodyOf(call)
-  const name = typeof QueueUrl === 'string' ? QueueUrl.slice(QueueUrl.lastIndexOf('/') + 1) : QueueName
-  const resource = typeof name === 'string' ? arnOf('sqs', name) : EVERYTHING
+  const given = BY_QUEUE_NAME.has(call.operation) ? QueueName : QueueUrl
+  const name = typeof given === 'string' ? given.split('/').filter(Boolean).at(-1) : undefined
+  const resource = name === undefined ? EVERYTHING : arnOf('sqs', name)
   return [{ action: `sqs:${SQS_ACTIONS[call.operation] ?? call.operation}`, resource }]
 }
 

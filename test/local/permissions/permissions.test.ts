@@ -13,7 +13,12 @@ import { AttributeType, TableV2 } from 'aws-cdk-lib/aws-dynamodb'
 import { AnyPrincipal, ManagedPolicy, PolicyStatement, Role } from 'aws-cdk-lib/aws-iam'
 import { Queue } from 'aws-cdk-lib/aws-sqs'
 import { describe, expect, it } from 'vitest'
-import { compilePolicy, type RequestedAction, type Statement } from '../../../local/permissions/policy.ts'
+import {
+  compilePolicy,
+  type RequestedAction,
+  type Statement,
+  UNJUDGED,
+} from '../../../local/permissions/policy.ts'
 import { aTinyCloud, fixtureFunction } from '../tiny-cloud.ts'
 
 const ALLOW = { Effect: 'Allow', Action: 'sqs:*', Resource: '*' } as const
@@ -121,6 +126,21 @@ describe('a policy', () => {
       [get({ StringEqualsIfExists: { 'iam:PassedToService': 'x' } })],
       reading('a:1'),
       true,
+    ],
+    [
+      'allows nothing on a condition about what is not judged',
+      [get(like('a:*'))],
+      { ...reading('a:1'), context: () => UNJUDGED },
+      false,
+    ],
+    [
+      'denies on a condition about what is not judged',
+      [
+        get(undefined),
+        { ...get({ 'ForAnyValue:StringLike': { 'dynamodb:LeadingKeys': ['b:*'] } }), Effect: 'Deny' },
+      ],
+      { ...reading('a:1'), context: () => UNJUDGED },
+      false,
     ],
     [
       'allows in spite of a condition that cannot be evaluated here',
@@ -344,6 +364,9 @@ describe('a call', () => {
         '/* */ SELECT * FROM TABLE',
         'SELECT -- \n * FROM TABLE',
         'EXISTS(SELECT * FROM TABLE)',
+        'SELECT a-- FROM TABLE\n FROM TABLE',
+        'SELECT `"\\"\'"` FROM TABLE',
+        'SELECT * FROM TABLE WHERE a = FROM TABLE',
       ].map(statement)
       const partiql = statements.flatMap(text => [
         { target: 'DynamoDB_20120810.ExecuteStatement', body: { Statement: text } },
@@ -353,6 +376,10 @@ describe('a call', () => {
           body: { TransactStatements: [{ Statement: text }] },
         },
       ])
+      const asked = {
+        KeyConditionExpression: 'pk = :a',
+        ExpressionAttributeValues: { ':a': MINE?.pk },
+      }
       const calls = [
         ['GetItem', { TableName: table, Key: YOURS, StreamArn: 'x' }],
         ['GetItem', `{"TableName":"none","TableName":"${table}","Key":{"pk":{"S":"yours#1"}}}`],
@@ -372,11 +399,44 @@ describe('a call', () => {
         ['BatchWriteItem', { RequestItems: { [table]: [{ PutRequest: { Item: YOURS } }] } }],
         ['TransactGetItems', { TransactItems: [{ Get: { TableName: table, Key: YOURS } }] }],
         ['ListTables', {}],
+        // Members that the operation does not have: DynamoDB Local ignores them.
+        ['GetItem', { TableName: table, Key: YOURS, ...asked }],
+        ['GetItem', { TableName: table, Key: YOURS, RequestItems: { [table]: { Keys: [] } } }],
+        ['PutItem', { TableName: table, Item: YOURS, Key: MINE }],
+        ['PutItem', { TableName: table, Item: { ...YOURS, kind: MINE?.pk }, IndexName: 'byKind' }],
+        ['Query', { TableName: table, KeyConditions: { pk: legacy }, Key: MINE }],
+        ['Scan', { TableName: table, Key: MINE }],
+        ['BatchGetItem', { RequestItems: { [table]: { Keys: [YOURS] } }, ...asked }],
+        ['BatchGetItem', { RequestItems: { [table]: { Keys: [] } } }],
+        ['TransactWriteItems', { TransactItems: [{ Put: { TableName: table, Item: YOURS, Key: MINE } }] }],
+        // A value of two types, of which DynamoDB Local knows one.
+        ['GetItem', { TableName: table, Key: { pk: { Z: 'mine#1', S: 'yours#1' } } }],
+        ['GetItem', { TableName: table, Key: { pk: ['mine#1'] } }],
+        // What a batch reads of each table.
+        ['BatchGetItem', { RequestItems: { [table]: { Keys: [MINE], ProjectionExpression: 'pk, secret' } } }],
+        ['BatchGetItem', { RequestItems: { [table]: { Keys: [MINE], AttributesToGet: ['secret'] } } }],
+        // Requests that are no requests.
+        ['ExecuteStatement', { Statement: 1 }],
+        ['TransactWriteItems', { TransactItems: {} }],
+        ['BatchGetItem', { RequestItems: null }],
       ] as const
 
       await refuseAll('Keeper', 'dynamodb', [
         ...partiql,
         ...calls.map(([name, body]) => ({ target: `DynamoDB_20120810.${name}`, body })),
+      ])
+      const queue = cloud.resource('AWS::SQS::Queue').physicalId
+      await refuseAll('Reader', 'sqs', [
+        { target: 'AmazonSQS.ReceiveMessage', body: { QueueUrl: `http://127.0.0.1/0/${queue}` } },
+        {
+          target: 'AmazonSQS.SendMessage',
+          body: { QueueUrl: 'http://127.0.0.1/0/other/', QueueName: queue },
+        },
+        {
+          target: 'AmazonSQS.CreateQueue',
+          body: { QueueUrl: `http://127.0.0.1/0/${queue}`, QueueName: 'other' },
+        },
+        { target: 'PurgeAmazonSQS.Queue', body: { QueueUrl: `http://127.0.0.1/0/${queue}` } },
       ])
     })
 

@@ -216,7 +216,7 @@ async function resume(
   { id, actions }: Extract<Step, { readonly do: 'resume' }>,
 ): Promise<Answer> {
   for (const action of actions) {
-    const answer = await resumeTask(system, id, action)
+    const answer = await resumeTask(inNameOfOperator(system, action), id, action)
     if (answer.ok) return answer
   }
   return { ok: false, reason: 'none of these actions is possible' }

@@ -1,3 +1,4 @@
+import type { ResumeAction } from '../../../shared/core/flow/resume.ts'
 import type { FlowState, StepRecord } from '../../../shared/core/task/flow-state.ts'
 import type { Task } from '../../../shared/core/task/task.ts'
 import { type Invariant, onEachWrite, type Write } from './invariant.ts'
@@ -59,6 +60,14 @@ export const FLOW_INVARIANTS: readonly Invariant[] = [
         : `${after.operation} moved the cursor of ${after.id} from ${from} to ${to}`
     },
   ),
+  onEachWrite('an operator resumes a flow in the way that was asked for', ({ before, after }) => {
+    const [from, to] = [before?.flow, after.flow]
+    if (after.operation !== 'resume' || !from || !to) return undefined
+    const action = after.operations?.at(-1)?.what
+    return action === undefined || isResumedBy(action as ResumeAction, from, to)
+      ? undefined
+      : `${after.id} is not resumed by ${action}: step ${to.reachedStep} after ${from.reachedStep}, ${to.direction}`
+  }),
   onEachWrite('the status of an ended flow follows from its steps', ({ before, after }) => {
     const hasEnded = after.state !== 'open' && after.state !== 'removed'
     if (!hasEnded || before?.state === after.state) return undefined
@@ -113,6 +122,25 @@ export const FLOW_INVARIANTS: readonly Invariant[] = [
     },
   },
 ]
+
+function isResumedBy(action: ResumeAction, from: FlowState, to: FlowState): boolean {
+  const stateOf = ({ steps }: FlowState, state: string) =>
+    Object.values(steps).filter(one => one.state === state)
+  switch (action) {
+    case 'continue':
+      return to.steps[from.reachedStep]?.state === 'succeeded'
+    case 'retry-do':
+      return (
+        to.reachedStep === from.reachedStep &&
+        to.steps[from.reachedStep] === undefined &&
+        to.direction === 'do'
+      )
+    case 'retry-undo':
+      return to.direction === 'undo' && stateOf(to, 'skipped').length === stateOf(from, 'skipped').length
+    case 'skip-undo':
+      return stateOf(to, 'skipped').length === stateOf(from, 'skipped').length + 1
+  }
+}
 
 function birthOf({ id, born }: Task): string {
   return `${id} ${born}`
