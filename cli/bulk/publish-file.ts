@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
 import type { PublishBody, PublishResult } from '../../shared/api/publish.ts'
+import { isRepeatable } from '../../shared/client/publish.ts'
 import { BATCH_TASKS_MAX } from '../../shared/core/bounds.ts'
 import { BatonError, type Json } from '../../shared/core/values/values.ts'
 import type { Context } from '../connection/with-system.ts'
@@ -23,7 +24,7 @@ export function addFileOptions(command: Command): void {
   const own = [
     new Option(
       '--from <file>',
-      'publishes a task for each line of an .ndjson or .csv file: its input, or the whole task where no type is given; - reads the input',
+      'publishes a task for each line of an .ndjson or .csv file: its input, or the whole task where no type is given; `-` reads the standard input',
     ),
     new Option('--format <format>', 'the format of the file (default: by its name)').choices([
       'ndjson',
@@ -132,11 +133,12 @@ async function publishBatch(
   )
   let open = made.flatMap(({ line, task }) => ('type' in task ? [{ line, task }] : []))
   for (const pause of [0, ...PAUSES_MS]) {
-    if (open.length === 0 || io.signal.aborted) break
+    if (open.length === 0) break
     if (pause > 0) await io.sleep(pause)
-    const results = await send(context, open, { run, isRepeated: pause > 0 })
+    if (io.signal.aborted) break
+    const results = await send(context, open, run)
     for (const [line, result] of results) ended.set(line, result)
-    open = open.filter(({ line }) => isUnknown(ended.get(line)?.status ?? 0))
+    open = open.filter(({ line, task }) => isRepeatable(task) && isUnknown(ended.get(line)?.status ?? 0))
   }
   return batch.map(line => [line, ended.get(line) ?? NO_RESULT])
 }
@@ -146,7 +148,7 @@ type Sent = { readonly line: InputLine; readonly task: PublishBody }
 async function send(
   { client }: Context,
   sent: readonly Sent[],
-  { run, isRepeated }: { readonly run: string; readonly isRepeated: boolean },
+  run: string,
 ): Promise<Array<[InputLine, Ended]>> {
   const results: readonly Ended[] = await client
     .publishMany(sent.map(({ task }) => task))
@@ -156,8 +158,8 @@ async function send(
     })
   return sent.map(({ line, task }, nth) => {
     const result = results[nth] ?? NO_RESULT
-    // An earlier try has stored the task: no other task has its key.
-    const isOurs = result.status === 200 && (isRepeated || task.key === keyOf(run, line))
+    // An earlier try has stored the task: no other task has a key that was made for this line.
+    const isOurs = result.status === 200 && task.key === keyOf(run, line)
     return [line, isOurs ? { ...result, status: 201 } : result]
   })
 }
@@ -192,14 +194,22 @@ function taskOf(
   return { status: 400, detail: `the field ${keyField} must be a text or a number: it is the key` }
 }
 
-/** The task that a line holds. A dot in the name of a CSV column leads into a field: `input.width`. */
+/** The task that a line holds. A dot in the name of a field, such as a CSV column `input.width`, leads into a field. */
 function wholeTask(line: Json): Partial<PublishBody> {
-  const task: Record<string, Json> = {}
-  for (const [name, value] of Object.entries(Object(line) as Record<string, Json>)) {
-    const [field = '', ...rest] = name.split('.')
-    task[field] = rest.length === 0 ? value : { ...Object(task[field]), [rest.join('.')]: value }
-  }
+  const task: Record<string, unknown> = {}
+  for (const [name, value] of Object.entries(Object(line))) setField(task, name.split('.'), value)
   return task
+}
+
+function setField(
+  into: Record<string, unknown>,
+  [name = '', ...rest]: readonly string[],
+  value: unknown,
+): void {
+  const inner = { ...(Object.hasOwn(into, name) && Object(into[name])) }
+  if (rest.length > 0) setField(inner, rest, value)
+  const set = { value: rest.length > 0 ? inner : value, enumerable: true, writable: true, configurable: true }
+  Object.defineProperty(into, name, set)
 }
 
 const WHOLE_TASK =
@@ -211,7 +221,7 @@ function note(report: Report, tally: Tally, line: InputLine, result: Ended): voi
   const outcome = ok ? 'ok' : isUnknown(status) ? 'unknown' : 'failed'
   tally[outcome] += 1
   if (status === 200) tally.existed += 1
-  const detail = 'detail' in result ? result.detail : result.problem?.detail
+  const detail = detailOf(result)
   if (!ok && tally.reasons.length < REASONS_SHOWN) tally.reasons.push(`line ${line.number}: ${detail}`)
   const id = 'id' in result ? result.id : undefined
   report.add({
@@ -220,8 +230,13 @@ function note(report: Report, tally: Tally, line: InputLine, result: Ended): voi
     status,
     ...(ok && { digest: digestOf(line) }),
     ...(id !== undefined && { id }),
-    ...(detail !== undefined && { detail }),
+    ...(!ok && { detail }),
   })
+}
+
+function detailOf(result: Ended): string {
+  const detail = 'detail' in result ? result.detail : result.problem?.detail
+  return detail ?? `status ${result.status}`
 }
 
 /** How to continue a report: it takes only the settings with which it began. */

@@ -118,7 +118,7 @@ function reportAt(
       selected.push(...tasks)
     },
     add: append,
-    remove: () => rmSync(path),
+    remove: () => rmSync(path, { force: true }),
   }
 }
 

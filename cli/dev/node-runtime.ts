@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { BatonError, messageOf } from '../../shared/core/values/values.ts'
 
 /** The packages that contain the Node that runs the local system. None of them has an install script. */
 const PACKAGES: Readonly<Record<string, string>> = {
@@ -29,8 +29,8 @@ type Machine = {
 }
 
 /**
- * The path of the Node that runs the local system: the one that runs this, if it is new enough, else one that is downloaded once for all
- * projects. As a dependency of the project it would take 190 MB of each project, and its `node` in `node_modules/.bin` would run the
+ * The path of the Node that runs the local system: the one that runs this if it is of Lambda's version, else one of that version that was
+ * downloaded for all projects, else the one that runs this if it is newer. Only an older one makes it download. As a dependency of the project it would take 190 MB of each project, and its `node` in `node_modules/.bin` would run the
  * project's scripts.
  *
  * @throws BatonError `misconfigured` when there is neither. The message says what to do.
@@ -55,18 +55,36 @@ export function nodeBinary(machine: Machine = thisMachine()): string {
 /** Downloads the package into the cache. Returns why it failed, or undefined. Two processes may do so at the same time. */
 function download({ version, cache, install, say }: Machine, name: string): string | undefined {
   say(`Node ${NODE_MAJOR} is downloaded once to ${cache}, because this is Node ${version} (${name}, 190 MB)`)
-  mkdirSync(cache, { recursive: true })
-  const folder = mkdtempSync(join(cache, 'download-'))
+  const kept = join(cache, `node-${NODE_MAJOR}`)
   try {
-    const failure = install(`${name}@${NODE_MAJOR}`, folder)
-    if (failure !== undefined) return `it could not be downloaded: ${failure}`
-    renameSync(join(folder, 'node_modules', name), join(cache, `node-${NODE_MAJOR}`))
+    mkdirSync(cache, { recursive: true })
+    removeOldDownloads(cache)
+    const folder = mkdtempSync(join(cache, DOWNLOAD))
+    try {
+      const failure = install(`${name}@${NODE_MAJOR}`, folder)
+      if (failure !== undefined) return `it could not be downloaded: ${failure}`
+      if (!existsSync(join(kept, 'bin/node'))) rmSync(kept, { recursive: true, force: true })
+      renameSync(join(folder, 'node_modules', name), kept)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
     return undefined
   } catch (error) {
-    const isStored = existsSync(join(cache, `node-${NODE_MAJOR}`, 'bin/node'))
-    return isStored ? undefined : `it could not be stored: ${error instanceof Error ? error.message : error}`
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
+    const isStored = existsSync(join(kept, 'bin/node'))
+    return isStored ? undefined : `it could not be stored: ${messageOf(error)}`
+  }
+}
+
+const DOWNLOAD = 'download-'
+/** A download takes minutes at most. */
+const DOWNLOAD_MS_MAX = 3_600_000
+
+/** Removes what interrupted downloads have left. */
+function removeOldDownloads(cache: string): void {
+  for (const name of readdirSync(cache)) {
+    const folder = join(cache, name)
+    if (name.startsWith(DOWNLOAD) && statSync(folder).mtimeMs < Date.now() - DOWNLOAD_MS_MAX)
+      rmSync(folder, { recursive: true, force: true })
   }
 }
 
@@ -86,5 +104,6 @@ function install(name: string, folder: string): string | undefined {
     encoding: 'utf8',
   })
   if (status === 0) return undefined
-  return error?.message ?? stderr.trim().split('\n')[0] ?? 'npm failed'
+  const lines = (stderr ?? '').trim().split('\n')
+  return error?.message ?? (lines.find(line => line.startsWith('npm error')) || lines[0] || 'npm failed')
 }

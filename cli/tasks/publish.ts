@@ -43,8 +43,8 @@ export const publish: DefineCommand = (command, invocation) => {
       return 0
     }
     if (json !== undefined) throw new BatonError('invalid', 'give either an input or --from, not both')
-    if (options.wait || options.key !== undefined)
-      throw new BatonError('invalid', '--from publishes many tasks: give neither --wait nor --key')
+    if (options.wait || options.key !== undefined || options.options?.key !== undefined)
+      throw new BatonError('invalid', '--from publishes many tasks: give neither --wait nor a key')
     return publishFile(context, body, { ...options, from: options.from, words: wordsOf(type, options) })
   })
 }

@@ -36,8 +36,8 @@ export const list: DefineCommand = (command, invocation) => {
 
 /** Lists show the newest tasks first, in an order that an index has, whatever the number of tasks. Members of a canvas keep their order. */
 function newestFirst(filter: ListFilter): ListFilter {
-  const { type, userId, status = [], order } = filter
-  if (order !== undefined || userId !== undefined || type === undefined) return filter
+  const { userId, canvasId, status = [], order } = filter
+  if (order !== undefined || userId !== undefined || canvasId !== undefined) return filter
   const statuses: readonly string[] = [status].flat()
   const areOpen = statuses.length > 0 && !ENDED_STATUSES.some(ended => statuses.includes(ended))
   return { ...filter, order: areOpen ? '-due' : '-ended' }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { ArnFormat, Names, Stack } from 'aws-cdk-lib'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { expand } from 'brace-expansion'
@@ -102,7 +103,7 @@ const GROUPED_TYPES_MAX = 30
 export type HandlersProps = FunctionProps & {
   /**
    * The files that export the definitions, relative to the working directory: paths or patterns such as `tasks/small/*.ts`. In a
-   * pattern `*` stands for any part of a name, `**` for any folders, and `{ts,tsx}` for a choice, each of which must match a file.
+   * pattern `*` stands for any part of a name, `**` for any folders, and `{ship,small-*}` for a choice, each of which must match a file.
    * Tests and declarations (`*.test.*`, `*.spec.*`, `*.d.ts`) match no pattern.
    */
   readonly entries: string | readonly string[]
@@ -192,8 +193,8 @@ function refuseTwice(entry: string, definitions: readonly FoundDefinition[]): vo
 const NO_ENTRY = /(\.d\.[cm]?ts|\.(test|spec)\.[^.]+)$|(^|\/)node_modules\//
 
 /**
- * Returns the files that match the patterns, sorted, each once, relative to the working directory. A pattern without wildcards is the
- * path of one file.
+ * Returns the files that match the patterns, sorted, each once, relative to the working directory. A pattern without wildcards, or
+ * with the path of a file that exists, is that one file.
  *
  * @throws BatonError `invalid` for a pattern, or a choice of its braces, that matches no file.
  */
@@ -204,13 +205,15 @@ function filesLike(patterns: readonly string[]): string[] {
 }
 
 function matching(pattern: string): string[] {
-  return isDynamicPattern(pattern)
+  return isDynamicPattern(pattern) && !existsSync(pattern)
     ? expand(pattern).flatMap(choice => matchingChoice(choice, pattern))
     : [pattern]
 }
 
 function matchingChoice(choice: string, pattern: string): string[] {
-  const files = globSync(choice, { expandDirectories: false }).filter(file => !NO_ENTRY.test(file))
+  const files = globSync(choice, { ignore: ['**/node_modules/**'], expandDirectories: false }).filter(
+    file => !NO_ENTRY.test(file),
+  )
   if (files.length > 0) return files
   const part = choice === pattern ? '' : `, a choice of '${pattern}',`
   throw new BatonError('invalid', `entries: no file matches '${choice}'${part} in ${process.cwd()}`)

@@ -1,8 +1,6 @@
-import type { Call } from '../gateway/call.ts'
-import { bodyOf } from '../gateway/call.ts'
+import { bodyOf, type Call } from '../gateway/call.ts'
 import { isTable } from '../stores/tables.ts'
 import type { Stack } from '../template/stack.ts'
-import { readStatement } from './partiql.ts'
 import { type Context, EVERYTHING, type RequestedAction, UNJUDGED } from './policy.ts'
 
 /**
@@ -111,38 +109,63 @@ function statementAction(action: string, text: string, tableNamed: TableNamed): 
   return { action: `dynamodb:PartiQL${kind}`, resource, context: () => UNJUDGED }
 }
 
+const PARTIQL_TOKEN = /"[^"]*"|'[^']*'|[\w-]+|\S/g
+
+const PARTIQL_KINDS: Readonly<Record<string, string>> = {
+  SELECT: 'Select',
+  INSERT: 'Insert',
+  UPDATE: 'Update',
+  DELETE: 'Delete',
+}
+
+/** What a statement does, and the table and the index that it names; undefined for a statement that could be read in two ways. */
+function readStatement(text: string) {
+  const tokens = text.match(PARTIQL_TOKEN) ?? []
+  const words = tokens.map(token => token.toUpperCase())
+  const kind = PARTIQL_KINDS[words[0] ?? '']
+  const isUnclear = tokens.some(
+    (token, at) => hasComment(token) || token + tokens[at + 1] === '/*' || token === '`',
+  )
+  const hasOneTable = words.filter(word => word === 'FROM').length <= 1
+  if (kind === undefined || isUnclear || !hasOneTable) return undefined
+  const at = kind === 'Update' ? 0 : words.indexOf(kind === 'Insert' ? 'INTO' : 'FROM')
+  const [name, dot, index] = tokens.slice(at + 1).map(token => token.replaceAll('"', ''))
+  return at < 0 ? undefined : { kind, name, ...(dot === '.' && { index }) }
+}
+
+function hasComment(token: string): boolean {
+  return !/^["']/.test(token) && token.includes('--')
+}
+
 function contextOf(operation: string, request: Members, table: Table): Context {
-  return key => {
-    switch (key.toLowerCase()) {
-      case 'dynamodb:leadingkeys':
-        return [leadingKey(operation, request, table)]
-      case 'dynamodb:attributes':
-        return attributesIn(request, [mapIn(request[ITEM_MEMBERS[operation] ?? ''])], table)
-      default:
-        return undefined
-    }
-  }
+  const item = mapIn(request[ITEM_MEMBERS[operation] ?? ''])
+  return contextWith(
+    () => [leadingKey(operation, request, table)],
+    () => attributesIn(request, [item], table),
+  )
 }
 
 /** The keys of one table in a batch: a list of keys with what is read of them, or a list of writes. */
 function contextOfBatch(ofTable: unknown, table: Table): Context {
   const reads = mapIn(ofTable)
-  const keys = listIn(reads.Keys).map(mapIn)
   const writes = listIn(ofTable).map(write => {
     const { PutRequest, DeleteRequest } = mapIn(write)
     return mapIn(mapIn(PutRequest).Item ?? mapIn(DeleteRequest).Key)
   })
-  const items = [...keys, ...writes]
-  return key => {
-    switch (key.toLowerCase()) {
-      case 'dynamodb:leadingkeys':
-        return items.length > 0 ? items.map(item => keyText(item[table.partitionOf(undefined)])) : ['']
-      case 'dynamodb:attributes':
-        return attributesIn(reads, items, table)
-      default:
-        return undefined
-    }
-  }
+  const items = [...listIn(reads.Keys).map(mapIn), ...writes]
+  const keys = items.map(item => keyText(item[table.partitionOf(undefined)]))
+  return contextWith(
+    () => (keys.length > 0 ? keys : ['']),
+    () => attributesIn(reads, items, table),
+  )
+}
+
+function contextWith(keys: () => string[], attributes: () => string[]): Context {
+  const values = new Map([
+    ['dynamodb:leadingkeys', keys],
+    ['dynamodb:attributes', attributes],
+  ])
+  return key => values.get(key.toLowerCase())?.()
 }
 
 /** The partition key that a request names; empty when it names none, as a scan does. */
@@ -209,7 +232,7 @@ const EXPRESSION_WORDS = new Set([
   ...['attribute_exists', 'attribute_not_exists', 'attribute_type', 'if_not_exists', 'list_append'],
 ])
 
-/** The text of a key. Anything but one value of a type that keys may have is no key. */
+/** The text of a key. Anything but one value of a type that keys may have makes an empty text. */
 function keyText(value: unknown): string {
   const [[type, text] = [], another] = Object.entries(mapIn(value))
   const isKey = another === undefined && ['S', 'N', 'B'].includes(type ?? '') && typeof text === 'string'

@@ -134,7 +134,9 @@ const OPTIONS: Readonly<Record<Bundle['runsIn'], BuildOptions>> = {
   commonjs: {
     ...LIBRARY,
     format: 'cjs',
-    banner: { js: "const batonUrl=require('node:url').pathToFileURL(__filename).href;" },
+    banner: {
+      js: "const batonUrl=typeof __filename==='string'?require('node:url').pathToFileURL(__filename).href:undefined;",
+    },
     define: { 'import.meta.url': 'batonUrl' },
     external: ['zod'],
   },

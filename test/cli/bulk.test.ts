@@ -280,6 +280,25 @@ describe('publish --from', () => {
     expect(readdirSync('.').filter(one => one.startsWith('baton-publish'))).toEqual([])
   })
 
+  it('sends no line again that could start a task over', async () => {
+    const file = inputs('{"type":"jobs","key":"a","ifExists":"restart"}\n')
+    const { request, sent } = losingAnswers(Number.POSITIVE_INFINITY)
+
+    const { out } = await runOn(api, ['publish', '--from', file, '--report', report], { fetch: request })
+
+    expect(out).toBe('0 published, 1 unknown\n')
+    expect(sent()).toBe(1)
+  })
+
+  it('takes no key for all lines, and fields within fields from dotted names', async () => {
+    const file = inputs('type,key,input.size.width:number,input.size.height:number\njobs,a,1,2\n', 'deep.csv')
+
+    const refused = await publish('--from', file, '--options', '{"key":"x"}')
+    expect(refused.err).toContain('give neither --wait nor a key')
+    expect(await baton('publish', '--from', file)).toMatchObject({ code: 0, out: '1 published\n' })
+    expect((await api.call('GET', '/v1/tasks/jobs:a')).body.input).toEqual({ size: { width: 1, height: 2 } })
+  })
+
   it('reads whole tasks from a pipe, and says what a line without a type lacks', async () => {
     const input = '{"type":"jobs","key":"a"}\n{"key":"b"}\n'
 

@@ -70,7 +70,7 @@ function entryFile(): string {
   // In a bundle of the user's as CommonJS, the URL is undefined.
   const here: string | undefined = import.meta.url
   const extension = here?.endsWith('.ts') ? '.ts' : '.js'
-  const file = here === undefined ? undefined : fileURLToPath(new URL(`./process${extension}`, here))
+  const file = !here?.startsWith('file:') ? undefined : fileURLToPath(new URL(`./process${extension}`, here))
   if (file !== undefined && existsSync(file)) return file
   throw new BatonError(
     'invalid',

@@ -78,6 +78,18 @@ it('a download that fails says why, what to do, and leaves nothing', () => {
   expect(readdirSync(machine.cache)).toEqual([])
 })
 
+it('a cache that cannot be written says so, and a broken download is replaced', () => {
+  const machine = aMachine()
+  mkdirSync(join(machine.cache, 'node-24'), { recursive: true })
+  writeFileSync(join(machine.cache, 'file'), '')
+
+  expect(() => nodeBinary({ ...machine, cache: join(machine.cache, 'file') })).toThrow(
+    /needs Node 24, and it could not be stored: E\w+: .+; install Node 24/,
+  )
+  expect(nodeBinary(machine)).toBe(join(machine.cache, 'node-24/bin/node'))
+  expect(nodeBinary({ ...machine, version: '26.1.0' })).toBe(join(machine.cache, 'node-24/bin/node'))
+})
+
 it('a platform without a package says so', () => {
   expect(() => nodeBinary(aMachine({ platform: 'win32' }))).toThrow(
     'the local system needs Node 24, and there is no package with one for win32-x64; install Node 24 and run the command with it',

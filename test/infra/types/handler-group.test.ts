@@ -77,14 +77,16 @@ describe('Handlers in one function', () => {
       'tasks/node_modules/x/x.ts': 'throw 1',
       'tasks/deep/er/b.tsx': aDefinition('b'),
       'tasks/deep/c.js': 'throw 1',
+      'tasks/[id].ts': aDefinition('odd'),
     })
     const typesOf = (pattern: string) =>
       aSystem({ webhook: false })
         .tasks.addHandlers('Small', { entries: join(root, pattern) })
         .types.map(({ type }) => type)
 
-    expect(typesOf('tasks/*.ts')).toEqual(['a'])
-    expect(typesOf('tasks/**/*.{ts,tsx}')).toEqual(['a', 'b'])
+    expect(typesOf('tasks/*.ts')).toEqual(['odd', 'a'])
+    expect(typesOf('tasks/[id].ts')).toEqual(['odd'])
+    expect(typesOf('tasks/**/*.{ts,tsx}')).toEqual(['odd', 'a', 'b'])
     expect(typesOf('tasks/deep/e?/[b].tsx')).toEqual(['b'])
     expect(typesOf('tasks/{a,d*/**/b}.ts*')).toEqual(['a', 'b'])
     expect(() => typesOf('tasks/{a,small-*}.ts')).toThrow(

@@ -148,8 +148,8 @@ describe('a policy', () => {
       reading('a:1'),
       true,
     ],
-  ])('%s', (_name, statements, asked, allowed) => {
-    expect(compilePolicy(statements).allows(asked)).toBe(allowed)
+  ])('%s', (_name, statements, requested, allowed) => {
+    expect(compilePolicy(statements).allows(requested)).toBe(allowed)
   })
 })
 
@@ -376,7 +376,7 @@ describe('a call', () => {
           body: { TransactStatements: [{ Statement: text }] },
         },
       ])
-      const asked = {
+      const queryOfMine = {
         KeyConditionExpression: 'pk = :a',
         ExpressionAttributeValues: { ':a': MINE?.pk },
       }
@@ -400,13 +400,13 @@ describe('a call', () => {
         ['TransactGetItems', { TransactItems: [{ Get: { TableName: table, Key: YOURS } }] }],
         ['ListTables', {}],
         // Members that the operation does not have: DynamoDB Local ignores them.
-        ['GetItem', { TableName: table, Key: YOURS, ...asked }],
+        ['GetItem', { TableName: table, Key: YOURS, ...queryOfMine }],
         ['GetItem', { TableName: table, Key: YOURS, RequestItems: { [table]: { Keys: [] } } }],
         ['PutItem', { TableName: table, Item: YOURS, Key: MINE }],
         ['PutItem', { TableName: table, Item: { ...YOURS, kind: MINE?.pk }, IndexName: 'byKind' }],
         ['Query', { TableName: table, KeyConditions: { pk: legacy }, Key: MINE }],
         ['Scan', { TableName: table, Key: MINE }],
-        ['BatchGetItem', { RequestItems: { [table]: { Keys: [YOURS] } }, ...asked }],
+        ['BatchGetItem', { RequestItems: { [table]: { Keys: [YOURS] } }, ...queryOfMine }],
         ['BatchGetItem', { RequestItems: { [table]: { Keys: [] } } }],
         ['TransactWriteItems', { TransactItems: [{ Put: { TableName: table, Item: YOURS, Key: MINE } }] }],
         // A value of two types, of which DynamoDB Local knows one.
