@@ -1,5 +1,5 @@
 /**
- * ECS: each container service runs as one process. `spec.ts` reads it from the template. `leash.ts` is loaded into the process and
+ * ECS: each container service runs as one process. `serviceSpecOf` below reads it from the template. `leash.ts` is loaded into the process and
  * ends it when the local system is gone.
  */
 

@@ -4,7 +4,7 @@ import type { TaskError } from '../task-error/task-error.ts'
 import { hash32 } from '../values/text.ts'
 import { type Json, jsonBytes, sortedJson } from '../values/values.ts'
 
-/** The stored state of a head. The status that callers see is derived from it and from the time (see `status.ts`). */
+/** The stored state of a head. The status that callers see is derived from it and from the time (see `core/status.ts`). */
 export type HeadState = 'open' | 'succeeded' | 'failed' | 'cancelled' | 'removed'
 
 /** The last operation on a head. The head stores it, so that the planner learns the reason for a change. */
@@ -57,7 +57,7 @@ export type HeadFields = {
   readonly dueAt: number
   /** The options. The head of a flow holds the options of its present step. */
   readonly options: Options
-  /** The number of changes that people asked for; 0 when left out. See `Edited` in `change.ts`. */
+  /** The number of changes that people asked for; 0 when left out. See `Edited` in `core/change.ts`. */
   readonly edits?: number
   /** The last changes that callers asked for over the HTTP API. */
   readonly operations?: readonly OperationRecord[]

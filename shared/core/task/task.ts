@@ -107,7 +107,7 @@ export type Task = HeadFields & {
   readonly failures: number
   /** Failed and lost runs by worker, with retry scope `worker`. */
   readonly failuresBy: Readonly<Record<string, number>>
-  /** When each worker that waits for a retry of its own may claim again. See `worker.ts`. */
+  /** When each worker that waits for a retry of its own may claim again. See `core/worker.ts`. */
   readonly retryAtBy: Readonly<Record<string, number>>
   readonly startedAt?: number
   readonly place?: Place

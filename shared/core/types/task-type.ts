@@ -109,7 +109,7 @@ export type TaskType = {
   readonly purges?: readonly PurgeJob[]
   /** Jobs by which a changed configuration must still reach waiting tasks. A process that finds a job here starts it. */
   readonly unapplied?: readonly Unapplied[]
-  /** The number of changes that people asked for; 0 when left out. See `Edited` in `change.ts`. */
+  /** The number of changes that people asked for; 0 when left out. See `Edited` in `core/change.ts`. */
   readonly edits?: number
   /** The last changes over the HTTP API. */
   readonly operations?: readonly OperationRecord[]

@@ -43,18 +43,21 @@ export function createCandidates(ready: ReadyTasks, named: readonly Task[], isIn
 
 /**
  * Merges the targets into the ready tasks by their order, and returns the targets behind these tasks apart. With several types,
- * whose tasks alternate, targets come first.
+ * whose tasks alternate, targets come first. The task of a ticket is a target, and is usually also among the ready tasks: it is returned
+ * once, as its head was read just now.
  */
 export function withTargets(
   found: readonly Task[],
   targets: readonly Task[],
   isInOrder: boolean,
 ): { readonly next: readonly Task[]; readonly targets: readonly Task[] } {
+  const shown = new Set(found.map(({ id }) => id))
+  const others = targets.filter(({ id }) => !shown.has(id))
   const last = isInOrder ? found.toSorted(byClaimOrder).at(-1) : undefined
-  if (!last) return { next: [...targets, ...found], targets: [] }
+  if (!last) return { next: [...others, ...found], targets: [] }
   const isNext = (task: Task) => orderOf(task) <= orderOf(last)
-  const next = [...targets.filter(isNext), ...found].sort(byClaimOrder)
-  return { next, targets: targets.filter(task => !isNext(task)) }
+  const next = [...others.filter(isNext), ...found].sort(byClaimOrder)
+  return { next, targets: others.filter(task => !isNext(task)) }
 }
 
 /**

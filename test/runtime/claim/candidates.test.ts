@@ -16,6 +16,8 @@ describe('the candidates of a claim', () => {
     ['later targets with later ready tasks', 'ac', 'bd', true, 'abc', 'd'],
     ['the rest of the targets without ready tasks', '', 'bd', true, 'bd', ''],
     ['targets first, where several types take turns', 'ca', 'bd', false, 'bdca', ''],
+    ['each task once, though a ticket names a ready one', 'ab', 'bac', true, 'ab', 'c'],
+    ['each task once, where several types take turns', 'ab', 'ca', false, 'cab', ''],
   ])('are %s', (_case, ready, targets, isInOrder, next, later) => {
     const merged = withTargets(
       [...ready].map(key => at(key)),
