@@ -1,5 +1,5 @@
 import { type DerivedBody, derivedBody } from '../api/publish.ts'
-import { backoffMs } from '../core/run/judge-budget.ts'
+import { backoffMs } from '../core/run/backoff.ts'
 import type { NextStage, Outcome } from '../core/run/run.ts'
 import { taskId } from '../core/task/task.ts'
 import type { TaskError } from '../core/task-error/task-error.ts'

@@ -21,7 +21,7 @@ it.each(pages)('%s names and links only what is there', page => {
 const QUESTIONS = [
   ['may this worker claim this task?', 'shared/core/run/claim.ts', 'export function judgeClaim('],
   ['when is this task looked at next?', 'shared/core/wake.ts', 'export function plan('],
-  ['how long does a retry wait?', 'shared/core/run/judge-budget.ts', 'export function retryDelayMs('],
+  ['how long does a retry wait?', 'shared/core/run/backoff.ts', 'export function retryDelayMs('],
   ['why does a chord start its callback only once?', 'shared/runtime/canvas/canvas.ts', 'exactly once'],
   ['how many units does a publish cost?', 'docs/data-model.md', 'costs exactly **6** write units'],
   ['what happens when a type is deleted?', 'shared/runtime/types/types.ts', 'function removeHandler('],

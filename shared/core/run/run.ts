@@ -4,7 +4,7 @@
  * - `claim.ts`       begins a run, and bounds the answer that shows it
  * - `lease.ts`       keeps a run alive by heartbeats, and ends it by its lease or by a deadline
  * - `finish.ts`      ends a run by its worker's report; `report.ts` recognises a repeated report
- * - `judge-budget.ts` judges the retry budget after each failure, and how long the task waits before a retry
+ * - `judge-budget.ts` judges the retry budget after each failure; `backoff.ts` says how long the task waits before a retry
  * - the end of `finish.ts` explains how many workers may succeed at one moment
  *
  * This file has the types of reports. It also finds what a task still knows of an ended run, so that a late report of its worker

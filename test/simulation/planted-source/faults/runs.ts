@@ -46,7 +46,7 @@ export const RUN_FAULTS: readonly SourceFault[] = [
     name: 'a ladder begins with its second delay',
     replacements: [
       {
-        path: 'shared/core/run/judge-budget.ts',
+        path: 'shared/core/run/backoff.ts',
         old: 'delays[Math.min(retryNumber, delays.length) - 1]',
         new: 'delays[Math.min(retryNumber + 1, delays.length) - 1]',
       },
