@@ -19,6 +19,8 @@ export const FREE_PERMIT_INVARIANTS: readonly Invariant[] = [
       if (!isPrompt(scenario)) return {}
       /** The tasks that wait for a permit, each with its limit and the time at which it joined the line. */
       const waiting = new Map<string, { readonly limit: string; readonly since: number }>()
+      /** When each task ran last. */
+      const ranAt = new Map<string, number>()
       /** For each limit: since when a permit is free that nothing has taken. */
       const free = new Map<string, number>()
       const isWaitedFor = (limit: string, at: number) =>
@@ -39,7 +41,7 @@ export const FREE_PERMIT_INVARIANTS: readonly Invariant[] = [
           if (event.what === 'type') free.clear()
           if (event.what === 'permit') onPermit(event)
           if (event.what !== 'write') return undefined
-          seeWait(waiting, event)
+          seeWait(waiting, ranAt, event)
           return firstLate(event.at)
         },
       }
@@ -83,12 +85,21 @@ function isClaimable(task: Task): boolean {
   return task.state === 'open' && task.options.minWorkerVersion === undefined && liveRuns(task).length === 0
 }
 
+/**
+ * A task that joins the line again right after a run, such as a released one, was dispatched just now by what the line remembers. So looks
+ * pass it over for a while, and it waits from then on.
+ */
 function seeWait(
   waiting: Map<string, { readonly limit: string; readonly since: number }>,
+  ranAt: Map<string, number>,
   { after, at }: Write,
 ): void {
   const { wait, id } = after as Task
+  if (liveRuns(after as Task).length > 0) ranAt.set(id, at)
   const isWaiting = after.state === 'open' && wait?.kind === 'permit' && liveRuns(after as Task).length === 0
   if (!isWaiting) waiting.delete(id)
-  else if (waiting.get(id)?.limit !== wait.limit) waiting.set(id, { limit: wait.limit, since: at })
+  else if (waiting.get(id)?.limit !== wait.limit) {
+    const passedOverUntil = (ranAt.get(id) ?? Number.NEGATIVE_INFINITY) + PASSED_OVER_WITHIN_MS
+    waiting.set(id, { limit: wait.limit, since: Math.max(at, passedOverUntil) })
+  }
 }
