@@ -1,23 +1,24 @@
 #!/usr/bin/env node
-/** `npm create baton-tasks [FOLDER]`: writes the starter into the folder, or into this one. */
+/** `npm create baton-tasks [FOLDER]`: writes the starter into the folder, or into this one if it is empty or has a CDK app. */
 
-import { packageManager, report, scaffold, UnusableFolder } from './scaffold.ts'
+import { packageManager, refuseUnnamed, report, scaffold, UnusableFolder } from './scaffold.ts'
 
 const USAGE =
   'npm create baton-tasks [FOLDER]\n  writes a task, a flow, a stack and a test; it overwrites no file'
 
 const WRONG_USE_EXIT_CODE = 2
 
-const [folder = '.', another] = process.argv.slice(2)
+const [named, another] = process.argv.slice(2)
 
-if (folder === '--help' || folder === '-h') console.log(USAGE)
-else if (another !== undefined || folder.startsWith('-')) refuse(USAGE)
-else create(folder)
+if (named === '--help' || named === '-h') console.log(USAGE)
+else if (another !== undefined || named?.startsWith('-')) refuse(USAGE)
+else create(named)
 
-function create(into: string): void {
+function create(folder: string | undefined): void {
   try {
+    if (folder === undefined) refuseUnnamed('.', 'npm create baton-tasks')
     const manager = packageManager(process.env.npm_config_user_agent)
-    console.log(report(scaffold(into), process.cwd(), manager))
+    console.log(report(scaffold(folder ?? '.'), process.cwd(), manager))
   } catch (error) {
     if (!(error instanceof UnusableFolder)) throw error
     refuse(error.message)

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { isDeepStrictEqual } from 'node:util'
 
 /**
  * Writes the starter: a task, a flow, a stack, a test. `npm create baton-tasks` and `baton init` use it. A folder with a `cdk.json`
@@ -49,6 +50,16 @@ const APP_FILES: ReadonlySet<string> = new Set([
 ])
 
 const MANIFEST = 'package.json'
+const STACK = 'tasks-stack.ts'
+
+/** @throws UnusableFolder when the folder that the program runs in is neither empty nor a CDK app, since the user named none. */
+export function refuseUnnamed(folder: string, command: string): void {
+  const present = namesIn(folder)
+  if (present.length === 0 || present.includes('cdk.json')) return
+  throw new UnusableFolder(
+    `this folder has files and no CDK app; name a new one, as in: ${command} my-tasks (or . for this folder)`,
+  )
+}
 
 /**
  * Writes the starter into `folder`, which is created when it is missing.
@@ -72,11 +83,12 @@ export function scaffold(folder: string): Scaffolded {
   const written = files.filter(one => !kept.includes(one))
   for (const { file, stored } of written) writeNewFile(join(target, file), templateText(stored, target))
   const manifest = own ? withMissing(own, starter) : { ...starter, name: packageName(target) }
-  writeNewFile(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
+  const isComplete = isDeepStrictEqual(manifest, own)
+  if (!isComplete) writeNewFile(join(target, MANIFEST), `${JSON.stringify(manifest, null, 2)}\n`)
   return {
     ...{ folder: target, hadApp, scripts },
-    written: [...written.map(({ file }) => file), MANIFEST],
-    kept: kept.map(({ file }) => file),
+    written: [...written.map(({ file }) => file), ...(isComplete ? [] : [MANIFEST])],
+    kept: [...kept.map(({ file }) => file), ...(isComplete ? [MANIFEST] : [])],
     outdated: outdatedIn(own ?? {}),
     keepsGenerated: keepsGenerated(target),
   }
@@ -252,7 +264,7 @@ export function report(scaffolded: Scaffolded, cwd: string, manager: string): st
     ...written.map(file => `wrote ${file}`),
     ...kept.map(file => `kept ${file}, which was there already`),
     '',
-    ...(hadApp ? ADD_THE_STACK : []),
+    ...(hadApp && written.includes(STACK) ? ADD_THE_STACK : []),
     ...remarks(scaffolded),
     'Next:',
     ...enter,

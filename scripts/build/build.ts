@@ -37,6 +37,7 @@ async function build(one: Package): Promise<void> {
   writeNotices(one, [...inputs, ...(await dashboardOf(one))])
   for (const path of one.copies)
     cpSync(join(ROOT, path), join(folderOf(one), path), { recursive: true, filter: isCopied })
+  if (one.readme !== undefined) cpSync(join(ROOT, one.readme), join(folderOf(one), 'README.md'))
   writeManifest(one)
   prune(one, outputs)
 }

@@ -26,6 +26,8 @@ export type Package = {
   readonly byPath: readonly string[]
   /** The sources, each of which becomes one file with its libraries inside. */
   readonly bundles: readonly Bundle[]
+  /** The file that becomes its README.md. @default the README.md among `copies` */
+  readonly readme?: string
   /** Files and folders that go with it as they are. */
   readonly copies: readonly string[]
   /** The folder that gets the built dashboard. */
@@ -133,6 +135,7 @@ const STARTER_PACKAGE: Package = {
   name: 'create-baton-tasks',
   description: 'Starts a project with baton-tasks: npm create baton-tasks',
   bin: { 'create-baton-tasks': 'create/main.ts' },
+  readme: 'create/README.md',
   copies: [...LEGAL, 'create/template'],
 }
 

@@ -30,8 +30,8 @@ describe('the starter', () => {
 
     const { written, kept } = scaffold(folder)
 
-    expect(written).toEqual(['package.json'])
-    expect(kept).toContain('tasks/welcome.ts')
+    expect(written).toEqual([])
+    expect(kept).toEqual(expect.arrayContaining(['tasks/welcome.ts', 'package.json']))
     expect(readFileSync(join(folder, 'tasks/welcome.ts'), 'utf8')).toBe('mine')
   })
 
@@ -205,6 +205,32 @@ describe('npm create baton-tasks', () => {
 
     expect({ status, stderr }).toMatchObject({ status: 2, stderr: expect.stringContaining(said) })
     expect(filesIn(cwd)).toEqual([])
+  })
+})
+
+describe('the program without a folder', () => {
+  it('writes into the present folder if it is empty or has a CDK app', () => {
+    const [empty, app] = [anEmptyFolder(), aCdkApp({ name: 'shop' })]
+
+    expect([create(empty).status, create(app).status]).toEqual([0, 0])
+    expect(filesIn(empty)).toContain('app.ts')
+    expect(filesIn(app)).toContain('tasks-stack.ts')
+    const again = create(app).stdout
+    expect(again).toContain('kept package.json, which was there already')
+    expect(again).not.toContain('Create the stack')
+  })
+
+  it('refuses any other one, and names how to go into it all the same', () => {
+    const folder = aFolderWith({ 'notes.txt': 'mine' })
+
+    const refused = create(folder)
+
+    expect(refused).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('npm create baton-tasks my-tasks'),
+    })
+    expect(filesIn(folder)).toEqual(['notes.txt'])
+    expect(create(folder, '.').status).toBe(0)
   })
 })
 
