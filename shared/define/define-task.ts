@@ -132,6 +132,18 @@ function handlerOf(type: string, run: AnyForm['run'], stages: AnyForm['stages'])
 }
 
 /** The settings of a task type besides its handler: the defaults of its tasks' options, and what concerns all tasks of the type. */
+/**
+ * What a limit may count by: a field of the input as it is published, `userId` or `fairnessKey`. Without a schema every name is possible.
+ */
+export type LimitKey<Schema> = Schema extends StandardSchemaV1
+  ? FieldOf<StandardSchemaV1.InferInput<Schema>> | 'userId' | 'fairnessKey'
+  : string
+
+type FieldOf<Input> = unknown extends Input ? string : Input extends object ? NameIn<Input> : never
+
+/** The names of an object's fields; any text for an object of which nothing is known. */
+type NameIn<Input> = [keyof Input] extends [never] ? string : Extract<keyof Input, string>
+
 interface TaskSettings<Schema, PreviousSchema, ParamsSchema> extends PartialOptions {
   /** Priority of tasks that are published without one; higher is more urgent. @default 0 */
   readonly priority?: number
@@ -141,7 +153,7 @@ interface TaskSettings<Schema, PreviousSchema, ParamsSchema> extends PartialOpti
    */
   readonly ordering?: Ordering
   /** How many tasks may start per period (`rate`), and how many may run at a time (`concurrency`). @default no limits */
-  readonly limits?: TypeLimits
+  readonly limits?: TypeLimits<LimitKey<Schema>>
   /** How many index partitions the type's tasks are spread over: 1–64. It may only grow. @default 4 */
   readonly shards?: number
   /** Whether changes of the type's tasks are published as events. @default false */

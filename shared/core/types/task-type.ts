@@ -40,29 +40,29 @@ export type StepConfiguration = {
 }
 
 /** At most `limit` starts in any span of `perMs`. With `key`, each value of that field has this limit of its own. */
-export type RateLimit = {
+export type RateLimit<Key extends string = string> = {
   /** How many runs may start in any span of `perMs`. From 1. */
   readonly limit: number
   /** The span, in milliseconds. */
   readonly perMs: number
   /** A field of the input, `userId` or `fairnessKey`: each of its values has the limit of its own. @default one limit for the type */
-  readonly key?: string
+  readonly key?: Key
 }
 
 /** At most `max` runs at a time. With `key`, each value of that field has this limit of its own. */
-export type ConcurrencyLimit = {
+export type ConcurrencyLimit<Key extends string = string> = {
   /** How many runs may be under way at a time. From 1. */
   readonly max: number
   /** A field of the input, `userId` or `fairnessKey`: each of its values has the limit of its own. @default one limit for the type */
-  readonly key?: string
+  readonly key?: Key
 }
 
 /** Limits of a type: how often its tasks start, and how many run at a time. */
-export type TypeLimits = {
+export type TypeLimits<Key extends string = string> = {
   /** How many runs may start per period. @default no limit */
-  readonly rate?: RateLimit
+  readonly rate?: RateLimit<Key>
   /** How many runs may be under way at a time. @default no limit */
-  readonly concurrency?: ConcurrencyLimit
+  readonly concurrency?: ConcurrencyLimit<Key>
 }
 
 /** The configuration of a task type, set by `PUT /v1/types/{type}` or by the deployment of its handler. */

@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { TypeConfiguration, TypeLimits } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/values.ts'
-import { refuseTypeName } from '../define-task.ts'
+import { type LimitKey, refuseTypeName } from '../define-task.ts'
 import { distinctTasks, type Flow } from '../definitions.ts'
 import { type SignatureOptions, signatureOf } from '../signature.ts'
 import type { CheckedSteps, FlowOutput, FlowStep, ParamsOf } from './flow-steps.ts'
@@ -20,7 +20,7 @@ type FlowSettings<Schema> = {
   /** Priority of tasks that are published without one; higher is more urgent. @default 0 */
   readonly priority?: number
   /** Limits of the flow as a whole, in addition to the limits of its steps' types. @default no limits */
-  readonly limits?: TypeLimits
+  readonly limits?: TypeLimits<LimitKey<Schema>>
   /** How many index partitions the type's tasks are spread over: 1–64. It may only grow. @default 4 */
   readonly shards?: number
   /** Whether changes of the flow's tasks are published as events. @default false */

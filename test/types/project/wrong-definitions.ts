@@ -18,7 +18,10 @@ defineTask('a', { retry: { backoff: 'expo' }, run: async () => 1 })
 // expect-error: Type '"first"' is not assignable to type '"
 defineTask('a', { ordering: 'first', run: async () => 1 })
 
-// expect-error: 'per' does not exist in type 'RateLimit'.
+// expect-error: Type '"uri"' is not assignable to type
+defineTask('a', { input, limits: { rate: { limit: 1, perMs: 1_000, key: 'uri' } }, run: () => 1 })
+
+// expect-error: 'per' does not exist in type 'RateLimit<
 defineTask('a', { limits: { rate: { limit: 1, per: 1_000 } }, run: () => 1 })
 
 // expect-error: Property 'uri' does not exist on type '{ url: string; }'.

@@ -7,6 +7,9 @@ const input = z.object({ sku: z.string() })
 // expect-error: Type 'ZodString' is not assignable to type 'StandardSchemaV1<object, unknown>'.
 defineFlow('x', { input: z.string(), steps: [{ name: 'a', do: notify }] })
 
+// expect-error: Type '"skew"' is not assignable to type
+defineFlow('x', { input, limits: { concurrency: { max: 1, key: 'skew' } }, steps: [{ name: 'a', do: notify }] })
+
 // expect-error: Wrong<"give the step an 'input': 'ship' does not accept the flow's parameters", "ids">
 defineFlow('x', { input, steps: [{ name: 'a', do: ship }] })
 
