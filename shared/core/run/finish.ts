@@ -246,7 +246,7 @@ export function isIndexedAsRunning(task: Task): boolean {
  * The success of one run as a counted change, if it changes nothing but that run. Otherwise the change stays guarded by the revision.
  * `ended` is the ended runs with this success, before any old run is dropped: a counted change may add its run and remove none.
  */
-export function asCountedChange(change: Change<Task>, ended: Task['ended'], fence: number): Change<Task> {
+function asCountedChange(change: Change<Task>, ended: Task['ended'], fence: number): Change<Task> {
   const { before, after } = change
   if (!before || before.wait || entriesOf(before) !== entriesOf(after)) return change
   return {

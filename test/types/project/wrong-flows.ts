@@ -7,8 +7,10 @@ const input = z.object({ sku: z.string() })
 // expect-error: Type 'ZodString' is not assignable to type 'StandardSchemaV1<object, unknown>'.
 defineFlow('x', { input: z.string(), steps: [{ name: 'a', do: notify }] })
 
+const steps = [{ name: 'a', do: notify }] as const
+
 // expect-error: Type '"skew"' is not assignable to type
-defineFlow('x', { input, limits: { concurrency: { max: 1, key: 'skew' } }, steps: [{ name: 'a', do: notify }] })
+defineFlow('x', { input, limits: { concurrency: { max: 1, key: 'skew' } }, steps })
 
 // expect-error: Wrong<"give the step an 'input': 'ship' does not accept the flow's parameters", "ids">
 defineFlow('x', { input, steps: [{ name: 'a', do: ship }] })
