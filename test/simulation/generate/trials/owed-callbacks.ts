@@ -6,7 +6,7 @@ const SPAN_MS = 20_000
 /** Until then all tasks that callbacks name may be running. */
 const BUSY_MS = 110_000
 /** Each parent's callbacks are tried again this often after `BUSY_MS`. A try may restart a task that refuses the next one. */
-const RETRIES = 4
+const RETRIES = 6
 const RETRY_EVERY_MS = 20_000
 /** The nonce of the one callback that may name `target-2`. Several callbacks of one key may restart its task more often. */
 const ALONE = 100
