@@ -101,9 +101,8 @@ function keepsGenerated(target: string): boolean {
 }
 
 function namesIn(folder: string): string[] {
-  if (!existsSync(folder)) return []
   try {
-    return readdirSync(folder)
+    return existsSync(folder) ? readdirSync(folder) : []
   } catch {
     throw new UnusableFolder(`${folder} is not a folder; give an empty folder, or one with a CDK app`)
   }
@@ -122,11 +121,10 @@ function readManifest(file: string): Manifest | undefined {
 
 /** A legal package name from the folder's name. */
 function packageName(folder: string): string {
-  const name = basename(folder)
+  const legal = basename(folder)
     .toLowerCase()
     .replace(/[^a-z0-9._-]+/g, '-')
-    .replace(/^[._-]+|-+$/g, '')
-  return name === '' ? 'my-tasks' : name
+  return legal.replace(/^[._-]+|-+$/g, '') || 'my-tasks'
 }
 
 /** The folder of the template. It is next to this file, in the repository and in the packages. */
@@ -222,7 +220,7 @@ export const NEEDED: Readonly<Record<string, string>> = {
   zod: '3.25.0',
 }
 
-/** Returns the packages of the app whose version is too old. A range that is not understood counts as new enough. */
+/** The packages of the app whose version is too old. A range that is not understood counts as new enough. */
 function outdatedIn(own: Manifest): Outdated[] {
   const installed = installedIn(own)
   return Object.entries(NEEDED).flatMap(([name, needed]) => {

@@ -1,7 +1,9 @@
 import type { Composition } from '../../../shared/core/canvas/tree.ts'
+import { hash32 } from '../../../shared/core/values/text.ts'
+import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import type { Job, Step } from '../scenario.ts'
 import type { Cast } from './cast.ts'
-import type { Dice } from './dice.ts'
+import { createDice, type Dice } from './dice.ts'
 import { job } from './jobs.ts'
 
 const LEAVES_MAX = 10
@@ -13,9 +15,10 @@ export function canvasSteps(dice: Dice, cast: Cast): Step[] {
 
 function stepsOf(dice: Dice, cast: Cast, canvas: string): Step[] {
   const budget = { leaves: dice.between(2, LEAVES_MAX) }
-  const composition = part(dice, cast, budget, 2)
-  const leaves = countOf(composition)
+  const drawn = part(dice, cast, budget, 2)
   const at = dice.between(100, cast.spanMs)
+  const composition = withEqualParts(drawn, cast, `${canvas} at ${at}`)
+  const leaves = countOf(composition)
   const publish = {
     do: 'publish-canvas' as const,
     canvas,
@@ -25,6 +28,17 @@ function stepsOf(dice: Dice, cast: Cast, canvas: string): Step[] {
   const again = dice.odds(0.2) ? [{ ...publish, at: at + dice.between(1, 10_000) }] : []
   const operations = cast.isCalm ? [] : dice.many(0, 3, () => operation(dice, canvas, leaves, at))
   return [{ ...publish, at }, ...again, ...operations]
+}
+
+/**
+ * In some canvases, parts of one shape next to each other: a stored layout counts them instead of listing each. They have a chance of
+ * their own, so that the other scenarios stay as they were.
+ */
+function withEqualParts(composition: Composition<Job>, cast: Cast, name: string): Composition<Job> {
+  const dice = createDice(createSeededChance(hash32(`equal parts of ${name}`)))
+  if (!dice.odds(0.15)) return composition
+  const leaf = () => member(dice, cast, { leaves: 0 }, 0)
+  return { group: [composition, ...dice.many(2, 3, () => ({ chain: [leaf(), leaf()] }))] }
 }
 
 function operation(dice: Dice, canvas: string, leaves: number, publishedAt: number): Step {
@@ -39,22 +53,12 @@ type LeafBudget = { leaves: number }
 
 function part(dice: Dice, cast: Cast, budget: LeafBudget, depth: number): Composition<Job> {
   const kind = dice.pick(['chain', 'group', 'chord', 'chord'] as const)
-  const members = () =>
-    budget.leaves > 4 && dice.odds(0.2)
-      ? equalParts(dice, cast, budget)
-      : dice.many(1, 3, () => member(dice, cast, budget, depth - 1))
+  const members = () => dice.many(1, 3, () => member(dice, cast, budget, depth - 1))
   if (kind === 'chain') return { chain: members() }
   if (kind === 'group') return { group: members() }
   const group = members()
   const callback = () => member(dice, cast, budget, depth - 1)
   return { chord: { group, then: callback(), ...(dice.odds(0.6) && { onError: callback() }) } }
-}
-
-/** Parts of one shape next to each other: a stored layout counts them instead of listing each. */
-function equalParts(dice: Dice, cast: Cast, budget: LeafBudget): Array<Composition<Job>> {
-  return dice.many(2, 3, () => ({
-    chain: [member(dice, cast, budget, 0), member(dice, cast, budget, 0)],
-  }))
 }
 
 function member(dice: Dice, cast: Cast, budget: LeafBudget, depth: number): Composition<Job> {
