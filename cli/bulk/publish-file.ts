@@ -206,10 +206,13 @@ function setField(
   [name = '', ...rest]: readonly string[],
   value: unknown,
 ): void {
-  const inner = { ...(Object.hasOwn(into, name) && Object(into[name])) }
-  if (rest.length > 0) setField(inner, rest, value)
-  const set = { value: rest.length > 0 ? inner : value, enumerable: true, writable: true, configurable: true }
-  Object.defineProperty(into, name, set)
+  let set = value
+  if (rest.length > 0) {
+    const inner = { ...(Object.hasOwn(into, name) && Object(into[name])) }
+    setField(inner, rest, value)
+    set = inner
+  }
+  Object.defineProperty(into, name, { value: set, enumerable: true, writable: true, configurable: true })
 }
 
 const WHOLE_TASK =

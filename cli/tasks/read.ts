@@ -1,5 +1,5 @@
 import type { ApiRun, ApiStep, ApiTask, ListFilter } from '../../shared/api/tasks.ts'
-import { ENDED_STATUSES } from '../../shared/core/states.ts'
+import { areOpen } from '../../shared/core/states.ts'
 import { addFilterOptions, type FilterOptions, filterOf } from '../bulk/list-filter.ts'
 import { type FollowUp, printPages, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, durationOption, wholeNumber } from '../terminal/command.ts'
@@ -38,9 +38,7 @@ export const list: DefineCommand = (command, invocation) => {
 function newestFirst(filter: ListFilter): ListFilter {
   const { userId, canvasId, status = [], order } = filter
   if (order !== undefined || userId !== undefined || canvasId !== undefined) return filter
-  const statuses: readonly string[] = [status].flat()
-  const areOpen = statuses.length > 0 && !ENDED_STATUSES.some(ended => statuses.includes(ended))
-  return { ...filter, order: areOpen ? '-due' : '-ended' }
+  return { ...filter, order: areOpen([status].flat()) ? '-due' : '-ended' }
 }
 
 /** The columns of every list of tasks. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { ApiRun, ApiTask } from '../../shared/api/tasks.ts'
 import type { ApiType, Counts } from '../../shared/api/types.ts'
 import { isOutage } from '../../shared/client/outage.ts'
+import { ENDED_STATUSES } from '../../shared/core/states.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, durationOption } from '../terminal/command.ts'
 import { FAILED_EXIT_CODE } from '../terminal/io.ts'
@@ -90,7 +91,7 @@ async function readState({ client }: Context, type: string): Promise<State> {
     client.listPage({ type, status: ['running', 'compensating'], order: 'due', limit: SHOWN_TASKS }),
     client.listPage({
       type,
-      status: ['succeeded', 'failed', 'cancelled'],
+      status: ENDED_STATUSES,
       order: '-ended',
       limit: SHOWN_TASKS,
     }),

@@ -32,13 +32,13 @@ function projectOf(one: Package) {
   }
 }
 
-const IMPORTED_DECLARATION = /(?<=^(?! *\*).*(?:\bfrom |\bimport\()['"]\.[^'"]*)\.js(?=['"])/gm
-const IMPORTED_SOURCE = /(?<=^(?! *\*).*(?:\bfrom |\bimport\()['"]\.[^'"]*)\.ts(?=['"])/gm
+/** The extension of each imported file of the package, at the end of its path. */
+const IMPORTED_EXTENSION = /(?<=^(?! *\*).*(?:\bfrom |\bimport\()['"]\.[^'"]*)\.[jt]s(?=['"])/gm
 
 /** The compiler leaves the extension of a source in declarations. Not every tool finds the compiled file by it. */
 function nameCompiledFiles(declaration: string): void {
   const text = readFileSync(declaration, 'utf8')
-  writeFileSync(declaration, text.replaceAll(IMPORTED_SOURCE, '.js'))
+  writeFileSync(declaration, text.replaceAll(IMPORTED_EXTENSION, '.js'))
 }
 
 /**
@@ -73,7 +73,7 @@ function writeRequiredTypes({ commonjs, exports, ...one }: Package): void {
   const entries = commonjs.map(path => compiled(exports[path] ?? '', '.d.ts'))
   for (const file of reachedFrom(entries, folder, { types: true, bundles: new Set() }).files) {
     const text = readFileSync(join(folder, file), 'utf8')
-    const required = text.replaceAll(IMPORTED_DECLARATION, '.cjs')
+    const required = text.replaceAll(IMPORTED_EXTENSION, '.cjs')
     writeFileSync(join(folder, file.replace(/\.d\.ts$/, '.d.cts')), required)
   }
 }

@@ -13,6 +13,11 @@ export const STATUSES = [
 /** The statuses in which no run follows without a request. */
 export const ENDED_STATUSES = ['succeeded', 'failed', 'cancelled'] as const
 
+/** Whether the statuses exclude ended tasks. Without a status, none is excluded. */
+export function areOpen(statuses: ReadonlyArray<(typeof STATUSES)[number]>): boolean {
+  return statuses.length > 0 && !ENDED_STATUSES.some(ended => statuses.includes(ended))
+}
+
 export const STATUS_REASONS = [
   'due',
   'retry',

@@ -1,3 +1,4 @@
+import { ENDED_STATUSES } from '../states.ts'
 /**
  * Operations that callers ask for on an existing task. This file cancels, removes, restarts and purges; `patch.ts` patches.
  * `flow/resume.ts` resumes a failed flow.
@@ -151,15 +152,13 @@ type PurgeRange = {
   readonly to?: number
 }
 
-const ENDED = ['succeeded', 'failed', 'cancelled'] as const
-
 /**
  * The ranges in which a purge may find tasks. An ended task that still owes callbacks is listed among the open ones by its due
  * time. A running task may have a due time in the future.
  */
 export function rangesOfPurge({ statuses, before, askedAt }: PurgeJob): PurgeRange[] {
   const has = (status: Status) => statuses.includes(status)
-  const ended = ENDED.filter(has)
+  const ended = ENDED_STATUSES.filter(has)
   const isAfterDue = has('ready') || has('running') || ended.length > 0
   const isBeforeDue = has('delayed') || has('running')
   const open: PurgeRange = {

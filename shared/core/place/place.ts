@@ -1,3 +1,4 @@
+import { compareTexts } from '../values/values.ts'
 /**
  * The entries of a head in the indexes of the table. A head has at most one entry in each of three indexes:
  *
@@ -182,8 +183,7 @@ export function orderOf(task: Task): string {
 
 /** Sorts tasks whose present pieces have the same type: the task that is claimed first comes first. */
 export function byClaimOrder(a: Task, b: Task): number {
-  const [first, second] = [orderOf(a), orderOf(b)]
-  return first < second ? -1 : Number(first > second)
+  return compareTexts(orderOf(a), orderOf(b))
 }
 
 /** The key of an entry in an index: its partition, and its position there. */

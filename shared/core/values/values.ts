@@ -150,6 +150,11 @@ export function isJsonObject(value: Json | undefined): value is { readonly [name
 }
 
 function byName([one]: [string, Json], [other]: [string, Json]): number {
+  return compareTexts(one, other)
+}
+
+/** The order of two texts by their UTF-16 units, as `sort` has it. */
+export function compareTexts(one: string, other: string): number {
   return one < other ? -1 : Number(one > other)
 }
 

@@ -5,6 +5,7 @@ import type { Claimer, ClaimJudgement } from '../../core/run/claim.ts'
 import { EMPTY_ANSWER, isTooLarge, judgeClaim, withTask, wouldWrite } from '../../core/run/claim.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
+import { compareTexts } from '../../core/values/values.ts'
 import { isKnownFault, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { holdBack } from '../limits/line.ts'
@@ -46,7 +47,7 @@ const READ_HEADS_MIN = 10
 /** What a caller of `claimReady` asks for. */
 export type Wanted = {
   readonly wanted: number
-  /** Tasks for this claimer that no ready place shows. */
+  /** Tasks for this claimer that the ready places may not show: targeted ones, and the tasks of tickets. */
   readonly targets?: readonly Task[]
   /**
    * How starts use slots under rate limits. With `isBest` the call serves tickets: a task that waits for a limit counts as one of the
@@ -241,8 +242,4 @@ function resultOf({ types, wanted, isForTickets }: Call, { claims, heldBack }: P
   const { nextSlotAt } = heldBack
   const waiting = isForTickets && isAllHeldBack(heldBack, types) ? wanted - claims.length : heldBack.waiting
   return { claimed: inOrder.map(({ claimed }) => claimed), waiting, nextSlotAt }
-}
-
-function compareTexts(a: string, b: string): number {
-  return a < b ? -1 : Number(a > b)
 }

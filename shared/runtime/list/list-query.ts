@@ -1,6 +1,6 @@
 import { ownerPartition, runningPlace, viewPartition } from '../../core/place/place.ts'
 import { isGone } from '../../core/publish.ts'
-import { ENDED_STATUSES } from '../../core/states.ts'
+import { areOpen, ENDED_STATUSES } from '../../core/states.ts'
 import { statusOf } from '../../core/status.ts'
 import type { View } from '../../core/task/head-fields.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
@@ -38,11 +38,6 @@ const NOT_OPEN = ['compensating', ...ENDED_STATUSES] as const
 export function isInIndexOrder({ userId, order, statuses }: ListQuery): boolean {
   if (userId !== undefined) return order.endsWith('created')
   return order.endsWith('ended') || (order.endsWith('due') && areOpen(statuses))
-}
-
-/** Whether the statuses exclude ended tasks. */
-export function areOpen(statuses: readonly Status[]): boolean {
-  return statuses.length > 0 && !statuses.some(status => ENDED_STATUSES.some(ended => ended === status))
 }
 
 /**

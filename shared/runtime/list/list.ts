@@ -2,6 +2,7 @@ import { runningPlace } from '../../core/place/place.ts'
 import type { Task } from '../../core/task/task.ts'
 import { shardNumbers } from '../../core/types/task-type.ts'
 import type { FieldProblem } from '../../core/values/values.ts'
+import { compareTexts } from '../../core/values/values.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from '../place/ready.ts'
@@ -226,5 +227,5 @@ function sorted(tasks: readonly Task[], query: ListQuery): ListedTask[] {
 function compare(a: MergedEntry, b: MergedEntry, { order }: ListQuery): number {
   const bySort = Number(a.sort) - Number(b.sort)
   if (bySort !== 0) return order.startsWith('-') ? -bySort : bySort
-  return a.id < b.id ? -1 : Number(a.id > b.id)
+  return compareTexts(a.id, b.id)
 }

@@ -1,12 +1,13 @@
 import * as api from '../../api/index.ts'
 import { type ExpectedRevision, expectedRevision, type Page } from '../../api/scalars.ts'
+import { areOpen } from '../../core/states.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { defined, type FieldProblem } from '../../core/values/values.ts'
 import { listMembers } from '../../runtime/canvas/describe-canvas.ts'
 import { isolateEach } from '../../runtime/kernel/heads.ts'
 import type { System } from '../../runtime/kernel/system.ts'
 import { type ListAnswer, listTasks } from '../../runtime/list/list.ts'
-import { areOpen, type ListFilter, type ListOrder } from '../../runtime/list/list-query.ts'
+import type { ListFilter, ListOrder } from '../../runtime/list/list-query.ts'
 import {
   cancelTask,
   type OperateOutcome,
