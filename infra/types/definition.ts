@@ -10,6 +10,7 @@ import { TASKS_PER_SHARD } from '../bounds.ts'
 import { type Bundle, type BundlingProps, bundle, optionsOf } from '../bundling/esbuild.ts'
 import { refuseNative } from '../bundling/native.ts'
 import { nearest, writeGenerated } from '../bundling/places.ts'
+import { type InputSchema, withInputSchema } from './input-schema.ts'
 
 /** The part of a definition that the deployment needs. */
 export type TaskSpec = {
@@ -199,44 +200,6 @@ function refuseUnserialisable(config: TypeConfiguration, place: string): void {
     }
     return value
   })
-}
-
-/** A Standard Schema. Libraries such as zod, from 4.2 on, give the JSON Schema of a schema by `jsonSchema`. */
-type InputSchema = {
-  readonly '~standard'?: {
-    readonly jsonSchema?: { input(options: { readonly target: string }): unknown }
-  }
-}
-
-const TARGET = 'draft-2020-12'
-/**
- * The template, which may have 1 MB, holds these schemas and the schemas of up to a hundred other types. Each publish reads them with the
- * type.
- */
-const REGISTERED_BYTES_MAX = 4_096
-
-/**
- * The configuration with the JSON Schema of the input, from which the dashboard makes its form. It is left out when the library gives
- * none, when JSON Schema cannot express the input, and when it is too large: a form is a convenience, and never stops a deployment.
- */
-function withInputSchema(config: TypeConfiguration, input: InputSchema | undefined): TypeConfiguration {
-  const schema = jsonSchemaOf(input)
-  return schema === undefined || config.inputSchema ? config : { ...config, inputSchema: schema }
-}
-
-function jsonSchemaOf(input: InputSchema | undefined): TypeConfiguration['inputSchema'] {
-  try {
-    const schema = input?.['~standard']?.jsonSchema?.input({ target: TARGET })
-    if (typeof schema !== 'object' || schema === null) return undefined
-    // What JSON cannot hold, such as functions that a library attaches, is dropped.
-    const { $schema: _dialect, ...plain } = JSON.parse(JSON.stringify(schema)) as NonNullable<
-      TypeConfiguration['inputSchema']
-    >
-    const bytes = Buffer.byteLength(JSON.stringify(plain))
-    return bytes <= REGISTERED_BYTES_MAX ? plain : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** What this process has loaded, by the bundle that was loaded. An app often names one file in several constructs. */

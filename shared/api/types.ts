@@ -100,8 +100,10 @@ export const typeAnswer = open(
     ),
     /** Whether a cancelled flow undoes the steps that were done. */
     onCancel: optional(oneOf('undo', 'leave')),
-    /** The JSON Schema of the input, from which forms are made: at most 32 KB. */
+    /** The JSON Schema of the input: at most 32 KB. */
     inputSchema: optional(recordOf(json)),
+    /** Whether inputs are compared with `inputSchema` on arrival. Left out without a schema that was registered for this. */
+    checkInput: optional(flag()),
     /** Whether the type is paused. */
     paused: flag(),
     /** The time since which a deployed handler serves the type. */

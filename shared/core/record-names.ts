@@ -1,5 +1,6 @@
 import type { JobLook, PurgeJob } from './types/task-type.ts'
 import { digestOf } from './values/text.ts'
+import type { Json } from './values/values.ts'
 
 /**
  * The names of the records that the machinery keeps for itself: cursors, progress, answers to be repeated. `keys.ts` of the
@@ -35,6 +36,11 @@ export function purgeRecord({
 export function claimRecord(workerId: string, requestId: string, types: readonly string[]): string {
   const names = [...new Set(types)].sort().join()
   return `claims#${JSON.stringify([workerId, requestId, digestOf(names, ['a', 'b'])])}`
+}
+
+/** The name of the record of a type's input schema. It follows from the content: 128 bits distinguish the schemas of a system. */
+export function inputSchemaRecord(schema: Json): string {
+  return `schema#${digestOf(JSON.stringify(schema), ['a', 'b', 'c', 'd'])}`
 }
 
 /** The name of the record that says where the next page of a worker's markers of a type begins. */

@@ -92,12 +92,12 @@ export function defineTask<
 }
 
 function taskOf(type: string, definition: AnyForm): TaskDefinition {
-  const { input, previous, params, run, stages, ordering, limits, shards, events, redact, ...defaults } =
-    definition
+  const { input, previous, params, run, stages, redact, ...settings } = definition
+  const { ordering, limits, shards, events, checkInput, ...defaults } = settings
   const config: TypeConfiguration = {
     kind: 'handler',
     defaults,
-    ...defined({ ordering, limits, shards, events }),
+    ...defined({ ordering, limits, shards, events, checkInput }),
   }
   refuseConfiguration(`task '${type}'`, config)
   return {
@@ -158,6 +158,8 @@ interface TaskSettings<Schema, PreviousSchema, ParamsSchema> extends PartialOpti
   readonly shards?: number
   /** Whether changes of the type's tasks are published as events. @default false */
   readonly events?: boolean
+  /** Whether the API refuses inputs that do not fit `input`, as far as JSON Schema can express it. @default true */
+  readonly checkInput?: boolean
   /**
    * Paths of the input's fields, such as `card.number`, that are hidden in the process's log, in `runs[].log` and in
    * `error`. Messages hide the values of these fields too, when a value has four characters or more. Lines that the

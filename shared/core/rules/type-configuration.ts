@@ -112,7 +112,7 @@ function stepNameProblems(list: ReadonlyArray<{ readonly name: string }>, path: 
   })
 }
 
-/** Forms are made from it. The API lists all types at once, so it is bounded. */
+/** The API lists all types at once, so it is bounded. */
 const inputSchema: Rule<{ readonly [name: string]: Json }> = {
   expected: 'a JSON Schema: an object',
   schema: { type: 'object' },
@@ -183,8 +183,13 @@ const typeFields = {
   steps,
   /** For kind `flow`: whether a cancelled task undoes the steps that were done. @default undo */
   onCancel: oneOf('undo', 'leave'),
-  /** The JSON Schema of the input, from which forms are made: at most 32 KB. Nothing is checked against it. @default none */
+  /**
+   * The JSON Schema of the input: at most 32 KB. An input that does not fit is refused on arrival, and forms are made from it.
+   * @default none
+   */
   inputSchema,
+  /** Whether inputs are compared with `inputSchema` on arrival. @default true */
+  checkInput: flag(),
 }
 
 /** The configuration of a task type, field by field. `configurationProblems` checks the fields together. */

@@ -80,8 +80,12 @@ export type TypeConfiguration = {
   readonly steps?: readonly StepConfiguration[]
   /** For kind `flow`: whether a cancelled task undoes the steps that were done. @default 'undo' */
   readonly onCancel?: 'undo' | 'leave'
-  /** The JSON Schema of the input, from which forms are made. Nothing is checked against it. At most 32 KB. */
+  /** The JSON Schema of the input: inputs are compared with it on arrival, and forms are made from it. At most 32 KB. */
   readonly inputSchema?: { readonly [name: string]: Json }
+  /** The record that holds `inputSchema`, in the stored form of a type. */
+  readonly schemaName?: string
+  /** Whether inputs are compared with `inputSchema` on arrival. @default true */
+  readonly checkInput?: boolean
 }
 
 /** Jobs by which changed limits, or another kind or order, reach the open tasks. */

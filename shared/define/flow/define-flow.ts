@@ -25,6 +25,8 @@ type FlowSettings<Schema> = {
   readonly shards?: number
   /** Whether changes of the flow's tasks are published as events. @default false */
   readonly events?: boolean
+  /** Whether the API refuses inputs that do not fit `input`, as far as JSON Schema can express it. @default true */
+  readonly checkInput?: boolean
 }
 
 /**
@@ -58,12 +60,12 @@ export function defineFlow<
   },
 ): Flow<StandardSchemaV1.InferInput<Schema>, FlowOutput<Steps>, Name> {
   refuseTypeName(type)
-  const { input, steps, onCancel, limits, shards, events, ...defaults } = definition
+  const { input, steps, onCancel, limits, shards, events, checkInput, ...defaults } = definition
   const config: TypeConfiguration = {
     kind: 'flow',
     defaults,
     steps: configuredSteps(steps),
-    ...defined({ onCancel, limits, shards, events }),
+    ...defined({ onCancel, limits, shards, events, checkInput }),
   }
   refuseFlow(type, config, steps)
   return {

@@ -94,7 +94,7 @@ async function refusalOf(
     const message = `has ${leaves.length} tasks; a canvas has at most ${CANVAS_LEAVES_MAX}`
     return { ok: false, reason: 'too-large', problems: [{ path: '', message }] }
   }
-  const settings = { ...system, typeOf: batchTypeReader(system) }
+  const settings = { ...system, typeOf: batchTypeReader(system), isHandedOnTo: true as const }
   const found = await sideBySide(leaves, 1, async (request, leaf) => {
     const resolved = await resolveRequest(settings, { ...PLACEHOLDERS, ...request })
     return resolved.ok ? undefined : { leaf, ...resolved }

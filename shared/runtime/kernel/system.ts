@@ -1,7 +1,8 @@
 import { HTTP_WRITE_MS_MAX } from '../../core/bounds.ts'
 import type { Change, Operator } from '../../core/change.ts'
 import type { Head } from '../../core/task/head.ts'
-import { BatonError } from '../../core/values/values.ts'
+import type { TypeConfiguration } from '../../core/types/task-type.ts'
+import { BatonError, type FieldProblem, type Json } from '../../core/values/values.ts'
 import type { Chance, Clock, Log, Metrics } from '../../ports/machine.ts'
 import type { FarTimers, Messages, Resender } from '../../ports/messages.ts'
 import type * as stores from '../../ports/stores.ts'
@@ -29,6 +30,14 @@ export type System = {
   readonly changeHooks: readonly ChangeHook[]
   /** The operator in whose name a request changes tasks. Set only in a system that serves this one request. */
   readonly operator?: Operator
+  /**
+   * The problems of an input that arrives, by the schema of its type. Set only in a system that serves a request with inputs from outside
+   * (`types/input-schemas.ts`).
+   */
+  readonly checkInput?: (
+    configuration: TypeConfiguration,
+    input: Json | undefined,
+  ) => Promise<readonly FieldProblem[]>
 }
 
 /** The part of a system that counts the activity of types, or shows it. Handlers and workers need not load the code for it. */

@@ -31,15 +31,28 @@ export async function patchTask(
   expected: Expected = {},
 ): Promise<PatchOutcome> {
   const head = await readTask(system, id)
-  const isWebhookInput = head?.kind === 'webhook' && request.input !== undefined
-  const needsType = request.priority === null || clears(request.options ?? {}) || isWebhookInput
+  const isJudgedInput =
+    request.input !== undefined && (system.checkInput !== undefined || head?.kind === 'webhook')
+  const needsType = request.priority === null || clears(request.options ?? {}) || isJudgedInput
   const type = needsType && head ? await system.types.get(head.type) : undefined
+  // A list that takes what was handed on is not the whole input.
+  const isIncomplete = head?.previous !== undefined && Array.isArray(request.input)
+  const inputProblems =
+    type && isJudgedInput && !isIncomplete
+      ? await system.checkInput?.(type.configuration, request.input)
+      : undefined
   const decide = asExpected(system, expected, current =>
-    decidePatch(current, request, type?.configuration, system.clock.now()),
+    decidePatch(current, request, { ...type, inputProblems }, system.clock.now()),
   )
   const { decision, head: task } = await transact(system, head, decide)
   if (!decision.ok && decision.reason === 'invalid') return decision
   return outcomeOf(decision, task)
+}
+
+/** The configuration of the task's type, if the request needs it, and the problems of the new input by the type's schema. */
+type Judged = {
+  readonly configuration?: TypeConfiguration
+  readonly inputProblems: readonly FieldProblem[] | undefined
 }
 
 type PatchDecision =
@@ -55,14 +68,14 @@ type PatchDecision =
 function decidePatch(
   task: Task,
   request: PatchRequest,
-  configuration: TypeConfiguration | undefined,
+  { configuration, inputProblems = [] }: Judged,
   now: number,
 ): PatchDecision {
   if (task.state !== 'open') return { ok: false, reason: 'finished' }
   if (Object.keys(request).length === 0) return { ok: true }
   const { delayMs, options: given, priority: requestedPriority, ...plain } = request
   const defaults = configuration?.defaults ?? {}
-  const problems = patchProblems(task, request, configuration)
+  const problems = [...patchProblems(task, request, configuration), ...inputProblems]
   if (problems.length > 0) return { ok: false, reason: 'invalid', problems }
   const overlaid = optionChanges(task, given, defaults)
   if (!overlaid.ok) return { ...overlaid, reason: 'invalid' }

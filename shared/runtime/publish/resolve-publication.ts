@@ -94,7 +94,11 @@ type Refused = {
 
 type ResolvedPublication = { readonly ok: true; readonly publication: PublicationDraft } | Refused
 
-type ResolveContext = Pick<System, 'clock' | 'chance'> & { readonly typeOf: TypeReader }
+type ResolveContext = Pick<System, 'clock' | 'chance' | 'checkInput'> & {
+  readonly typeOf: TypeReader
+  /** The request is a callback or a member of a canvas: a value may be handed on to it before it runs. */
+  readonly isHandedOnTo?: true
+}
 
 /**
  * Resolves a request: the defaults of its type, a key, a trace, and the steps of a flow. Callbacks are checked
@@ -108,11 +112,12 @@ export async function resolvePublication(
   const overlaid = overlaidOptions(typeOptions(type.configuration), request.options ?? {})
   const isFlow = type.configuration.kind === 'flow'
   const flow = isFlow ? await resolveFlow(context.typeOf, type) : undefined
-  const refusedCallbacks = await callbackProblems(context, request)
+  const refusedCallbacks = await callbackProblems({ ...context, isHandedOnTo: true }, request)
   const problems = [
     ...(overlaid.ok ? [] : overlaid.problems),
     ...(flow ? flowProblems(type.configuration.steps ?? [], request) : []),
     ...webhookInputProblems(type.configuration, request.input),
+    ...(await inputProblems(context, type, request)),
     ...(flow && !flow.ok ? flow.problems : []),
     ...refusedCallbacks.flatMap(refused => refused.problems),
   ]
@@ -128,6 +133,19 @@ export async function resolvePublication(
       ...(limitFields.length > 0 && { limitFields }),
     },
   }
+}
+
+/**
+ * Problems of an input that arrives, by the schema of its type. A list that takes what is handed on is not complete yet. A member that is
+ * published was checked with its canvas.
+ */
+async function inputProblems(
+  { checkInput, isHandedOnTo }: ResolveContext,
+  { configuration }: TaskType,
+  { input, immutable, member }: PublishRequest,
+): Promise<readonly FieldProblem[]> {
+  const isIncomplete = isHandedOnTo && !immutable && Array.isArray(input)
+  return !checkInput || member || isIncomplete ? [] : checkInput(configuration, input)
 }
 
 /** Like `resolvePublication`, for a request whose type is not read yet. */

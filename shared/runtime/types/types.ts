@@ -7,6 +7,7 @@ import type { FieldProblem } from '../../core/values/values.ts'
 import { sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { applyTypeChange, changeType, flowsWithStepsOf, startJob } from './change-type.ts'
+import { withStoredSchema } from './input-schemas.ts'
 import { batchTypeReader, forgetType, PAUSE_ACK_MS } from './type-cache.ts'
 
 /**
@@ -40,13 +41,14 @@ export type PutTypeOutcome =
  * existing type that is not a flow.
  */
 export async function putType(
-  system: Pick<System, 'types' | 'clock' | 'messages' | 'operator'>,
+  system: Pick<System, 'types' | 'clock' | 'messages' | 'operator' | 'records'>,
   name: string,
-  configuration: TypeConfiguration,
+  given: TypeConfiguration,
   expected: Expected = {},
 ): Promise<PutTypeOutcome> {
-  const problems = await stepProblems(system, name, configuration)
+  const problems = await stepProblems(system, name, given)
   if (problems.length > 0) return { ok: false, reason: 'invalid', problems }
+  const configuration = await withStoredSchema(system, given)
   const changed = await changeType(system, name, stored =>
     refusalOf(configuration, stored, expected)
       ? undefined
@@ -166,7 +168,7 @@ async function setPaused(
   return { ok: true, type: after ?? before }
 }
 
-type RegistrarSystem = Pick<System, 'types' | 'clock' | 'messages'>
+type RegistrarSystem = Pick<System, 'types' | 'clock' | 'messages' | 'records'>
 
 /**
  * Registers a type whose handler, or whose queue for workers, was deployed. Its configuration is the deployed
@@ -175,12 +177,13 @@ type RegistrarSystem = Pick<System, 'types' | 'clock' | 'messages'>
 export async function registerHandlerType(
   system: RegistrarSystem,
   type: string,
-  configuration: TypeConfiguration,
+  given: TypeConfiguration,
   {
     servedBy,
     version,
   }: { readonly servedBy?: 'workers' | undefined; readonly version?: string | undefined } = {},
 ): Promise<void> {
+  const configuration = await withStoredSchema(system, given)
   const changed = await changeType(system, type, () => ({
     configuration,
     handlerSince: system.clock.now(),
@@ -197,8 +200,9 @@ export async function registerHandlerType(
 export async function registerFlowType(
   system: RegistrarSystem,
   type: string,
-  configuration: TypeConfiguration,
+  given: TypeConfiguration,
 ): Promise<void> {
+  const configuration = await withStoredSchema(system, given)
   await applyTypeChange(system, await changeType(system, type, () => ({ configuration, servedBy: 'steps' })))
 }
 

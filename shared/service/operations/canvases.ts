@@ -9,6 +9,7 @@ import { cancelCanvas } from '../../runtime/canvas/drive-canvas.ts'
 import { memberIds, publishCanvas } from '../../runtime/canvas/publish-canvas.ts'
 import { readPreviousPage } from '../../runtime/canvas/read-previous.ts'
 import { readTask } from '../../runtime/kernel/heads.ts'
+import { checkingInputs } from '../../runtime/types/input-schemas.ts'
 import type { Answer, Call } from '../operation.ts'
 import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT } from '../operation.ts'
 import { invalid, noSuchTask, problem, unknownTypes } from '../present/problems.ts'
@@ -64,7 +65,7 @@ export const canvasOperations = [
 async function handlePublish(call: Call<unknown, unknown>): Promise<Answer> {
   const read = canvasRequestOf(call.body, call.traceparent, call.system.clock.now())
   if (!read.ok) return answerProblem(invalid(read.problems, read.kind))
-  const outcome = await publishCanvas(call.system, read.request)
+  const outcome = await publishCanvas(checkingInputs(call.system), read.request)
   if (!outcome.ok && outcome.reason === 'unknown-type') {
     return answerProblem(unknownTypes(outcome.unknown, outcome.existing))
   }

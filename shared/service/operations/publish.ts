@@ -2,6 +2,7 @@ import * as api from '../../api/index.ts'
 import { isObject } from '../../core/rules/rules.ts'
 import { type PublishOutcome, publish, publishMany } from '../../runtime/publish/publish.ts'
 import { describeHead } from '../../runtime/read/read.ts'
+import { checkingInputs } from '../../runtime/types/input-schemas.ts'
 import { type Answer, answerInvalid, answerProblem, type Call, checkRule, operation } from '../operation.ts'
 import { invalid, publishProblem } from '../present/problems.ts'
 import { presentTask } from '../present/tasks.ts'
@@ -49,7 +50,7 @@ async function handleOne(call: PublishCall): Promise<Answer> {
   }
   const request = requestOf(call, call.body, '')
   if (!request.ok) return answerProblem(request.problem)
-  const outcome = await publish(call.system, request.request)
+  const outcome = await publish(checkingInputs(call.system), request.request)
   if (!outcome.ok) return answerProblem(publishProblem(outcome, call.requestId))
   const { task, created } = outcome
   const shown = presentTask(await describeHead(call.system, call, task))
@@ -67,7 +68,7 @@ async function handleMany(call: PublishCall): Promise<Answer> {
   const members = body.value.tasks.map((member, index) => requestOf(call, member, `tasks.${index}`))
   const valid = members.flatMap((member, index) => (member.ok ? [{ index, request: member.request }] : []))
   const outcomes = await publishMany(
-    call.system,
+    checkingInputs(call.system),
     valid.map(({ request }) => request),
   )
   const byIndex = new Map(valid.map(({ index }, nth) => [index, outcomes[nth]]))

@@ -16,6 +16,7 @@ import {
   resumeSchedule,
   triggerSchedule,
 } from '../../runtime/schedule/schedule.ts'
+import { checkingInputs } from '../../runtime/types/input-schemas.ts'
 import type { Answer, Call } from '../operation.ts'
 import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT } from '../operation.ts'
 import { invalid, problem, publishProblem, staleProblem, unknownTypes } from '../present/problems.ts'
@@ -150,7 +151,7 @@ async function handlePut(call: OneCall<api.ScheduleBody>): Promise<Answer> {
   const { name = '' } = params
   const read = scheduleRequestOf(name, body, system.clock.now())
   if (!read.ok) return answerProblem(invalid(read.problems, read.kind))
-  const outcome = await putSchedule(system, name, read.request, body)
+  const outcome = await putSchedule(checkingInputs(system), name, read.request, body)
   if (!outcome.ok && outcome.reason === 'unknown-type') {
     return answerProblem(unknownTypes(outcome.unknown, outcome.existing))
   }

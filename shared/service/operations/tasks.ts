@@ -18,6 +18,7 @@ import {
 } from '../../runtime/operate/operate.ts'
 import { patchTask } from '../../runtime/operate/patch-task.ts'
 import { describeHead, readTask, type StatusReaders } from '../../runtime/read/read.ts'
+import { checkingInputs } from '../../runtime/types/input-schemas.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import type { Answer, Call, Parts } from '../operation.ts'
 import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT, recording } from '../operation.ts'
@@ -123,7 +124,7 @@ async function handlePatch(call: OneCall<Parameters<typeof patchRequestOf>[0]>):
   if (problems.length > 0) return answerProblem(invalid(problems))
   const tooLarge = sizeProblem(body.input, 'input')
   if (tooLarge) return answerProblem(invalid([tooLarge], 'too-large'))
-  const outcome = await patchTask(system, id, patchRequestOf(body), body)
+  const outcome = await patchTask(checkingInputs(system), id, patchRequestOf(body), body)
   if (!outcome.ok && outcome.reason === 'invalid') return answerProblem(invalid(outcome.problems))
   return answerOperated(call, id, outcome)
 }

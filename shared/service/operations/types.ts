@@ -6,7 +6,9 @@ import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../..
 import { withoutUser } from '../../core/types/webhook.ts'
 import { defined } from '../../core/values/values.ts'
 import { PURGES_MAX, startPurge } from '../../runtime/jobs/sweep-purges.ts'
+import type { System } from '../../runtime/kernel/system.ts'
 import { countTasks } from '../../runtime/list/list-query.ts'
+import { inputSchemaOf } from '../../runtime/types/input-schemas.ts'
 import type { PutTypeOutcome } from '../../runtime/types/types.ts'
 import { pauseType, putType, registeredNames, resumeType } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
@@ -103,14 +105,15 @@ export const typeOperations = [
 async function handleList({ system, query }: Call<PageQuery, unknown>): Promise<Answer> {
   const page = pageByName(await system.types.list(), query, ({ type }) => type, isTypeName)
   if (!page) return refuseCursor()
-  return { status: 200, body: { ...page, items: page.items.map(presentType) } }
+  const items = await Promise.all(page.items.map(type => presentType(system, type)))
+  return { status: 200, body: { ...page, items } }
 }
 
 type OneCall<Body> = Call<unknown, Body>
 
 async function handleGet(call: OneCall<unknown>): Promise<Answer> {
   const type = await findType(call)
-  return type ? { status: 200, body: presentType(type) } : answerUnknown(call)
+  return type ? { status: 200, body: await presentType(call.system, type) } : answerUnknown(call)
 }
 
 async function handleCounts(call: Call<api.CountsQuery, unknown>): Promise<Answer> {
@@ -159,7 +162,11 @@ async function handlePut(call: OneCall<api.TypeBody>): Promise<Answer> {
   if (problems.length > 0) return answerProblem(invalid(problems))
   const { defaults = {}, ifRevision, ...rest } = body
   const outcome = await putType(system, type, { ...rest, defaults }, defined({ ifRevision }))
-  return outcome.ok ? answerPut(outcome.type, outcome.created) : answerProblem(putProblem(type, outcome))
+  if (!outcome.ok) return answerProblem(putProblem(type, outcome))
+  const shown = await presentType(system, outcome.type)
+  return outcome.created
+    ? { status: 201, body: shown, headers: { location: api.pathOf('getType', type) } }
+    : { status: 200, body: shown }
 }
 
 /** The problem of a refused configuration. */
@@ -183,16 +190,9 @@ function putProblem(type: string, refusal: Extract<PutTypeOutcome, { ok: false }
   }
 }
 
-function answerPut(type: TaskType, isCreated: boolean): Answer {
-  const body = presentType(type)
-  return isCreated
-    ? { status: 201, body, headers: { location: api.pathOf('getType', type.type) } }
-    : { status: 200, body }
-}
-
 /** A task type as the API shows it, with the system's defaults filled in. */
-function presentType(type: TaskType): api.ApiType {
-  const { kind, defaults, limits, webhook, steps, onCancel, inputSchema } = type.configuration
+async function presentType(system: System, type: TaskType): Promise<api.ApiType> {
+  const { kind, defaults, limits, webhook, steps, onCancel, schemaName, checkInput } = type.configuration
   return {
     ...defined({
       type: type.type,
@@ -205,7 +205,9 @@ function presentType(type: TaskType): api.ApiType {
       webhook: webhook && shownWebhook(webhook),
       steps,
       onCancel: kind === 'flow' ? (onCancel ?? 'undo') : undefined,
-      inputSchema,
+      inputSchema: await inputSchemaOf(system, type.configuration),
+      // The schema that a type of an earlier version contains is not compared.
+      checkInput: checkInput ?? (schemaName === undefined ? undefined : true),
       paused: type.paused,
       handlerSince: isoOf(type.handlerSince),
       createdAt: iso(type.createdAt),
