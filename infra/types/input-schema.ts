@@ -40,13 +40,14 @@ export function withInputSchema(
 /** The JSON Schema of what the input accepts. It is wider than the input where JSON Schema cannot express it, and never narrower. */
 function jsonSchemaOf(input: InputSchema | undefined): JsonSchema | undefined {
   const { vendor = '', jsonSchema } = input?.['~standard'] ?? {}
-  if (!jsonSchema || (vendor === 'valibot' && hasFallback(input))) return undefined
+  // An input that may be a symbol may be everything.
+  if (!jsonSchema || accepts(input, Symbol('no JSON'))) return undefined
   const schema = jsonSchema.input({ target: TARGET, libraryOptions: LIBRARY_OPTIONS[vendor] })
   // What JSON cannot hold, such as functions that a library attaches, is dropped. The flags of a pattern are lost; zod's are known below.
   const withoutPatterns = (name: string, value: unknown) =>
     name === 'pattern' && typeof value === 'string' && vendor !== 'zod' ? undefined : value
   const { $schema: _dialect, ...plain } = JSON.parse(JSON.stringify(schema), withoutPatterns) as JsonSchema
-  if (acceptsNothing(input)) delete plain.required
+  if (accepts(input, undefined)) delete plain.required
   return plain
 }
 
@@ -54,14 +55,17 @@ const LIBRARY_OPTIONS: Readonly<Record<string, object>> = {
   zod: { unrepresentable: 'any', override: loosenZod },
   valibot: {
     // A tuple of valibot takes fewer items when the last ones may be undefined.
-    overrideSchema: ({ jsonSchema: { minItems, ...rest } }: { readonly jsonSchema: JsonSchema }) => rest,
+    overrideSchema: ({ valibotSchema, jsonSchema: { minItems, ...rest } }: ValibotNode) =>
+      hasFallback(valibotSchema) ? {} : rest,
   },
 }
 
-/** Whether the schema accepts that the value is left out. True also when this is not known before it is awaited. */
-function acceptsNothing(schema: InputSchema | undefined): boolean {
+type ValibotNode = { readonly valibotSchema: unknown; readonly jsonSchema: JsonSchema }
+
+/** Whether the schema accepts the value. True also when this is not known before it is awaited. */
+function accepts(schema: InputSchema | undefined, value: unknown): boolean {
   try {
-    const parsed = schema?.['~standard']?.validate?.(undefined)
+    const parsed = schema?.['~standard']?.validate?.(value)
     if (!(parsed instanceof Promise)) return !parsed?.issues
     parsed.catch(() => undefined)
   } catch {}
@@ -122,7 +126,7 @@ function loosenZod({
   const { required } = jsonSchema
   if (!Array.isArray(required)) return
   const memberOf = (name: string) => (def.type === 'record' ? def.valueType : def.shape?.[name])
-  jsonSchema.required = required.filter(name => !acceptsNothing(memberOf(name)))
+  jsonSchema.required = required.filter(name => !accepts(memberOf(name), undefined))
 }
 
 /** A check that changes the value: `trim()`, `z.url()`, or a function of the user that is not a mere condition. */

@@ -97,7 +97,12 @@ const TYPES: Readonly<Record<string, readonly [expected: string, fits: (value: u
   boolean: ['true or false', value => typeof value === 'boolean'],
   null: ['null', value => value === null],
   array: ['a list', Array.isArray],
-  object: ['an object', isObject],
+  object: ['an object', isComposite],
+}
+
+/** For some libraries a list is an object, whose members are its items. */
+function isComposite(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null
 }
 
 /** The types of a schema as words, if the value has none of them. */
@@ -174,13 +179,15 @@ function unionProblems(branches: readonly unknown[], value: unknown, path: strin
   return [{ path, expected: expected.join(' or '), message: wrong(expected.join(' or '), value) }]
 }
 
+/** Libraries pass over members of these names, because they could change a prototype. */
+const PASSED_OVER = ['__proto__', 'constructor', 'prototype']
+
 function memberProblems(schema: Schema, value: unknown, path: string, inner: Inner): Found[] {
-  if (!isObject(value)) return []
+  if (!isComposite(value) || (Array.isArray(value) && schema.type !== 'object')) return []
   const { required, additionalProperties: others, patternProperties } = schema
   const members = isObject(schema.properties) ? schema.properties : {}
   const has = (name: unknown) => typeof name === 'string' && Object.hasOwn(value, name)
-  // Libraries pass over a member of this name, because it could change the prototype.
-  const rest = Object.keys(value).filter(name => !Object.hasOwn(members, name) && name !== '__proto__')
+  const rest = Object.keys(value).filter(name => !Object.hasOwn(members, name) && !PASSED_OVER.includes(name))
   const messages = others === false ? unknownFieldMessages(rest, Object.keys(members)) : []
   return [
     ...listIn(required).flatMap(name => (has(name) ? [] : [missingProblem(String(name), members, path)])),

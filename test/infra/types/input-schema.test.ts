@@ -10,7 +10,24 @@ import type { Json } from '../../../shared/core/values/values.ts'
 /** Values that lie at the bounds of the schemas below, and texts that libraries change before they compare them. */
 const SCALARS = [
   ...[null, true, false, 0, 1, 2, 3, -1, 0.1, 0.3, 1.5, 4, 1e300, 2 ** 53],
-  ...['', 'a', 'A', 'ab', 'AB', 'abc', 'abcdef', '  a   ', '😀', '😀😀', 'é', 'ﬃ', '1', '0.3', 'true', 'b\nc'],
+  ...[
+    '',
+    'a',
+    'A',
+    'ab',
+    'AB',
+    'abc',
+    'abcdef',
+    '  a   ',
+    '😀',
+    '😀😀',
+    'é',
+    'ﬃ',
+    '1',
+    '0.3',
+    'true',
+    'b\nc',
+  ],
   ...['https://a.b', '  https://a.b   ', 'ada@example.com', 'YWJj', '2026-01-31', 'B1', 'b1', 'x@b'],
 ]
 const NAMES = ['a', 'b', 'c', '1', '__proto__', 'constructor']
@@ -31,10 +48,20 @@ const zodScalars: ReadonlyArray<(n: number) => z.ZodType> = [
   n => z.string().trim().max(n).min(1),
   n => z.string().normalize('NFKC').min(n),
   n => z.string().toLowerCase().startsWith('a').max(n),
-  n => z.string().min(n).refine(text => text !== 'ab'),
-  n => z.string().check(payload => void (payload.value = payload.value.trim())).max(n),
+  n =>
+    z
+      .string()
+      .min(n)
+      .refine(text => text !== 'ab'),
+  n =>
+    z
+      .string()
+      .check(payload => {
+        payload.value = payload.value.trim()
+      })
+      .max(n),
   () => z.string().regex(/^[a-z]\d?$/i),
-  () => z.string().regex(/^.$/),
+  () => z.string().regex(/^..$/),
   () => z.string().regex(/^.$/u),
   () => z.string().regex(/^c$/m),
   () => z.string().regex(/^b.c$/s),
@@ -72,7 +99,11 @@ const zodScalars: ReadonlyArray<(n: number) => z.ZodType> = [
   n => z.string().transform(Number).pipe(z.number().min(n)),
   n => z.codec(z.string().min(n), z.number(), { decode: Number, encode: String }),
   n => z.string().max(n).catch('x'),
-  n => z.string().min(n).catch(() => 'x'),
+  n =>
+    z
+      .string()
+      .min(n)
+      .catch(() => 'x'),
   n => z.string().max(n).default('x'),
   n => z.string().min(n).prefault('x'),
 ]
@@ -103,7 +134,12 @@ const { schema: zodSchemas } = fc.letrec<{ schema: z.ZodType; shape: Record<stri
     tie('schema').map(one => z.record(z.coerce.number(), one)),
     tie('schema').map(one => z.looseRecord(z.string().regex(/^[a-z]$/i), one)),
     fc.tuple(tie('schema'), bound).map(([one, n]) => z.array(one).min(n)),
-    fc.tuple(tie('schema'), bound).map(([one, n]) => z.array(one).overwrite(list => list.slice(0, n)).max(n)),
+    fc.tuple(tie('schema'), bound).map(([one, n]) =>
+      z
+        .array(one)
+        .overwrite(list => list.slice(0, n))
+        .max(n),
+    ),
     fc.tuple(tie('schema'), tie('schema')).map(([a, b]) => z.tuple([a, b.optional()])),
     fc.tuple(tie('schema'), tie('schema')).map(([a, b]) => z.tuple([a], b)),
     fc.tuple(tie('schema'), tie('schema')).map(([a, b]) => z.union([a, b])),
@@ -114,15 +150,92 @@ const { schema: zodSchemas } = fc.letrec<{ schema: z.ZodType; shape: Record<stri
     tie('schema').map(one => one.default(() => 'x' as never)),
     tie('schema').map(one => one.transform(value => [value])),
     tie('schema').map(one => z.success(one)),
-    tie('schema').map(one => z.lazy(() => z.object({ a: one.optional(), get b() { return z.unknown().optional() } }))),
+    tie('schema').map(one =>
+      z.lazy(() =>
+        z.object({
+          a: one.optional(),
+          get b() {
+            return z.unknown().optional()
+          },
+        }),
+      ),
+    ),
     tie('schema').map(one => {
-      const tree: z.ZodType = z.object({ a: one, get b() { return z.array(tree).optional() } })
+      const tree: z.ZodType = z.object({
+        a: one,
+        get b() {
+          return z.array(tree).optional()
+        },
+      })
       return tree
     }),
   ),
 }))
 
-type Definition = InputSchema & z.ZodType['~standard'] extends never ? never : { readonly '~standard': { validate(value: unknown): unknown } }
+/** Each makes a schema of the parts that it is given. */
+const valibotScalars: ReadonlyArray<(n: number) => v.GenericSchema> = [
+  n => v.pipe(v.string(), v.minLength(n)),
+  n => v.pipe(v.string(), v.maxLength(n)),
+  n => v.pipe(v.string(), v.trim(), v.maxLength(n)),
+  n => v.pipe(v.string(), v.transform(Number), v.number(), v.minValue(n)),
+  () => v.pipe(v.string(), v.regex(/^..$/)),
+  () => v.pipe(v.string(), v.regex(/^a$/i)),
+  () => v.pipe(v.string(), v.hexadecimal()),
+  () => v.pipe(v.string(), v.email()),
+  () => v.pipe(v.string(), v.isoDate()),
+  n => v.pipe(v.number(), v.minValue(n), v.integer()),
+  n => v.pipe(v.number(), v.ltValue(n)),
+  () => v.pipe(v.number(), v.multipleOf(0.1)),
+  n => v.fallback(v.pipe(v.string(), v.minLength(n)), 'x'),
+  () => v.fallback(v.number(), 1),
+  () => v.date(),
+  () => v.picklist(['a', 'ab']),
+  () => v.literal(1),
+  () => v.any(),
+  () => v.never(),
+]
+
+const { schema: valibotSchemas } = fc.letrec<{ schema: v.GenericSchema; shape: v.ObjectEntries }>(tie => ({
+  shape: fc
+    .tuple(names, fc.array(tie('schema'), { minLength: 3, maxLength: 3 }))
+    .map(
+      ([chosen, parts]) =>
+        Object.fromEntries(chosen.map((name, nth) => [name, parts[nth]])) as v.ObjectEntries,
+    ),
+  schema: fc.oneof(
+    { maxDepth: 2 },
+    fc.tuple(fc.constantFrom(...valibotScalars), bound).map(([make, n]) => make(n)),
+    tie('shape').map(shape => v.object(shape)),
+    fc.tuple(tie('shape'), bound).map(([shape, n]) => v.pipe(v.object(shape), v.maxEntries(n))),
+    tie('shape').map(shape => v.strictObject(shape)),
+    fc.tuple(tie('shape'), tie('schema')).map(([shape, rest]) => v.objectWithRest(shape, rest)),
+    fc.tuple(tie('shape'), tie('shape')).map(([a, b]) => v.intersect([v.object(a), v.strictObject(b)])),
+    fc
+      .tuple(tie('shape'), tie('shape'))
+      .map(([a, b]) =>
+        v.variant('c', [
+          v.object({ ...a, c: v.literal('a') }),
+          v.object({ ...b, c: v.optional(v.string(), 'b') }),
+        ]),
+      ),
+    tie('schema').map(one => v.record(v.pipe(v.string(), v.minLength(1)), one)),
+    fc.tuple(tie('schema'), bound).map(([one, n]) => v.pipe(v.array(one), v.maxLength(n))),
+    fc.tuple(tie('schema'), bound).map(([one, n]) => v.pipe(v.tuple([one, v.optional(one)]), v.length(n))),
+    tie('schema').map(one => v.strictTuple([one, v.undefinedable(one)])),
+    fc.tuple(tie('schema'), tie('schema')).map(parts => v.union(parts)),
+    tie('schema').map(one => v.optional(one)),
+    tie('schema').map(one => v.nullish(one)),
+    tie('schema').map(one =>
+      v.lazy(() => v.object({ a: v.fallback(v.pipe(v.string(), v.minLength(2)), 'x'), b: one })),
+    ),
+    tie('schema').map(one => {
+      const tree: v.GenericSchema = v.object({ a: one, b: v.optional(v.array(v.lazy(() => tree))) })
+      return tree
+    }),
+  ),
+}))
+
+type Definition = { readonly '~standard': { validate(value: unknown): unknown } }
 
 /** How a definition and the check on arrival judge a value. */
 async function judged(definition: Definition, given: Json | undefined) {
@@ -155,3 +268,18 @@ it('A scalar input that a definition of zod accepts is accepted on arrival', asy
 
 it('An input that a definition of zod accepts is accepted on arrival', () =>
   fc.assert(fc.asyncProperty(zodSchemas, manyInputs, expectNoStricter), RUNS))
+
+it('An input that a definition of valibot accepts is accepted on arrival', () =>
+  fc.assert(
+    fc.asyncProperty(valibotSchemas, manyInputs, (schema, inputs) =>
+      expectNoStricter(toStandardJsonSchema(schema as never), inputs),
+    ),
+    RUNS,
+  ))
+
+it('A scalar input that a definition of valibot accepts is accepted on arrival', async () => {
+  for (const make of valibotScalars)
+    for (const n of [0, 1, 2, 3]) {
+      await expectNoStricter(toStandardJsonSchema(make(n) as never), [undefined, ...SCALARS])
+    }
+})
