@@ -42,6 +42,13 @@ export const publishSteps: readonly Step[] = [
   },
   {
     operation: 'publish',
+    name: 'misfit',
+    title: 'An input that does not fit the schema of its type',
+    status: 400,
+    asks: { body: { type: 'thumbnail', input: { width: 0 } } },
+  },
+  {
+    operation: 'publish',
     name: 'unknown-type',
     title: 'A type that is not registered',
     status: 404,

@@ -9,6 +9,12 @@ const CONFIGURATION = {
   limits: { concurrency: { max: 20, key: 'userId' } },
 }
 
+const THUMBNAIL = {
+  type: 'object',
+  properties: { url: { type: 'string', format: 'uri' }, width: { type: 'integer', minimum: 1 } },
+  required: ['url'],
+}
+
 /** Types are registered, read and paused. */
 export const typeSteps: readonly Step[] = [
   {
@@ -44,6 +50,13 @@ export const typeSteps: readonly Step[] = [
     title: 'Fields that are not legal',
     status: 400,
     asks: { body: { kind: 'http', limits: { concurrency: { max: 0 } }, retries: 3 } },
+  },
+  {
+    operation: 'putType',
+    name: 'with-schema',
+    title: 'A type whose inputs must fit a schema',
+    status: 201,
+    asks: { path: { type: 'thumbnail' }, body: { kind: 'http', inputSchema: THUMBNAIL } },
   },
   prepares('putType', 'montage', 201, { path: { type: 'montage' }, body: { kind: 'http' } }),
   prepares('putType', 'report', 201, { path: { type: 'report' }, body: { kind: 'handler' } }),

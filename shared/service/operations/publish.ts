@@ -16,7 +16,7 @@ export const publishOperations = [
     tag: 'Tasks',
     summary: 'Publish a task',
     description:
-      'Stores the task. A worker runs it when it is due. With a `key` the call may be repeated: a second publish of the key creates nothing, and `ifExists` says what else it does. A call without a key that is repeated creates a second task.',
+      'Stores the task. A worker runs it when it is due. With a `key` the call may be repeated: a second publish of the key creates nothing, and `ifExists` says what else it does. An input that does not fit the `inputSchema` of its type is refused, unless the type has `checkInput: false`. A call without a key that is repeated creates a second task.',
     cost: '2 write units (3 for a type of kind `http`) and 1 read unit. An input of more than 200 bytes costs 1 further write unit per KB.',
     body: api.publishBody,
     answers: {

@@ -31,7 +31,7 @@ export const typeOperations = [
     tag: 'Types',
     summary: 'Get a task type',
     description: 'Shows the configuration of the type, and whether it is paused.',
-    cost: '1 read unit.',
+    cost: '1 read unit, and 1 per 4 KB of an `inputSchema` that the process has not read yet.',
     answers: { 200: { description: 'The type.', schema: api.typeAnswer } },
     problems: ['unknown-type'],
     handle: handleGet,
