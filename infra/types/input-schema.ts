@@ -1,11 +1,10 @@
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
 
 /** A Standard Schema. Libraries such as zod, from 4.2 on, give the JSON Schema of a schema by `jsonSchema`. */
 export type InputSchema = {
   readonly '~standard'?: {
     readonly vendor?: string
-    readonly validate?: StandardSchemaV1.Props['validate']
+    readonly validate?: (value: unknown) => { readonly issues?: unknown } | Promise<unknown>
     readonly jsonSchema?: { input(options: object): unknown }
   }
 }
@@ -111,9 +110,7 @@ function loosenZod({
   readonly jsonSchema: JsonSchema
 }) {
   const { def } = zodSchema._zod
-  const drop = (names: readonly string[]) => {
-    for (const name of names) delete jsonSchema[name]
-  }
+  const drop = (names: readonly string[]) => names.forEach(name => void delete jsonSchema[name])
   const isPreprocessed = def.type === 'pipe' && def.in?._zod.def.type === 'transform'
   if (def.coerce || isPreprocessed || def.type === 'catch' || def.type === 'success')
     drop(Object.keys(jsonSchema))

@@ -1,5 +1,5 @@
 import { inputSchemaRecord } from '../../core/record-names.ts'
-import { schemaProblems } from '../../core/types/input-schema.ts'
+import { schemaProblems } from '../../core/rules/input-schema.ts'
 import type { TypeConfiguration } from '../../core/types/task-type.ts'
 import type { Json } from '../../core/values/values.ts'
 import { createTimedCache, processMemory, type System } from '../kernel/system.ts'

@@ -26,7 +26,8 @@ it('The JSON Schema of an input is registered, if its library gives one', () => 
     properties: { text: { type: 'string' } },
     required: ['text'],
   })
-  expect(readDefinition(`${FIXTURES}/with-input.ts`, 'dated').config.inputSchema).toBeUndefined()
+  const dated = readDefinition(`${FIXTURES}/with-input.ts`, 'dated').config.inputSchema
+  expect(dated).toEqual({ type: 'object', properties: { at: {} }, required: ['at'] })
 })
 
 describe('An entry is refused', () => {

@@ -1,6 +1,6 @@
-import { unknownFieldMessages } from '../rules/compound.ts'
-import { inside, isObject, wrong } from '../rules/rules.ts'
 import { type FieldProblem, type Json, sortedJson } from '../values/values.ts'
+import { unknownFieldMessages } from './compound.ts'
+import { inside, isObject, wrong } from './rules.ts'
 
 /**
  * Compares an input with the JSON Schema that its type has registered. The handler's definition judges the input again, by its own schema.
@@ -77,18 +77,18 @@ function ownProblems(schema: Schema, value: unknown, path: string): Found[] {
   return [{ path, expected, isChoice: choice !== undefined, message: wrong(expected, value) }]
 }
 
-const CHOICES_CHARACTERS_MAX = 200
+const CHOICES_SHOWN_MAX = 20
 
 function choiceIn(schema: Schema, value: unknown): string | undefined {
-  const { enum: given } = schema
-  const choices = Array.isArray(given) ? given : 'const' in schema ? [schema.const] : undefined
-  if (!choices) return undefined
-  const own = sortedJson(value as Json)
-  if (choices.some(choice => sortedJson(choice) === own)) return undefined
-  const text = choices.map(choice => JSON.stringify(choice)).join(', ')
-  const shown = text.length > CHOICES_CHARACTERS_MAX ? `${text.slice(0, CHOICES_CHARACTERS_MAX)}…` : text
-  return choices.length === 1 ? shown : `one of ${shown}`
+  const choices = 'const' in schema ? [schema.const] : listIn(schema.enum)
+  const own = choices.length > 0 && sortedJson(value as Json)
+  if (own === false || choices.some(choice => sortedJson(choice as Json) === own)) return undefined
+  const shown = choices.slice(0, CHOICES_SHOWN_MAX).map(choice => JSON.stringify(choice))
+  return `${choices.length === 1 ? '' : 'one of '}${shown.join(', ')}`
 }
+
+/** For some libraries a list is an object, whose members are its items. */
+const isComposite = (value: unknown): value is Schema => typeof value === 'object' && value !== null
 
 const TYPES: Readonly<Record<string, readonly [expected: string, fits: (value: unknown) => boolean]>> = {
   string: ['text', value => typeof value === 'string'],
@@ -98,11 +98,6 @@ const TYPES: Readonly<Record<string, readonly [expected: string, fits: (value: u
   null: ['null', value => value === null],
   array: ['a list', Array.isArray],
   object: ['an object', isComposite],
-}
-
-/** For some libraries a list is an object, whose members are its items. */
-function isComposite(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null
 }
 
 /** The types of a schema as words, if the value has none of them. */
@@ -154,26 +149,25 @@ function boundIn(schema: Schema, value: unknown): string | undefined {
   return isCompared && !matches(pattern, value) ? `text that matches ${pattern}` : undefined
 }
 
-/** Whether the text matches the pattern as one of its readings. A pattern that is no regular expression matches everything. */
+/** Whether the text matches the pattern as one of its readings. A pattern that is not a regular expression matches everything. */
 function matches(pattern: string, text: string): boolean {
-  const expressions = ['u', ''].flatMap(flags => {
+  return ['u', ''].some(flags => {
     try {
-      return [new RegExp(pattern, flags)]
+      return new RegExp(pattern, flags).test(text)
     } catch {
-      return []
+      // Many patterns are legal without `u` only.
+      return flags === ''
     }
   })
-  return expressions.length === 0 || expressions.some(expression => expression.test(text))
 }
 
-/** The problems of a value that fits no branch: those of the branch that it comes closest to, or what the branches expect of it. */
+/** The problems of a value that fits no branch: the problems of the closest branch, or what the branches expect of the value. */
 function unionProblems(branches: readonly unknown[], value: unknown, path: string, inner: Inner): Found[] {
   const found = branches.map(branch => inner(branch, value))
   if (found.length === 0 || found.some(problems => problems.length === 0)) return []
-  const distance = (problems: Found[]) => problems.length + (problems.some(one => one.isChoice) ? 1_000 : 0)
-  const [closest] = found
-    .filter(problems => problems.every(one => one.path !== path))
-    .sort((one, other) => distance(one) - distance(other))
+  const isOther = (problems: Found[]) => problems.some(one => one.isChoice)
+  const near = found.filter(problems => problems.every(one => one.path !== path))
+  const closest = near.find(problems => !isOther(problems)) ?? near[0]
   if (closest) return closest
   const expected = [...new Set(found.flat().flatMap(one => (one.path === path ? (one.expected ?? []) : [])))]
   return [{ path, expected: expected.join(' or '), message: wrong(expected.join(' or '), value) }]
@@ -190,7 +184,10 @@ function memberProblems(schema: Schema, value: unknown, path: string, inner: Inn
   const rest = Object.keys(value).filter(name => !Object.hasOwn(members, name) && !PASSED_OVER.includes(name))
   const messages = others === false ? unknownFieldMessages(rest, Object.keys(members)) : []
   return [
-    ...listIn(required).flatMap(name => (has(name) ? [] : [missingProblem(String(name), members, path)])),
+    ...listIn(required).flatMap(name => {
+      const expected = typeIn(Object(members[String(name)]), undefined) ?? 'a value'
+      return has(name) ? [] : [{ path: inside(path, String(name)), message: wrong(expected, undefined) }]
+    }),
     ...Object.entries(members).flatMap(([name, part]) => (has(name) ? inner(part, value[name], name) : [])),
     ...(patternProperties === undefined ? rest : []).flatMap((name, nth) => {
       const message = messages[nth]
@@ -199,11 +196,6 @@ function memberProblems(schema: Schema, value: unknown, path: string, inner: Inn
         : [{ path: inside(path, name), message }]
     }),
   ]
-}
-
-function missingProblem(name: string, members: Schema, path: string): Found {
-  const expected = typeIn(Object(members[name]), undefined) ?? 'a value'
-  return { path: inside(path, name), message: wrong(expected, undefined) }
 }
 
 function itemProblems({ prefixItems, items }: Schema, value: unknown, inner: Inner): Found[] {
