@@ -43,6 +43,17 @@ describe('every command', () => {
 })
 
 describe('a task', () => {
+  it('whose input does not fit the schema of its type is not published, and each wrong field is named', async () => {
+    const inputSchema = { properties: { width: { type: 'integer', minimum: 1 } }, required: ['url'] }
+    await api.call('PUT', '/v1/types/image', { kind: 'http', inputSchema })
+
+    const { code, out, err } = await baton('publish', 'image', '{"width":0}')
+
+    expect({ code, out }).toEqual({ code: 2, out: '' })
+    expect(err).toContain('input.width: must be at least 1, not 0')
+    expect(err).toContain('input.url: is required: a value')
+  })
+
   it('is published, shown, listed, cancelled, retried and removed', async () => {
     expect(await baton('publish', 'jobs', '{"width":2}', '--key', 'a', '--tag', 'team=red')).toMatchObject({
       code: 0,

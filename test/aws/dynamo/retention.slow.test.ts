@@ -197,7 +197,7 @@ async function purge(): Promise<void> {
 /** Does everything that leaves items in the table. */
 async function workOfEveryKind(): Promise<void> {
   const step = { name: 'one', do: { type: 'resize' } }
-  await api.call('PUT', '/v1/types/order', { kind: 'flow', steps: [step] })
+  await api.call('PUT', '/v1/types/order', { kind: 'flow', steps: [step], inputSchema: {} })
   await api.call('POST', '/v1/tasks', { type: 'order', input: {} })
   await published(api, { key: 'good', input: LONG, onSuccess: [{ type: 'resize', input: LONG }] })
   await finish('r1', 'succeed', { result: LONG })
