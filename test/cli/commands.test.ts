@@ -50,8 +50,8 @@ describe('a task', () => {
     const { code, out, err } = await baton('publish', 'image', '{"width":0}')
 
     expect({ code, out }).toEqual({ code: 2, out: '' })
-    expect(err).toContain('input.width: must be at least 1, not 0')
-    expect(err).toContain('input.url: is required: a value')
+    expect(err).toContain('input.url is required: a value\n')
+    expect(err).toContain('input.width must be at least 1, not 0\n')
   })
 
   it('is published, shown, listed, cancelled, retried and removed', async () => {

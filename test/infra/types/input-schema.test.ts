@@ -246,7 +246,7 @@ async function judged(definition: Definition, given: Json | undefined) {
   return { accepts: !(parsed as { issues?: unknown }).issues, problems, inputSchema }
 }
 
-const RUNS = { numRuns: Number(process.env.RUNS ?? 500) }
+const RUNS = { numRuns: Number(process.env.RUNS ?? 200) }
 
 /** Fails when the definition accepts an input that is refused on arrival. */
 async function expectNoStricter(definition: Definition, inputs: Iterable<Json | undefined>) {
