@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { encodeJob } from '../../shared/aws/sqs/wire.ts'
 import { create } from '../../shared/core/publish.ts'
 import { claim } from '../../shared/core/run/claim.ts'
 import type { Task } from '../../shared/core/task/task.ts'
@@ -67,7 +68,7 @@ function onOneQueue({ services }: DrivenWorld, system: PlanningSystem): Planning
     messages: {
       ...system.messages,
       continueJobs: async looks => {
-        for (const look of looks) services.wakes.send({ kind: 'job', look }, look.delaySeconds)
+        for (const look of looks) services.wakes.send(encodeJob(look), look.delaySeconds)
         return []
       },
     },

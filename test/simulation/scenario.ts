@@ -68,6 +68,7 @@ export type TrialName =
   | 'overdue'
   | 'moved-types'
   | 'purged-canvases'
+  | 'purges'
   | 'idle-days'
   | 'front'
   | 'coalesced'

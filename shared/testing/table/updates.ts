@@ -130,8 +130,9 @@ function withChange(
   const after = below.length > 0 ? withChange(before as Item, below, change) : change(before)
   const { [name]: _before, ...rest } = map
   if (after === undefined) return before === undefined ? map : rest
+  // A map in DynamoDB has no order. Here the last write comes first, so that code which relies on the order of writes fails.
   // An attribute may be called `__proto__`.
   return name === '__proto__'
-    ? Object.fromEntries([...Object.entries(rest), [name, after]])
-    : { ...map, [name]: after }
+    ? Object.fromEntries([[name, after], ...Object.entries(rest)])
+    : { [name]: after, ...rest }
 }

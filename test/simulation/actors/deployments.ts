@@ -38,7 +38,8 @@ export function deployTypes(
   const serve = ({ type, servedBy }: Pick<TypeSetup, 'type' | 'servedBy'>) => {
     if (servedBy === 'http') return
     const queue = services.addQueue(type, servedBy)
-    if (servedBy === 'lambda') runExecutor(world, { type, queue, sandboxes: executors, script })
+    if (servedBy === 'lambda')
+      runExecutor(world, { type, queue, script, sandboxes: executors, readerOf: services.readerOf })
   }
   const system = services.systemFor(createProcess(world, 'deployment'))
   void register(system, types).then(() => registerFlows(system, flows))

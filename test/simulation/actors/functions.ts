@@ -1,10 +1,11 @@
-import type { Wake } from '../../../shared/ports/messages.ts'
+import { readWakes } from '../../../functions/read-wakes.ts'
+import type { DispatchReader } from '../../../shared/aws/sqs/read-dispatch.ts'
 import { serveDispatches } from '../../../shared/runtime/dispatch/serve-dispatches.ts'
 import { sweep } from '../../../shared/runtime/sweep/sweep.ts'
 import { serveWakes } from '../../../shared/runtime/wake.ts'
 import type { Queue, Received } from '../world/aws/queue.ts'
-import type { Dispatched } from '../world/aws/services.ts'
 import { sweepMemoryIn, typesIn } from '../world/caches.ts'
+import type { Process } from '../world/process.ts'
 import type { Sandbox, Sandboxes } from '../world/sandboxes.ts'
 import type { World } from '../world/world.ts'
 import { handlerIn, type Script } from './handlers.ts'
@@ -23,11 +24,11 @@ const JOB_MS = 25_000
  * An event source mapping: receives batches from a queue, starts one invocation for each, and deletes the
  * messages that were served.
  */
-function feed<Body>(
+function feed(
   world: World,
-  queue: Queue<Body>,
+  queue: Queue,
   concurrency: number,
-  invoke: (batch: readonly Received<Body>[]) => Promise<readonly string[] | undefined>,
+  invoke: (batch: readonly Received[]) => Promise<readonly string[] | undefined>,
 ): void {
   let active = 0
   let isScheduled = false
@@ -48,7 +49,7 @@ function feed<Body>(
       if (queue.visible() > 0) receiveSoon()
     })
   }
-  const serve = async (batch: readonly Received<Body>[]) => {
+  const serve = async (batch: readonly Received[]) => {
     const failed = await invoke(batch)
     if (!failed) return
     for (const one of batch) {
@@ -60,72 +61,79 @@ function feed<Body>(
 }
 
 /** Starts the waker behind its queue. */
-export function runWaker(world: World, queue: Queue<Wake>, sandboxes: Sandboxes): void {
+export function runWaker(world: World, queue: Queue, sandboxes: Sandboxes): void {
   feed(world, queue, world.scenario.conditions?.wakers ?? WAKERS, batch =>
     sandboxes.invoke('waker', ({ process, system, endsAt }) => {
-      recordLooks(world, process.name, batch)
-      return serveWakes(
-        system,
-        batch.map(({ messageId, body }) => ({ messageId, wake: body })),
-        endsAt - MARGIN_MS.waker,
-      )
+      const wakes = wakesIn(system, batch)
+      recordLooks(world, process.name, wakes)
+      return serveWakes(system, wakes, endsAt - MARGIN_MS.waker)
     }),
   )
 }
 
-function recordLooks({ history, timeline }: World, by: string, batch: readonly Received<Wake>[]): void {
+/** The simulated planner keeps no late events, so there are none in a batch. */
+function wakesIn(system: Parameters<typeof readWakes>[0], batch: readonly Received[]) {
+  return readWakes(system, { Records: batch } as unknown as Parameters<typeof readWakes>[1]).wakes
+}
+
+function recordLooks({ history, timeline }: World, by: string, wakes: ReturnType<typeof wakesIn>): void {
   const at = timeline.now()
-  for (const { body } of batch) {
-    if (body.kind === 'limit') history.record({ at, by, what: 'line-look', look: body.look })
-    if (body.kind !== 'look') continue
-    const { id, born } = body.look
+  for (const { wake } of wakes) {
+    if (wake.kind === 'limit') history.record({ at, by, what: 'line-look', look: wake.look })
+    if (wake.kind !== 'look') continue
+    const { id, born } = wake.look
     history.record({ at, by, what: 'look-received', id, born })
   }
 }
 
 /** Starts the jobs function behind its queue. */
-export function runJobs(world: World, queue: Queue<Wake>, sandboxes: Sandboxes): void {
+export function runJobs(world: World, queue: Queue, sandboxes: Sandboxes): void {
   feed(world, queue, 2, batch =>
     sandboxes.invoke('jobs', ({ process, system }) =>
-      serveWakes(
-        system,
-        batch.map(({ messageId, body }) => ({ messageId, wake: body })),
-        process.clock.now() + JOB_MS,
-      ),
+      serveWakes(system, wakesIn(system, batch), process.clock.now() + JOB_MS),
     ),
   )
 }
 
+/** The function of a type, and its queue. */
+type Executor = {
+  readonly type: string
+  readonly queue: Queue
+  readonly sandboxes: Sandboxes
+  readonly script: Script
+  readonly readerOf: (process: Process) => DispatchReader
+}
+
 /** Starts the Lambda of a type behind its queue. Each invocation is one worker. */
-export function runExecutor(
-  world: World,
-  {
-    type,
-    queue,
-    sandboxes,
-    script,
-  }: { type: string; queue: Queue<Dispatched>; sandboxes: Sandboxes; script: Script },
-): void {
-  feed(world, queue, world.scenario.conditions?.executors ?? EXECUTORS, batch =>
-    sandboxes.invoke(`lambda ${type}`, sandbox => execute(world, script, type, batch, sandbox)),
+export function runExecutor(world: World, executor: Executor): void {
+  feed(world, executor.queue, world.scenario.conditions?.executors ?? EXECUTORS, batch =>
+    executor.sandboxes.invoke(`lambda ${executor.type}`, sandbox => execute(world, executor, batch, sandbox)),
   )
 }
 
-function execute(
+async function execute(
   world: World,
-  script: Script,
-  type: string,
-  batch: readonly Received<Dispatched>[],
+  { type, script, readerOf }: Executor,
+  batch: readonly Received[],
   { process, system, endsAt, requestId }: Sandbox,
 ): Promise<string[]> {
+  const readDispatch = readerOf(process)
+  const read = await Promise.all(
+    batch.map(async ({ messageId, body }) => {
+      const dispatch = await readDispatch(body).catch(() => 'later' as const)
+      return { messageId, dispatch }
+    }),
+  )
+  const received = read.flatMap(({ messageId, dispatch }) =>
+    typeof dispatch === 'object' ? [{ messageId, ...dispatch }] : [],
+  )
   const at = world.timeline.now()
   // Baton recognises an invocation by the beginning of its worker id.
   const workerId = requestId.replace('lambda ', 'lambda-')
-  for (const { body } of batch)
-    world.history.record({ at, by: process.name, what: 'delivered', task: body.task })
-  return serveDispatches(
+  for (const { task } of received) world.history.record({ at, by: process.name, what: 'delivered', task })
+  const failed = await serveDispatches(
     system,
-    batch.map(({ messageId, body }) => ({ messageId, ...body })),
+    received,
     { workerId },
     {
       definition: handlerIn(world, process, script, type, () => workerId),
@@ -133,6 +141,8 @@ function execute(
       stopAt: endsAt - MARGIN_MS.executor,
     },
   )
+  const unread = read.filter(({ dispatch }) => dispatch === 'later').map(({ messageId }) => messageId)
+  return [...unread, ...failed]
 }
 
 /** Runs one round of the sweeper. */

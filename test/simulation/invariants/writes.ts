@@ -65,6 +65,9 @@ export const WRITE_INVARIANTS: readonly Invariant[] = [
     const others = ({ ended }: SeenHead) =>
       Object.values(ended).filter(({ state, past }) => state !== 'succeeded' || past)
     const [had, has] = [others(before), others(after)]
+    const oldest = Math.min(...has.map(({ endedAt }) => endedAt))
+    const forgotten = had.find(({ fence, endedAt }) => !after.ended[fence] && endedAt > oldest)
+    if (forgotten) return `${after.id} forgets run ${forgotten.fence}, and keeps an older one`
     const ended = has.filter(({ fence }) => !before.ended[fence]).length
     const least = Math.min(KEPT_RUNS, had.length + ended)
     return has.length < least

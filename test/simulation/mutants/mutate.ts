@@ -63,12 +63,16 @@ const COUNTERPARTS: Readonly<Record<string, string>> = {
 /** Methods that return a value of the type of what they are called on. The call is replaced by that. */
 const DROPPED_METHODS = new Set(['filter', 'sort', 'toSorted', 'reverse', 'toReversed', 'slice', 'trim'])
 
-/** Every mutant of a source file, in the order of the text. Types, imports and texts of messages have none. */
+/** A statement that only writes a line of the log. */
+const LOGS = /^(\w+\.)*log\.(debug|info|warn|error)\(/
+
+/** Every mutant of a source file, in the order of the text. Types, imports, texts of messages and lines of the log have none. */
 export function mutantsOf(path: string, source: string): Mutant[] {
   const file = ts.createSourceFile(path, source, ts.ScriptTarget.Latest, true)
   const found: Mutant[] = []
   const visit = (node: ts.Node) => {
     if (ts.isTypeNode(node) || ts.isTypeAliasDeclaration(node) || ts.isImportDeclaration(node)) return
+    if (ts.isExpressionStatement(node) && LOGS.test(node.getText(file))) return
     for (const edit of editsOf(node, file)) found.push({ path, ...edit })
     ts.forEachChild(node, visit)
   }

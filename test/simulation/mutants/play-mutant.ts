@@ -16,7 +16,7 @@ export type Outcome = {
 /** Some mutants make a scenario endless. The longest scenario takes some seconds, and a minute on a busy machine. */
 const ENDLESS_MS = 240_000
 /** If so many scenarios play as on unchanged source, the others are taken to do so, too. */
-const UNCHANGED_MAX = 250
+const UNCHANGED_MAX = 400
 
 /** Plays the scenarios of `order` on changed source until one is broken, or until the change seems to change nothing. */
 export async function playMutant(

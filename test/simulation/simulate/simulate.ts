@@ -1,5 +1,6 @@
 import type { Item } from '../../../shared/aws/dynamo/documents.ts'
 import { HEAD_SORT_KEY, TTL_ATTRIBUTE } from '../../../shared/aws/dynamo/keys.ts'
+import { encodeMinute } from '../../../shared/aws/sqs/wire.ts'
 import type { Head } from '../../../shared/core/task/head.ts'
 import { finishOverHttp } from '../../../shared/runtime/run/http-runs.ts'
 import type { ItemChange } from '../../../shared/testing/table/contents.ts'
@@ -218,7 +219,7 @@ function build(
   const stream = createStream(world, { sandboxes: machinery, headsOf: services.headsOf, events })
   const script = createScript()
   const api = createApi(machinery)
-  schedules = createSchedules(world, minute => services.wakes.send({ kind: 'minute', minute }, 0))
+  schedules = createSchedules(world, minute => services.wakes.send(encodeMinute({ minute }), 0))
   schedules.everyMinute(() => void runSweep(world, machinery))
   runWaker(world, services.wakes, machinery)
   runJobs(world, services.jobs, machinery)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { encodeMinute } from '../../../shared/aws/sqs/wire.ts'
 import { remove } from '../../../shared/core/operate/operate.ts'
 import { create } from '../../../shared/core/publish.ts'
 import { aPublication, NOW } from '../../support/tasks/a-task.ts'
@@ -118,7 +119,7 @@ describe('the waker', () => {
       },
     })
 
-    for (let minute = 0; minute < 100; minute++) services.wakes.send({ kind: 'minute', minute }, 0)
+    for (let minute = 0; minute < 100; minute++) services.wakes.send(encodeMinute({ minute }), 0)
     await clock.advance(4_000)
 
     expect(most).toBe(wakers)

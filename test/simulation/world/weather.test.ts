@@ -221,7 +221,7 @@ const DAY_MS = 86_400_000
 describe('a queue', () => {
   const bodiesAfter = async (weather: Partial<Weather>, ms: number) => {
     const world = await inWeather(weather)
-    const queue = createQueue<string>(world.world, 'q', 10_000)
+    const queue = createQueue(world.world, 'q', 10_000)
     queue.send('hello', 0)
     await world.clock.advance(ms)
     return queue.receive(10).map(({ body }) => body)

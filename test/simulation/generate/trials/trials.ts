@@ -17,6 +17,7 @@ import { oddErrors } from './odd-errors.ts'
 import { oddResults } from './odd-results.ts'
 import { owedCallbacks } from './owed-callbacks.ts'
 import { purgedCanvases } from './purged-canvases.ts'
+import { purges } from './purges.ts'
 import { backlog } from './queueing/backlog.ts'
 import { costs } from './queueing/costs.ts'
 import { crowd } from './queueing/crowd.ts'
@@ -98,6 +99,7 @@ const TRIALS: Readonly<Record<TrialName, DrawnTrial>> = {
   stuck: { share: 0.006, draw: stuck },
   'after-runs': { share: 0.02, draw: afterRuns },
   costs: { share: 0.05, draw: costs },
+  purges: { share: 0.01, draw: purges },
 }
 
 export const TRIAL_NAMES = Object.keys(TRIALS) as TrialName[]

@@ -3,18 +3,18 @@ import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import type { World } from '../world.ts'
 
 /** One delivery of a message. A later delivery of the same message has another receipt. */
-export type Received<Body> = { readonly messageId: string; readonly body: Body; readonly receipt: number }
+export type Received = { readonly messageId: string; readonly body: string; readonly receipt: number }
 
 /**
  * A queue as in SQS. It delivers at least once and in no order, and hides a received message for its
  * visibility timeout. It deletes a message after four days, as Baton's queues are set up. The weather also loses,
  * doubles and delays messages.
  */
-export type Queue<Body> = {
-  send(body: Body, delaySeconds: number): void
+export type Queue = {
+  send(body: string, delaySeconds: number): void
   /** Receives at most `max` visible messages. */
-  receive(max: number): Received<Body>[]
-  delete(received: Received<Body>): void
+  receive(max: number): Received[]
+  delete(received: Received): void
   /** Deletes the queue with all its messages. */
   drop(): void
   visible(): number
@@ -28,18 +28,18 @@ const LATE_MS_MAX = 20_000
 /** A message that was received this often goes to the dead-letter queue. */
 const RECEIVES_MAX = 10
 
-type Message<Body> = {
+type Message = {
   readonly messageId: string
-  readonly body: Body
+  readonly body: string
   readonly sentAt: number
   visibleAt: number
   receives: number
 }
 
-export function createQueue<Body>(world: World, name: string, visibilityMs: number): Queue<Body> {
+export function createQueue(world: World, name: string, visibilityMs: number): Queue {
   const { timeline, history } = world
   const chance = createSeededChance(world.seedOf(`queue ${name}`))
-  const messages = new Map<string, Message<Body>>()
+  const messages = new Map<string, Message>()
   const listeners = new Set<() => void>()
   let sent = 0
 
@@ -49,7 +49,7 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
     })
   const note = (text: () => string) => history.note(timeline.now(), `queue ${name}`, text)
 
-  const put = (body: Body, delayMs: number) => {
+  const put = (body: string, delayMs: number) => {
     sent += 1
     const isLate = chance.fraction() < world.weather().messageLate
     const lag = chance.fraction() * (isLate ? LATE_MS_MAX : LAG_MS_MAX)
@@ -63,9 +63,9 @@ export function createQueue<Body>(world: World, name: string, visibilityMs: numb
     messages.set(message.messageId, message)
     announceAt(message.visibleAt)
   }
-  const isVisible = ({ visibleAt, sentAt }: Message<Body>) =>
+  const isVisible = ({ visibleAt, sentAt }: Message) =>
     visibleAt <= timeline.now() && timeline.now() < sentAt + MESSAGE_LIFE_MS
-  const isLatest = ({ messageId, receipt }: Received<Body>) => messages.get(messageId)?.receives === receipt
+  const isLatest = ({ messageId, receipt }: Received) => messages.get(messageId)?.receives === receipt
 
   return {
     send: (body, delaySeconds) => {

@@ -1,9 +1,22 @@
-import { createHeadReader, type HeadReader } from '../../../../shared/aws/dynamo/head/head-reader.ts'
+import {
+  createHeadReader,
+  createTaskCodec,
+  type HeadReader,
+} from '../../../../shared/aws/dynamo/head/head-reader.ts'
 import { PERMITS_SORT_KEY, shardOfPermits, TYPES_PARTITION } from '../../../../shared/aws/dynamo/keys.ts'
 import { permitsFromItem } from '../../../../shared/aws/dynamo/limits/limit-requests.ts'
 import { createActivityStore } from '../../../../shared/aws/dynamo/stores/activity-store.ts'
 import { storesOn } from '../../../../shared/aws/dynamo/stores/stores.ts'
 import { typeFromItem } from '../../../../shared/aws/dynamo/stores/type-store.ts'
+import { createDispatchReader, type DispatchReader } from '../../../../shared/aws/sqs/read-dispatch.ts'
+import {
+  encodeCanvasLook,
+  encodeDispatch,
+  encodeJob,
+  encodeLimitLook,
+  encodeLook,
+  encodeMinute,
+} from '../../../../shared/aws/sqs/wire.ts'
 import { WORKER_VISIBILITY_S } from '../../../../shared/core/bounds.ts'
 import type { LimitLook } from '../../../../shared/core/limits/line.ts'
 import { workOf } from '../../../../shared/core/task/piece.ts'
@@ -17,7 +30,7 @@ import type {
   Look,
   Messages,
   SendFailure,
-  Wake,
+  TaskCodec,
 } from '../../../../shared/ports/messages.ts'
 import { CHANGE_HOOKS } from '../../../../shared/runtime/change-hooks.ts'
 import type { PlanningSystem } from '../../../../shared/runtime/kernel/system.ts'
@@ -30,23 +43,22 @@ import { createQueue, type Queue, type Received } from './queue.ts'
 import type { Schedules } from './schedules.ts'
 import type { Table } from './table.ts'
 
-/** The content of a dispatch. */
-export type Dispatched = Pick<Delivery, 'task' | 'passedOn'> & Pick<Dispatch, 'hops' | 'freed'>
-
-/** The services of a world, and all ports on them as one process reaches them. */
+/** The services of a world, and all ports on them as one process reaches them. Messages have the texts that the adapter gives them. */
 export type Services = {
-  readonly wakes: Queue<Wake>
+  readonly wakes: Queue
   /** The queue of long jobs and large canvases. */
-  readonly jobs: Queue<Wake>
+  readonly jobs: Queue
   /** The queue of a type; undefined when no handler of it is deployed. */
-  queueOf(type: string): Queue<Dispatched> | undefined
+  queueOf(type: string): Queue | undefined
   /** Creates the queue of a type, as the deployment of its handler does. */
-  addQueue(type: string, servedBy: 'lambda' | 'workers'): Queue<Dispatched>
+  addQueue(type: string, servedBy: 'lambda' | 'workers'): Queue
   /** Deletes the queue of a type with its messages. */
   removeQueue(type: string): void
   systemFor(process: Process): PlanningSystem
   /** The reader of heads in the records of the stream, as one process has it. */
   headsOf(process: Process): HeadReader
+  /** Reads dispatches, as one process does. */
+  readerOf(process: Process): DispatchReader
   inboxFor(process: Process): Inbox
 }
 
@@ -59,17 +71,32 @@ export function createServices(
   world: World,
   { table, schedules }: { readonly table: Table; readonly schedules: () => Schedules },
 ): Services {
-  const wakes = createQueue<Wake>(world, 'wake', VISIBILITY_MS.wakes)
-  const jobs = createQueue<Wake>(world, 'jobs', VISIBILITY_MS.jobs)
-  const queues = new Map<string, Queue<Dispatched>>()
+  const wakes = createQueue(world, 'wake', VISIBILITY_MS.wakes)
+  const jobs = createQueue(world, 'jobs', VISIBILITY_MS.jobs)
+  const queues = new Map<string, Queue>()
   const readers = new WeakMap<Process, HeadReader>()
+
+  const headsOf = (process: Process) => {
+    const reader = readers.get(process) ?? createHeadReader(table.documentsFor(process), MEMORY_TABLE)
+    readers.set(process, reader)
+    return reader
+  }
+  const codecOf = (process: Process) => createTaskCodec(headsOf(process))
+  const readerOf = (process: Process) =>
+    createDispatchReader({
+      codec: codecOf(process),
+      tasks: storesFor(world, process, table).tasks,
+      log: logOf(world, process),
+    })
 
   return {
     wakes,
     jobs,
+    headsOf,
+    readerOf,
     queueOf: type => queues.get(type),
     addQueue: (type, servedBy) => {
-      const queue = queues.get(type) ?? createQueue<Dispatched>(world, type, VISIBILITY_MS[servedBy])
+      const queue = queues.get(type) ?? createQueue(world, type, VISIBILITY_MS[servedBy])
       queues.set(type, queue)
       return queue
     },
@@ -77,16 +104,14 @@ export function createServices(
       queues.get(type)?.drop()
       queues.delete(type)
     },
-    headsOf: process => {
-      const reader = readers.get(process) ?? createHeadReader(table.documentsFor(process), MEMORY_TABLE)
-      readers.set(process, reader)
-      return reader
-    },
     systemFor: process => ({
       clock: process.clock,
       chance: process.chance,
       ...storesFor(world, process, table),
-      messages: messagesFor(world, process, { wakes, jobs, queueOf: type => queues.get(type) }),
+      messages: messagesFor(world, process, {
+        ...{ wakes, jobs, queueOf: type => queues.get(type) },
+        codec: codecOf(process),
+      }),
       timers: {
         ensureMinute: minute =>
           process.call(`schedule minute ${minute}`, () => schedules().ensureMinute(minute), 'scheduler'),
@@ -95,14 +120,17 @@ export function createServices(
       metrics: metricsOf(world, process),
       changeHooks: CHANGE_HOOKS,
     }),
-    inboxFor: process => ({
-      receive: (type, limits, signal) => {
-        const queue = queues.get(type)
-        return queue
-          ? receive(world, process, queue, limits, signal)
-          : missing(process, limits.waitMs, signal)
-      },
-    }),
+    inboxFor: process => {
+      const [codec, readDispatch] = [codecOf(process), readerOf(process)]
+      return {
+        receive: (type, limits, signal) => {
+          const queue = queues.get(type)
+          return queue
+            ? receive(world, process, { queue, codec, readDispatch }, limits, signal)
+            : missing(process, limits.waitMs, signal)
+        },
+      }
+    },
   }
 }
 
@@ -169,7 +197,12 @@ export function watchTypes({ history, timeline }: World): TypeWatch {
 function messagesFor(
   { history, timeline }: World,
   process: Process,
-  { wakes, jobs, queueOf }: Pick<Services, 'wakes' | 'jobs' | 'queueOf'>,
+  {
+    wakes,
+    jobs,
+    queueOf,
+    codec,
+  }: Pick<Services, 'wakes' | 'jobs' | 'queueOf'> & { readonly codec: TaskCodec },
 ): Messages {
   const { name: by } = process
   /**
@@ -206,26 +239,26 @@ function messagesFor(
         ({ task, delaySeconds, passedOn = 0, hops = 0, freed }) => {
           const { id, born, revision } = task
           history.record({ at: timeline.now(), by, what: 'dispatched', id, born, revision })
-          queueOf(workOf(task).type)?.send({ task, passedOn, hops, ...(freed && { freed }) }, delaySeconds)
+          const body = encodeDispatch(codec, { task, passedOn, hops, ...(freed && { freed }) })
+          queueOf(workOf(task).type)?.send(body, delaySeconds)
         },
       ),
     look: looks =>
       sendAll<Look>(`send ${looks.length} looks`, looks, look =>
-        wakes.send({ kind: 'look', look }, look.delaySeconds),
+        wakes.send(encodeLook(look), look.delaySeconds),
       ),
-    lookAtMinute: look =>
-      process.call('send a minute', () => wakes.send({ kind: 'minute-shard', look }, 0), 'queues'),
+    lookAtMinute: look => process.call('send a minute', () => wakes.send(encodeMinute(look), 0), 'queues'),
     lookAtCanvases: looks =>
       sendAll<CanvasLook>(`send ${looks.length} looks at canvases`, looks, look =>
-        jobs.send({ kind: 'canvas', look }, look.delaySeconds),
+        jobs.send(encodeCanvasLook(look), look.delaySeconds),
       ),
     lookAtLimits: looks =>
       sendAll<LimitLook>(`send ${looks.length} looks at limits`, looks, look =>
-        wakes.send({ kind: 'limit', look }, look.delaySeconds),
+        wakes.send(encodeLimitLook(look), look.delaySeconds),
       ),
     continueJobs: looks =>
       sendAll<JobLook>(`send ${looks.length} jobs`, looks, look =>
-        jobs.send({ kind: 'job', look }, look.delaySeconds),
+        jobs.send(encodeJob(look), look.delaySeconds),
       ),
     backlog: type => process.call('read a backlog', () => queueOf(type)?.visible(), 'queues'),
     waitingJobs: () => process.call('read how many jobs wait', () => jobs.visible(), 'queues'),
@@ -243,11 +276,15 @@ async function missing(process: Process, waitMs: number, signal: AbortSignal | u
 async function receive(
   { timeline, history }: World,
   process: Process,
-  queue: Queue<Dispatched>,
+  {
+    queue,
+    codec,
+    readDispatch,
+  }: { readonly queue: Queue; readonly codec: TaskCodec; readonly readDispatch: DispatchReader },
   { max, waitMs }: { readonly max: number; readonly waitMs: number },
   signal: AbortSignal | undefined,
 ): ReturnType<Inbox['receive']> {
-  const received = await process.call<Received<Dispatched>[]>(
+  const received = await process.call<Received[]>(
     'receive',
     () =>
       new Promise(resolve => {
@@ -264,17 +301,28 @@ async function receive(
       }),
     'queues',
   )
-  for (const { body } of received)
-    history.record({ at: timeline.now(), by: process.name, what: 'delivered', task: body.task })
-  return received.map(one => ({
-    ...one.body,
-    done: () => process.call('delete a message', () => queue.delete(one), 'queues'),
-    putBack: async (delaySeconds, passedOn = one.body.passedOn) => {
-      const copy = { task: one.body.task, passedOn }
-      await process.call('send a copy of a message', () => queue.send(copy, delaySeconds), 'queues')
-      await process.call('delete a message', () => queue.delete(one), 'queues')
-    },
-  }))
+  const deliveryOf = async (message: Received): Promise<Delivery[]> => {
+    const done = () => process.call('delete a message', () => queue.delete(message), 'queues')
+    const dispatch = await readDispatch(message.body).catch(() => 'later' as const)
+    if (dispatch === 'later') return []
+    if (!dispatch) {
+      await done()
+      return []
+    }
+    history.record({ at: timeline.now(), by: process.name, what: 'delivered', task: dispatch.task })
+    return [
+      {
+        ...dispatch,
+        done,
+        putBack: async (delaySeconds, passedOn = dispatch.passedOn) => {
+          const copy = encodeDispatch(codec, { task: dispatch.task, passedOn })
+          await process.call('send a copy of a message', () => queue.send(copy, delaySeconds), 'queues')
+          await done()
+        },
+      },
+    ]
+  }
+  return (await Promise.all(received.map(deliveryOf))).flat()
 }
 
 /**
