@@ -5,7 +5,7 @@ import type { Dice } from '../dice.ts'
 import { aScenario, aType, type Trial, workersOf } from './trial.ts'
 
 const SPAN_MS = 20_000
-/** Purges are asked for while tasks of every status exist, and a purge of ended tasks again when all are over. */
+/** Purges begin while tasks of every status exist. */
 const PURGED_MS = { from: 8_000, to: 80_000 }
 /** Until the worker starts, its tasks are ready. */
 const STARTS_BY_MS = 150_000
