@@ -17,7 +17,7 @@ import type { TypeKind } from '../../shared/core/states.ts'
 import { queueNameOf, type TaskType, type TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { BatonError, defined } from '../../shared/core/values/values.ts'
 import type { ScheduleFields } from '../../shared/define/define-schedule.ts'
-import { readSchedule } from '../../shared/service/requests/schedule-requests.ts'
+import { readSchedule } from '../../shared/service/requests/publish-requests.ts'
 import { systemCode } from '../bundling/bundling.ts'
 import { createFunction } from '../functions/functions.ts'
 import { type Parts, SourceQueue } from '../queues.ts'
@@ -123,7 +123,9 @@ export class TypeRegistrar extends Construct {
     const body = Stack.of(this).toJsonString(schedule)
     const resource = this.resource(this.scheduled, name, 'Custom::BatonSchedule', { schedule: name, body })
     resource.node.addDependency(...typesOf(task).map(type => this.registrationOf(type)))
-    resource.node.addValidation({ validate: () => this.unknownTypes(`${what}: task.type`, task.type) })
+    const isKnown = () => this.registered.has(task.type)
+    const unknown = () => `${what}: task.type ${unknownTypeProblem(task.type, [...this.registered.keys()])}`
+    resource.node.addValidation({ validate: () => (isKnown() ? [] : [unknown()]) })
     if (timing.kind === 'at' && timing.at <= Date.now()) {
       const message = `${what}: at has passed, so there is nothing to schedule; remove it from the code`
       Annotations.of(resource).addWarningV2('baton-tasks:past-schedule', message)
@@ -134,11 +136,6 @@ export class TypeRegistrar extends Construct {
     const found = this.registrations.get(type) ?? new DependencyGroup()
     this.registrations.set(type, found)
     return found
-  }
-
-  private unknownTypes(where: string, type: string): string[] {
-    if (this.registered.has(type)) return []
-    return [`${where} ${unknownTypeProblem(type, [...this.registered.keys()])}`]
   }
 
   private resource(

@@ -2,7 +2,7 @@ import type { ScheduleBody } from '../api/schedules.ts'
 
 /**
  * When a schedule ticks, and the task that each tick publishes: `report.with(input)`, whose input is typed by the definition. The fields
- * are those of `PUT /v1/schedules/{name}`. Give exactly one of `cron`, `everyMs` and `at`.
+ * are the same as in `PUT /v1/schedules/{name}`. Give exactly one of `cron`, `everyMs` and `at`.
  */
 export type ScheduleFields = Omit<ScheduleBody, 'ifRevision'>
 

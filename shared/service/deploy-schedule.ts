@@ -1,11 +1,11 @@
-import { unknownTypeProblem } from '../core/rules/rules.ts'
 import { refuseFields } from '../core/rules/type-configuration.ts'
 import { SCHEDULE_TYPE } from '../core/task/head-fields.ts'
 import { taskId } from '../core/task/task.ts'
 import { BatonError } from '../core/values/values.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { putSchedule, removeSchedule } from '../runtime/schedule/schedule.ts'
-import { readSchedule } from './requests/schedule-requests.ts'
+import { unknownTypes } from './present/problems.ts'
+import { readSchedule } from './requests/publish-requests.ts'
 
 /**
  * Creates or replaces a schedule for the deployment of the stack `managedBy`. A pause stays. A single time that has passed leaves no
@@ -27,13 +27,7 @@ export async function deploySchedule(
   if (outcome.ok) return
   switch (outcome.reason) {
     case 'unknown-type':
-      return refuseFields(
-        what,
-        outcome.unknown.map(({ path, type }) => ({
-          path,
-          message: unknownTypeProblem(type, outcome.existing),
-        })),
-      )
+      return refuseFields(what, unknownTypes(outcome.unknown, outcome.existing).errors ?? [])
     case 'invalid':
       if (timing.kind === 'at' && timing.at <= now) return removeDeployedSchedule(system, name, managedBy)
       return refuseFields(what, outcome.problems)

@@ -75,15 +75,13 @@ export async function putSchedule(
   const id = taskId(SCHEDULE_TYPE, name)
   const seen = await readHead(system, id, isSchedule)
   const definition = definitionOf(request)
-  const kept = keptElsewhere(system, seen, request)
-  if (kept) return kept
   if (isStale(presentIn(system, seen), expected)) return stale(system, seen)
   if (seen && (await isSame(system, seen, definition))) return { ok: true, created: false, task: seen }
   const refusal = await refusalOf(system, request)
   if (refusal) return refusal
   const { decision, head } = await transact(system, seen, current => {
-    const keptNow = keptElsewhere(system, current, request)
-    if (keptNow) return keptNow
+    const kept = keptElsewhere(system, current, request)
+    if (kept) return kept
     return isStale(presentIn(system, current), expected)
       ? STALE
       : decide(system, current, { name, definition })

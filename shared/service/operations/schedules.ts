@@ -21,7 +21,7 @@ import type { Answer, Call } from '../operation.ts'
 import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT } from '../operation.ts'
 import { invalid, problem, publishProblem, staleProblem, unknownTypes } from '../present/problems.ts'
 import { iso, isoOf, presentOperations } from '../present/tasks.ts'
-import { scheduleRequestOf } from '../requests/schedule-requests.ts'
+import { scheduleRequestOf } from '../requests/publish-requests.ts'
 
 const THE_SCHEDULE = { 200: { description: 'The schedule.', schema: api.scheduleAnswer } }
 

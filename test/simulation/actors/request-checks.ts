@@ -20,8 +20,12 @@ import type { FieldProblem, Json } from '../../../shared/core/values/values.ts'
 import { check } from '../../../shared/service/operation.ts'
 import { parseFinish, parseHeartbeat } from '../../../shared/service/requests/apply-run-update.ts'
 import { canvasRequestOf } from '../../../shared/service/requests/canvas-requests.ts'
-import { fieldProblems, isTaskId, sizeProblem } from '../../../shared/service/requests/publish-requests.ts'
-import { scheduleRequestOf } from '../../../shared/service/requests/schedule-requests.ts'
+import {
+  fieldProblems,
+  isTaskId,
+  scheduleRequestOf,
+  sizeProblem,
+} from '../../../shared/service/requests/publish-requests.ts'
 import type { BoundRequest, RequestKind } from '../bounds/bound-request.ts'
 
 type Problems = readonly FieldProblem[]
