@@ -107,7 +107,7 @@ const MAIN_PACKAGE: Package = {
   ],
   copies: [...LEGAL, 'README.md', 'docs', 'create/template'],
   dashboard: 'dashboard',
-  dependencies: ['@standard-schema/spec', 'brace-expansion', 'commander', 'tinyglobby'],
+  dependencies: ['@standard-schema/spec', 'brace-expansion', 'commander', 'croner', 'tinyglobby'],
   // Zod 3 has Standard Schema from 3.25 on. Only the path `/http` needs version 4.
   peers: {
     'aws-cdk-lib': '^2.276.0',

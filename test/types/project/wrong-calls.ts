@@ -86,5 +86,5 @@ await baton.putSchedule('nightly', { cron: '0 3 * * *', task: order.with({ sku: 
 // expect-error: 'every' does not exist in type
 defineSchedule('nightly', { every: 1_000, task: notify.with() })
 
-// expect-error: Property 'task' is missing in type
+// expect-error: '{ cron: string; }'
 defineSchedule('nightly', { cron: '0 3 * * *' })
