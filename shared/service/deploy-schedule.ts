@@ -1,3 +1,4 @@
+import { pathOf } from '../api/endpoints.ts'
 import { refuseFields } from '../core/rules/type-configuration.ts'
 import { SCHEDULE_TYPE } from '../core/task/head-fields.ts'
 import { taskId } from '../core/task/task.ts'
@@ -34,7 +35,7 @@ export async function deploySchedule(
     default:
       throw new BatonError(
         'refused',
-        `${what} exists already: it was made over HTTP. Remove it by DELETE /v1/schedules/${name}, or give the schedule in code another name`,
+        `${what} exists already: it was made over HTTP. Remove it by DELETE ${pathOf('removeSchedule', name)}, or give the schedule in code another name`,
       )
   }
 }
