@@ -1,6 +1,7 @@
 import type { CloudFormationCustomResourceEvent, Context } from 'aws-lambda'
 import type { TypeConfiguration } from '../shared/core/types/task-type.ts'
 import { registerFlowType, registerHandlerType, removeHandler } from '../shared/runtime/types/types.ts'
+import { deploySchedule, removeDeployedSchedule } from '../shared/service/deploy-schedule.ts'
 import { composeSystem } from './compose/compose.ts'
 
 type TypeProperties = {
@@ -12,24 +13,48 @@ type TypeProperties = {
   readonly version?: string
 }
 
+type ScheduleProperties = { readonly schedule: string; readonly body: string }
+
 const system = composeSystem()
 
-/** Serves the custom resource of a handler or flow: registers its type, and records when the handler of a type is deleted. */
+/**
+ * Serves the custom resources of a system. For a handler or flow it registers the type, and records when the handler of a type is
+ * deleted. It creates, changes and removes the schedules in code.
+ */
 export async function handler(event: CloudFormationCustomResourceEvent, context: Context): Promise<void> {
   try {
-    const { type, configuration, servedBy, version } = event.ResourceProperties as unknown as TypeProperties
-    const parsed = JSON.parse(configuration) as TypeConfiguration
-    if (event.RequestType === 'Delete') await removeHandler(system, type, parsed.kind)
-    else if (parsed.kind === 'flow') await registerFlowType(system, type, parsed)
-    else await registerHandlerType(system, type, parsed, { servedBy, version })
-    await answer(event, { Status: 'SUCCESS', PhysicalResourceId: `type-${type}` })
+    const PhysicalResourceId =
+      event.ResourceType === 'Custom::BatonSchedule' ? await keepSchedule(event) : await keepType(event)
+    await answer(event, { Status: 'SUCCESS', PhysicalResourceId })
   } catch (error) {
-    system.log.error('a deployed type was not registered or removed', { error })
+    system.log.error('what was deployed was not registered or removed', { error })
     const PhysicalResourceId = 'PhysicalResourceId' in event ? event.PhysicalResourceId : context.awsRequestId
     // A stack must be deletable even after its table was deleted.
     const Status = event.RequestType === 'Delete' ? 'SUCCESS' : 'FAILED'
     await answer(event, { Status, PhysicalResourceId, Reason: String(error) })
   }
+}
+
+/** Registers a type or removes its handler. Returns the id of the resource. */
+async function keepType({
+  RequestType,
+  ResourceProperties,
+}: CloudFormationCustomResourceEvent): Promise<string> {
+  const { type, configuration, servedBy, version } = ResourceProperties as unknown as TypeProperties
+  const parsed = JSON.parse(configuration) as TypeConfiguration
+  if (RequestType === 'Delete') await removeHandler(system, type, parsed.kind)
+  else if (parsed.kind === 'flow') await registerFlowType(system, type, parsed)
+  else await registerHandlerType(system, type, parsed, { servedBy, version })
+  return `type-${type}`
+}
+
+/** Sets or removes a schedule in code, for the stack of the request. Returns the id of the resource. */
+async function keepSchedule(event: CloudFormationCustomResourceEvent): Promise<string> {
+  const { schedule, body } = event.ResourceProperties as unknown as ScheduleProperties
+  const [, stack = ''] = event.StackId.split('/')
+  if (event.RequestType === 'Delete') await removeDeployedSchedule(system, schedule, stack)
+  else await deploySchedule(system, schedule, JSON.parse(body), stack)
+  return `schedule-${schedule}`
 }
 
 type Answer = { Status: 'SUCCESS' | 'FAILED'; PhysicalResourceId: string; Reason?: string }

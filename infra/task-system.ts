@@ -3,6 +3,7 @@ import type { Alarm, Dashboard, Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { EventBus } from 'aws-cdk-lib/aws-events'
 import type { IRole } from 'aws-cdk-lib/aws-iam'
 import { Construct } from 'constructs'
+import type { ScheduleDefinition, ScheduleFields } from '../shared/define/define-schedule.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
 import { type FailureAlarmProps, taskMetric, watchFailures } from './alarms.ts'
 import { createDashboard } from './dashboard.ts'
@@ -141,6 +142,18 @@ export class TaskSystem extends Construct {
    */
   addFlow(id: string, props: FlowProps): FlowRegistration {
     return new FlowRegistration(this.handlers, id, this.parts, this.registrar, props)
+  }
+
+  /**
+   * Keeps a schedule by deployment: the deployment creates it, changes it, and removes it when it is gone from the code. `schedule` is
+   * its fields, and `id` is its name then, or what `defineSchedule` returns. Schedules that the files of handlers, workers and flows
+   * export are found without this call.
+   *
+   * @throws BatonError `invalid`, naming the schedule and each wrong field, and for two different schedules of one name.
+   */
+  addSchedule(id: string, schedule: ScheduleFields | ScheduleDefinition): void {
+    const { name, schedule: fields } = 'kind' in schedule ? schedule : { name: id, schedule }
+    this.registrar.addSchedule(name, fields)
   }
 
   /**

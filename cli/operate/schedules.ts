@@ -105,6 +105,7 @@ function showOne({ printer }: Context, schedule: ApiSchedule): void {
     ['schedule', style.bold(oneLine(schedule.name))],
     ['when', oneLine(whenText(schedule))],
     ['state', stateText(schedule)],
+    ['kept by', schedule.managedBy && `the deployment of ${oneLine(schedule.managedBy)}`],
     ['next', at(schedule.nextRunAt)],
     ['last', at(schedule.lastRunAt)],
     ['missed ticks', missedText(schedule)],

@@ -116,12 +116,16 @@ async function publishOneTask(
   body: PublishBody,
   { wait, timeout = UNLIMITED_MS }: Options,
 ): Promise<void> {
-  const { id, created, task } = await client.publish(body)
+  const { id, created, task, notes = [] } = await client.publish(body)
+  for (const note of notes) printer.note(oneLine(note))
   if (wait) {
     printer.note(`${id} ${created ? 'published' : `exists, ${task.status}`}; waiting for its end`)
     printer.document((await client.result(body.type, id, { timeoutMs: timeout, signal: io.signal })) ?? null)
     return
   }
   const outcome = created ? 'published' : `exists already (${task.status})`
-  printer.answer({ id, created, task }, `${printer.style.bold(oneLine(id))} ${outcome}`)
+  printer.answer(
+    { id, created, task, ...(notes.length > 0 && { notes }) },
+    `${printer.style.bold(oneLine(id))} ${outcome}`,
+  )
 }

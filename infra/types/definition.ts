@@ -6,6 +6,7 @@ import { DEFAULT_SHARDS } from '../../shared/core/bounds.ts'
 import { refuseConfiguration } from '../../shared/core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { BatonError, defined } from '../../shared/core/values/values.ts'
+import type { ScheduleDefinition } from '../../shared/define/define-schedule.ts'
 import { TASKS_PER_SHARD } from '../bounds.ts'
 import { type Bundle, type BundlingProps, bundle, optionsOf } from '../bundling/esbuild.ts'
 import { refuseNative } from '../bundling/native.ts'
@@ -18,6 +19,8 @@ export type TaskSpec = {
   readonly config: TypeConfiguration
   /** The definitions of the tasks that do and undo a flow's steps. Steps that only name a type are left out. */
   readonly tasks?: readonly TaskSpec[]
+  /** The schedules that the same file exports. */
+  readonly schedules?: readonly ScheduleDefinition[]
 }
 
 export type FoundDefinition = TaskSpec & {
@@ -104,7 +107,9 @@ function readOne(
 }
 
 function exportsOf(entry: string, bundling?: BundlingProps): Map<string, Exported> {
-  return new Map(Object.entries(load(resolve(entry), entry, bundling)).filter(isDefinitionExport))
+  const exported = Object.entries(load(resolve(entry), entry, bundling))
+  const schedules = exported.flatMap(([, one]) => (isSchedule(one) ? [one] : []))
+  return new Map(exported.filter(isDefinitionExport).map(([name, one]) => [name, { ...one, schedules }]))
 }
 
 function allOf(kind: Kind, exported: ReadonlyMap<string, Exported>): Map<string, Exported> {
@@ -114,13 +119,13 @@ function allOf(kind: Kind, exported: ReadonlyMap<string, Exported>): Map<string,
 function found(
   entry: string,
   exportName: string,
-  { type, config: given, input, tasks }: Exported,
+  { type, config: given, input, tasks, schedules }: Exported,
 ): FoundDefinition {
   const config = withInputSchema(given, input)
   refuseUnserialisable(config, `${entry}, ${exportName}`)
   // `defineTask` and `defineFlow` have checked theirs. A definition written by hand is checked here.
   refuseConfiguration(`${entry}, '${type}'`, config)
-  return { type, config, file: resolve(entry), exportName, ...(tasks && { tasks }) }
+  return { type, config, file: resolve(entry), exportName, ...defined({ tasks, schedules }) }
 }
 
 function nothingIn(entry: string, kind: Kind, exported: ReadonlyMap<string, Exported>): BatonError {
@@ -169,6 +174,10 @@ function isDefinitionExport(entry: [string, unknown]): entry is [string, Exporte
   const value = entry[1]
   if (typeof value !== 'object' || value === null || !('kind' in value)) return false
   return typeof value.kind === 'string' && Object.hasOwn(WORDS, value.kind)
+}
+
+function isSchedule(value: unknown): value is ScheduleDefinition {
+  return Object(value).kind === 'baton-schedule'
 }
 
 function onlyNameOf(kind: Kind, exported: ReadonlyMap<string, Exported>, entry: string): string {

@@ -5,18 +5,23 @@
  */
 
 import { relative } from 'node:path'
-import { CustomResource, Duration } from 'aws-cdk-lib'
+import { Annotations, CustomResource, Duration, Stack } from 'aws-cdk-lib'
 import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct, DependencyGroup } from 'constructs'
+import type { DerivedBody } from '../../shared/api/publish.ts'
 import { WORKER_VISIBILITY_S } from '../../shared/core/bounds.ts'
+import { unknownTypeProblem } from '../../shared/core/rules/rules.ts'
 import type { TypeKind } from '../../shared/core/states.ts'
 import { queueNameOf, type TaskType, type TypeConfiguration } from '../../shared/core/types/task-type.ts'
 import { BatonError, defined } from '../../shared/core/values/values.ts'
+import type { ScheduleFields } from '../../shared/define/define-schedule.ts'
+import { readSchedule } from '../../shared/service/requests/publish-requests.ts'
 import { systemCode } from '../bundling/bundling.ts'
 import { createFunction } from '../functions/functions.ts'
 import { type Parts, SourceQueue } from '../queues.ts'
+import { PUBLISHER_ACCESS, type TaskTable } from '../task-table.ts'
 import type { FoundDefinition, TaskSpec } from './definition.ts'
 import { readDefinition, readFlow, refuseHttp, withProps } from './definition.ts'
 import type { FunctionProps } from './function-rules.ts'
@@ -27,19 +32,27 @@ const REGISTRAR_TIMEOUT_S = 60
 const REGISTRATION_WAIT_S = 300
 
 /**
- * The longest configuration of one type, as JSON. An asynchronous event of Lambda has at most 256 KB, and a template has at
+ * The longest configuration of one type, and the longest schedule, as JSON. An asynchronous event of Lambda has at most 256 KB, and a template has at
  * most 1 MB in all. Source: Lambda and CloudFormation quotas.
  */
 const CONFIGURATION_CHARACTERS_MAX = 100_000
 
-/** Registers deployed types, and marks a type when its handler is deleted. */
+/** Registers deployed types, and marks a type when its handler is deleted. It also keeps the schedules in code. */
 export class TypeRegistrar extends Construct {
   readonly function: LambdaFunction
   private readonly served = new DependencyGroup()
+  /** The registration of each type, which may be added later. */
+  private readonly registrations = new Map<string, DependencyGroup>()
+  /** The schedules by their names, as JSON. */
+  private readonly schedules = new Map<string, string>()
   private readonly registered = new Map<string, { readonly kind: TypeKind; readonly by: Construct }>()
+
+  private readonly table: TaskTable
+  private readonly scheduled = new Construct(this, 'Schedules')
 
   constructor(scope: Construct, id: string, { settings, table, messages }: Parts) {
     super(scope, id)
+    this.table = table
     this.function = createFunction(this, settings, {
       code: systemCode(this, 'registrar'),
       description: 'Baton: makes deployed task types known',
@@ -73,22 +86,69 @@ export class TypeRegistrar extends Construct {
   private registration(
     scope: Construct,
     id: string,
-    { type, config }: TaskSpec,
+    { type, config, schedules = [] }: TaskSpec,
     { servedBy, version }: Server,
   ): CustomResource {
+    for (const { name, schedule } of schedules) this.addSchedule(name, schedule)
     const twin = this.registered.get(type)?.by
     if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${type}'`)
     this.registered.set(type, { kind: config.kind, by: scope })
+    const registration = this.resource(scope, id, 'Custom::BatonType', {
+      type,
+      configuration: JSON.stringify(config),
+      ...defined({ servedBy, version }),
+    })
+    this.registrationOf(type).add(registration)
+    return registration
+  }
+
+  /**
+   * Keeps a schedule by deployment: it is set after the types of its task are registered. The logical id of the resource follows from
+   * the name alone, so a schedule may move to another file.
+   *
+   * @throws BatonError `invalid`, naming the schedule and each wrong field, and for two different schedules of one name.
+   */
+  addSchedule(name: string, schedule: ScheduleFields): void {
+    const what = `schedule '${name}'`
+    const text = JSON.stringify(schedule)
+    const twin = this.schedules.get(name)
+    if (twin === text) return
+    if (twin !== undefined)
+      throw new BatonError('invalid', `two schedules have the name '${name}'; rename one`)
+    const { timing, task } = readSchedule(name, JSON.parse(text), Date.now())
+    refuseLarge(`the ${what}`, text.length, 'give its task a smaller input')
+    // A system without schedules grants the registrar no changes of heads.
+    if (this.schedules.size === 0) this.table.openTo(this.function, PUBLISHER_ACCESS)
+    this.schedules.set(name, text)
+    const body = Stack.of(this).toJsonString(schedule)
+    const resource = this.resource(this.scheduled, name, 'Custom::BatonSchedule', { schedule: name, body })
+    resource.node.addDependency(...typesOf(task).map(type => this.registrationOf(type)))
+    const isKnown = () => this.registered.has(task.type)
+    const unknown = () => `${what}: task.type ${unknownTypeProblem(task.type, [...this.registered.keys()])}`
+    resource.node.addValidation({ validate: () => (isKnown() ? [] : [unknown()]) })
+    if (timing.kind === 'at' && timing.at <= Date.now()) {
+      const message = `${what}: at has passed, so there is nothing to schedule; remove it from the code`
+      Annotations.of(resource).addWarningV2('baton-tasks:past-schedule', message)
+    }
+  }
+
+  private registrationOf(type: string): DependencyGroup {
+    const found = this.registrations.get(type) ?? new DependencyGroup()
+    this.registrations.set(type, found)
+    return found
+  }
+
+  private resource(
+    scope: Construct,
+    id: string,
+    resourceType: `Custom::${string}`,
+    properties: Readonly<Record<string, string>>,
+  ): CustomResource {
     return new CustomResource(scope, id, {
-      resourceType: 'Custom::BatonType',
+      resourceType,
       serviceToken: this.function.functionArn,
       serviceTimeout: Duration.seconds(REGISTRATION_WAIT_S),
-      properties: {
-        type,
-        configuration: JSON.stringify(config),
-        ...(servedBy && { servedBy }),
-        ...(version !== undefined && { version }),
-      },
+      properties,
     })
   }
 
@@ -108,6 +168,11 @@ export class TypeRegistrar extends Construct {
       return [`${where} is done by '${step}', which nothing here serves; ${help}`]
     })
   }
+}
+
+/** The types of a task and of its callbacks. */
+function typesOf({ type, onSuccess = [], onError = [] }: DerivedBody): string[] {
+  return [type, ...[...onSuccess, ...onError].flatMap(typesOf)]
 }
 
 type Server = { readonly servedBy?: TaskType['servedBy']; readonly version?: string | undefined }
@@ -140,18 +205,19 @@ export class FlowRegistration extends Construct {
       readFlow(props.entry, props.flow, props.bundling),
       defined({ events: props.events }),
     )
-    refuseLarge(definition.type, JSON.stringify(definition.config).length)
+    const { length } = JSON.stringify(definition.config)
+    refuseLarge(`the flow '${definition.type}'`, length, 'give its steps smaller inputs')
     this.type = definition.type
     reach.add(this.type, definition.config.steps)
     registrar.registerFlow(this, 'Registration', definition)
   }
 }
 
-function refuseLarge(type: string, length: number): void {
+function refuseLarge(what: string, length: number, help: string): void {
   if (length <= CONFIGURATION_CHARACTERS_MAX) return
   throw new BatonError(
     'invalid',
-    `the flow '${type}' has ${length} characters as JSON, and at most ${CONFIGURATION_CHARACTERS_MAX} can be deployed; give its steps smaller inputs`,
+    `${what} has ${length} characters as JSON, and at most ${CONFIGURATION_CHARACTERS_MAX} can be deployed; ${help}`,
   )
 }
 

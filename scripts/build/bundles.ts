@@ -156,7 +156,8 @@ function keepOwnSources(file: string): void {
   const newIndex = map.sources.map(source => own.indexOf(source))
   const mappings = decode(map.mappings).map(line => withoutRepeats(line.map(one => moved(one, newIndex))))
   const sources = own.map(source => source.replace(/^(\.\.\/)+/, ''))
-  const short = { ...map, sources, mappings: encode(mappings) }
+  // No segment names anything any more.
+  const short = { ...map, sources, names: [], mappings: encode(mappings) }
   writeFileSync(file, JSON.stringify(short))
 }
 

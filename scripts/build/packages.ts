@@ -98,6 +98,12 @@ const MAIN_PACKAGE: Package = {
     // The command line loads it for a deployed system.
     { source: 'cli/aws/aws.ts', path: 'cli/aws/aws.js', runsIn: 'library' },
     { source: 'shared/worker/create-worker.ts', path: 'shared/worker/create-worker.js', runsIn: 'library' },
+    // The synthesis checks schedules by it. It contains the parser of cron expressions.
+    {
+      source: 'shared/service/requests/publish-requests.ts',
+      path: 'shared/service/requests/publish-requests.js',
+      runsIn: 'library',
+    },
     // The worker starts these two by their paths next to its own.
     inProcess('shared/worker/isolation/process.ts', 'shared/worker/process.js'),
     inProcess('shared/worker/isolation/watchdog.ts', 'shared/worker/watchdog.js'),

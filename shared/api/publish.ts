@@ -125,6 +125,8 @@ export const publishAnswer = open(
     created: flag(),
     /** The task as it is now. */
     task,
+    /** What the caller should know of the task: a limit counts by a key that it lacks. Left out when there is nothing. */
+    notes: optional(listOf(text())),
   },
   'Published',
 )
@@ -142,6 +144,8 @@ const publishResult = open(
     created: optional(flag()),
     /** The task as it is now, without input and result. Left out when the answer would be too long. */
     task: optional(task),
+    /** As in the answer to one publish. */
+    notes: optional(listOf(text())),
     /** Why the task was refused. */
     problem: optional(problemAnswer),
   },

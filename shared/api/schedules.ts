@@ -94,6 +94,8 @@ export const scheduleAnswer = open(
     graceMs: integer(),
     /** Lists show only the type of the task. */
     task: scheduledTask,
+    /** The stack whose code keeps the schedule, by deployment. Left out for a schedule that was made over HTTP. */
+    managedBy: optional(text()),
     /** Whether the schedule is paused. */
     paused: flag(),
     /** The last tick that published a task, or the time at which a caller last triggered the schedule. */

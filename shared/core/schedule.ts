@@ -19,7 +19,7 @@ import { hash32 } from './values/text.ts'
 import { type Json, sortedJson } from './values/values.ts'
 
 /** The part of a schedule that callers set. */
-export type Definition = Pick<ScheduleState, 'timing' | 'missed' | 'graceMs' | 'taskType'> & {
+export type Definition = Pick<ScheduleState, 'timing' | 'missed' | 'graceMs' | 'taskType' | 'managedBy'> & {
   /** The publish body of the task that each tick publishes. */
   readonly task: Json
 }
@@ -54,7 +54,7 @@ function newborn(
   start: Start,
   now: number,
 ): { draft: PresentSchedule; bodies: BodyWrite[] } {
-  const { task, timing, missed, graceMs, taskType } = definition
+  const { task, ...rules } = definition
   const id = taskId(SCHEDULE_TYPE, name)
   const expiry = bodyExpiry(next, now, DEFAULT_OPTIONS.retentionMs)
   const { body, writes } = bodyOf(task, bodyRef.input(born, start.revision, task), expiry)
@@ -72,7 +72,7 @@ function newborn(
     createdAt: now,
     updatedAt: now,
     input: body,
-    schedule: { timing, missed, graceMs, taskType, paused: false },
+    schedule: { ...rules, paused: false },
   }
   return { draft, bodies: writes }
 }
@@ -88,8 +88,8 @@ export function replaceSchedule(
 ): Decision<'finished', Schedule> {
   if (present.state !== 'open') return refuse('finished')
   const { key: name, born, revision, fence, createdAt, operations, schedule } = present
-  const { timing, missed, graceMs, taskType } = definition
-  const isSame = isSameTiming(timing, schedule.timing) && taskType === schedule.taskType
+  const { task: _task, ...rules } = definition
+  const isSame = isSameTiming(rules.timing, schedule.timing) && rules.taskType === schedule.taskType
   const start = { revision: revision + 1, fence, operation: 'update' as const }
   const dueAt = isSame ? present.dueAt : next
   const { draft: fresh, bodies } = newborn({ name, born, definition, next: dueAt }, start, now)
@@ -97,7 +97,7 @@ export function replaceSchedule(
     ...fresh,
     createdAt,
     ...(operations && { operations }),
-    schedule: { ...schedule, timing, missed, graceMs, taskType },
+    schedule: { ...schedule, ...rules },
   }
   return revise(present, draft, now, { bodies })
 }

@@ -53,3 +53,16 @@ it('a paused type starts nothing until its pause ends', async () => {
   expect(t.task('work:a').status).toBe('succeeded')
   await expect(t.pause('wrok')).rejects.toThrow("did you mean 'work'")
 })
+
+it('a publish says that the task lacks the key of a limit', async () => {
+  const work = defineTask('work', {
+    limits: { rate: { limit: 9, perMs: 1_000, key: 'userId' } },
+    run: () => {},
+  })
+  const t = await createTestSystem({ tasks: [work] })
+
+  expect((await t.publish(work, {}, { key: 'a' })).notes).toEqual([
+    expect.stringContaining('counts by userId'),
+  ])
+  expect((await t.publish(work, {}, { key: 'b', userId: 'u' })).notes).toBeUndefined()
+})

@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { defineSchedule } from '../../shared/define/define-schedule.ts'
 import { defineTask } from '../../shared/define/define-task.ts'
 import { createTestSystem } from '../../shared/testing/index.ts'
 
@@ -39,6 +40,21 @@ it('a schedule is set, read, triggered, paused and removed', async () => {
 
   await t.removeSchedule('hourly')
   await expect(t.schedule('hourly')).rejects.toThrow('there is no schedule hourly')
+})
+
+it('schedules in code tick as deployed ones, and the test cannot replace them', async () => {
+  const hourly = defineSchedule('hourly', { cron: '0 * * * *', task: report.with({ days: 1 }) })
+  const t = await createTestSystem({ tasks: [report], schedules: [hourly], now: '2027-05-01T00:00:00Z' })
+
+  await t.advance('2h')
+
+  expect(t.tasks({ type: report })).toHaveLength(2)
+  expect((await t.schedule('hourly')).managedBy).toBe('test')
+  await expect(t.schedule('hourly', hourly.schedule)).rejects.toThrow('keeps hourly')
+  const missing = defineSchedule('other', { everyMs: 60_000, task: { type: 'reports' } })
+  await expect(createTestSystem({ tasks: [report], schedules: [missing] })).rejects.toThrow(
+    "schedule 'other': task.type must name a registered type",
+  )
 })
 
 it('idle systems do not wait for the next ticks of schedules', async () => {

@@ -51,11 +51,12 @@ export function SchedulesPage() {
 const COLUMNS: ReadonlyArray<Column<ApiSchedule>> = [
   {
     name: 'Schedule',
-    cell: ({ name, paused, lastError, operations }) => (
+    cell: ({ name, paused, managedBy, lastError, operations }) => (
       <>
         <span className="cell-name">
           <Name mono={false}>{name}</Name>
           {paused && <span className="tag warn">paused</span>}
+          {managedBy && <span className="tag">deployed</span>}
         </span>
         {lastError && <span className="bad isolated">{lastError.message}</span>}
         <LastChange operations={operations} />
@@ -82,7 +83,8 @@ function ticksText({ cron, timezone = 'UTC', everyMs, at }: ApiSchedule): string
   return everyMs === undefined ? `once, ${moment(at ?? '')}` : `every ${duration(everyMs)}`
 }
 
-function ScheduleActions({ schedule: { name, paused, finishedAt } }: { readonly schedule: ApiSchedule }) {
+function ScheduleActions({ schedule }: { readonly schedule: ApiSchedule }) {
+  const { name, paused, finishedAt, managedBy } = schedule
   const changes = [['schedules'], ['schedule', name]]
   return (
     <span className="cell-actions">
@@ -101,11 +103,13 @@ function ScheduleActions({ schedule: { name, paused, finishedAt } }: { readonly 
           changes={changes}
         />
       )}
-      <Opener
-        icon={Pencil}
-        aria-label={`Edit ${name}`}
-        dialog={close => <EditSchedule name={name} onClose={close} />}
-      />
+      {managedBy === undefined && (
+        <Opener
+          icon={Pencil}
+          aria-label={`Edit ${name}`}
+          dialog={close => <EditSchedule name={name} onClose={close} />}
+        />
+      )}
     </span>
   )
 }

@@ -55,7 +55,7 @@ export const whyAnswer = open(
     status: oneOf(...MEMBER_STATUSES),
     /** The reason. The guide on waiting has a table of all. */
     reason: oneOf(...WHY_REASONS),
-    /** One sentence: for what the task waits, since when, until when, and which task or worker is in the way. */
+    /** One sentence: for what the task waits, since when, until when, and which task or worker is in the way. A further sentence names a key of a limit that the task lacks. */
     sentence: text(),
     /** What a caller can do, or that there is nothing to do. */
     next: text(),

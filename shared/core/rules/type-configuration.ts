@@ -265,7 +265,11 @@ export function refuseConfiguration(what: string, configuration: TypeConfigurati
 
 /** @throws BatonError `invalid` when there is a problem. The message names what is refused and each wrong field. */
 export function refuseFields(what: string, problems: readonly FieldProblem[]): void {
-  if (problems.length === 0) return
+  if (problems.length > 0) throw refusalOf(what, problems)
+}
+
+/** The error that names what is refused and each wrong field. */
+export function refusalOf(what: string, problems: readonly FieldProblem[]): BatonError {
   const texts = problems.map(({ path, message }) => `${path} ${message}`.trim())
-  throw new BatonError('invalid', `${what}: ${texts.join('; ')}`, { problems })
+  return new BatonError('invalid', `${what}: ${texts.join('; ')}`, { problems })
 }

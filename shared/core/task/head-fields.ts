@@ -162,6 +162,8 @@ export type ScheduleState = {
   /** The type of the task that each tick publishes. */
   readonly taskType: string
   readonly paused: boolean
+  /** The stack whose deployment keeps the schedule. Undefined for a schedule that was made over HTTP. */
+  readonly managedBy?: string
   /** The last tick that published a task, or the time at which a caller last triggered the schedule. */
   readonly lastRunAt?: number
   /** The pauses that due ticks may have fallen into, earliest first. The last one has no end while the schedule is paused. */

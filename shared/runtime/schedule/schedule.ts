@@ -43,6 +43,8 @@ export type ScheduleRequest = {
   readonly missed: Missed
   readonly graceMs: number
   readonly task: ScheduledTask
+  /** The stack whose deployment keeps the schedule. Left out for a request over HTTP. */
+  readonly managedBy?: string
 }
 
 export type PutScheduleOutcome =
@@ -50,6 +52,14 @@ export type PutScheduleOutcome =
   | PublishRefusal
   /** A person has changed the schedule since the caller read it. `task` is left out when none exists. */
   | { readonly ok: false; readonly reason: 'stale'; readonly task?: Schedule }
+  | KeptElsewhere
+
+/** The schedule is kept by a deployment and the request came over HTTP, or the other way round. */
+export type KeptElsewhere = {
+  readonly ok: false
+  readonly reason: 'kept-elsewhere'
+  readonly task: PresentSchedule
+}
 
 /**
  * Creates a schedule or replaces what it publishes and when. An open schedule keeps its creation time and its pause,
@@ -69,9 +79,14 @@ export async function putSchedule(
   if (seen && (await isSame(system, seen, definition))) return { ok: true, created: false, task: seen }
   const refusal = await refusalOf(system, request)
   if (refusal) return refusal
-  const { decision, head } = await transact(system, seen, current =>
-    isStale(presentIn(system, current), expected) ? STALE : decide(system, current, { name, definition }),
-  )
+  const { decision, head } = await transact(system, seen, current => {
+    const kept = keptElsewhere(system, current, request)
+    if (kept) return kept
+    return isStale(presentIn(system, current), expected)
+      ? STALE
+      : decide(system, current, { name, definition })
+  })
+  if (!decision.ok && decision.reason === 'kept-elsewhere') return decision
   if (!decision.ok && decision.reason === 'stale') return stale(system, head)
   if (!decision.ok) return { ok: false, reason: 'invalid', problems: [neverTicksProblem(request.timing)] }
   if (!head) throw new BatonError('unavailable', `${id} was removed while it was being set`)
@@ -85,20 +100,31 @@ function stale(system: System, head: Schedule | undefined): PutScheduleOutcome {
   return { ...STALE, ...(task && { task }) }
 }
 
+/** The refusal of a change over HTTP to a schedule that a deployment keeps, or the other way round. */
+function keptElsewhere(
+  system: System,
+  head: Schedule | undefined,
+  { managedBy }: Pick<ScheduleRequest, 'managedBy'>,
+): KeptElsewhere | undefined {
+  if (!isPresent(system, head)) return undefined
+  const isKeptHere = (head.schedule.managedBy === undefined) === (managedBy === undefined)
+  return isKeptHere ? undefined : { ok: false, reason: 'kept-elsewhere', task: head }
+}
+
 /** The schedule, if readers can find it. */
 function presentIn({ clock }: System, head: Schedule | undefined): Schedule | undefined {
   return isGone(head, clock.now()) ? undefined : head
 }
 
-function definitionOf({ timing, missed, graceMs, task }: ScheduleRequest): Definition {
-  return { timing, missed, graceMs, taskType: task.type, task: task as unknown as Json }
+function definitionOf({ task, ...rules }: ScheduleRequest): Definition {
+  return { ...rules, taskType: task.type, task: task as unknown as Json }
 }
 
 async function isSame(system: System, seen: Schedule, definition: Definition): Promise<boolean> {
   const { schedule, input } = seen
   if (!schedule || !input || isGone(seen, system.clock.now())) return false
   if (!isSameTiming(schedule.timing, definition.timing)) return false
-  if (schedule.graceMs !== definition.graceMs) return false
+  if (schedule.graceMs !== definition.graceMs || schedule.managedBy !== definition.managedBy) return false
   if (sortedJson(schedule.missed) !== sortedJson(definition.missed)) return false
   const stored = await bodyValue(system, seen.id, input)
   // The order of members says nothing, and callers write them in different orders.
@@ -193,14 +219,17 @@ async function change(
 export async function removeSchedule(
   system: System,
   id: string,
-  expected: Expected = {},
-): Promise<RemoveOutcome<Schedule>> {
+  expected: Expected & Pick<ScheduleRequest, 'managedBy'> = {},
+): Promise<RemoveOutcome<Schedule> | KeptElsewhere> {
   const { decision, head } = await transact(system, await readHead(system, id, isSchedule), current => {
     if (!isPresent(system, current)) return UNKNOWN
+    const kept = keptElsewhere(system, current, expected)
+    if (kept) return kept
     if (isStale(current, expected)) return STALE
     return { ok: true as const, change: remove<Schedule>(current, system.clock.now()) }
   })
   if (decision.ok) return { ok: true }
+  if (decision.reason === 'kept-elsewhere') return decision
   return head && decision.reason === 'stale' ? { ...decision, task: head } : UNKNOWN
 }
 

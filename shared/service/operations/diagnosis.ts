@@ -12,6 +12,7 @@ import { readWhy, readWhyMember, type Why } from '../../runtime/read/why.ts'
 import { firstMinute, readActivity, type TypeActivity } from '../../runtime/stream/statistics.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
+import { limitNotes } from '../present/limit-notes.ts'
 import { noSuchTask, problem, unknownType, unknownTypes } from '../present/problems.ts'
 import { iso, isoOf } from '../present/tasks.ts'
 import { isTaskId } from '../requests/publish-requests.ts'
@@ -106,7 +107,7 @@ function presentWhy(id: string, { status, reason, facts }: Why): api.WhyAnswer {
     id,
     status,
     reason,
-    sentence,
+    sentence: [sentence, ...limitNotes(facts.task, facts.types.values())].join(' '),
     next,
     ...defined({ since: isoOf(since), until: isoOf(until), holder }),
     ...presentLimit(why),

@@ -1,9 +1,12 @@
 import * as api from '../../api/index.ts'
 import { isObject } from '../../core/rules/rules.ts'
+import { workOf } from '../../core/task/piece.ts'
+import type { Task } from '../../core/task/task.ts'
 import { type PublishOutcome, publish, publishMany } from '../../runtime/publish/publish.ts'
 import { describeHead } from '../../runtime/read/read.ts'
 import { checkingInputs } from '../../runtime/types/input-schemas.ts'
 import { type Answer, answerInvalid, answerProblem, type Call, checkRule, operation } from '../operation.ts'
+import { limitNotes } from '../present/limit-notes.ts'
 import { invalid, publishProblem } from '../present/problems.ts'
 import { presentTask } from '../present/tasks.ts'
 import { type ReadPublish, readPublish } from '../requests/publish-requests.ts'
@@ -56,7 +59,12 @@ async function handleOne(call: PublishCall): Promise<Answer> {
   const shown = presentTask(await describeHead(call.system, call, task))
   const { input } = request.body
   // A new task was stored with this input. An existing task may have another one.
-  const body = { id: task.id, created, task: created && input !== undefined ? { ...shown, input } : shown }
+  const body = {
+    id: task.id,
+    created,
+    task: created && input !== undefined ? { ...shown, input } : shown,
+    ...(await notesOn(call, task)),
+  }
   return created
     ? { status: 201, body, headers: { location: api.pathOf('get', task.id) } }
     : { status: 200, body }
@@ -92,7 +100,13 @@ async function resultOf(call: PublishCall, outcome: PublishOutcome, at: string):
   }
   const { created, task } = outcome
   const shown = presentTask(await describeHead(call.system, call, task, true))
-  return { status: created ? 201 : 200, id: task.id, created, task: shown }
+  return { status: created ? 201 : 200, id: task.id, created, task: shown, ...(await notesOn(call, task)) }
+}
+
+async function notesOn({ typeOf }: PublishCall, task: Task): Promise<Pick<api.PublishAnswer, 'notes'>> {
+  const names = new Set([task.type, workOf(task).type])
+  const notes = limitNotes(task, await Promise.all([...names].map(typeOf)))
+  return notes.length > 0 ? { notes } : {}
 }
 
 function requestOf(call: PublishCall, body: unknown, at: string): ReadPublish {

@@ -10,6 +10,7 @@ import { defined } from '../../core/values/values.ts'
 import type { ScheduleDescription } from '../../runtime/schedule/read-schedules.ts'
 import { listSchedules, readSchedule } from '../../runtime/schedule/read-schedules.ts'
 import {
+  type KeptElsewhere,
   pauseSchedule,
   putSchedule,
   removeSchedule,
@@ -50,7 +51,7 @@ export const scheduleOperations = [
     tag: 'Schedules',
     summary: 'Create or replace a schedule',
     description:
-      'Sets the whole schedule. A paused schedule stays paused. A body that equals the stored schedule changes nothing.',
+      'Sets the whole schedule. A paused schedule stays paused. A body that equals the stored schedule changes nothing. A schedule that a deployment keeps is refused with 409.',
     answers: {
       200: {
         description: 'The schedule was replaced, or is the same as before.',
@@ -58,7 +59,7 @@ export const scheduleOperations = [
       },
       201: { description: 'The schedule was created.', schema: api.scheduleAnswer, location: 'the schedule' },
     },
-    problems: ['unknown-type', 'stale-revision'],
+    problems: ['unknown-type', 'conflict', 'stale-revision'],
     recordedAs: 'put',
     body: api.scheduleBody,
     handle: handlePut,
@@ -67,9 +68,10 @@ export const scheduleOperations = [
     name: 'removeSchedule',
     tag: 'Schedules',
     summary: 'Remove a schedule',
-    description: 'It has no further tick. The tasks that it has published stay.',
+    description:
+      'It has no further tick. The tasks that it has published stay. A schedule that a deployment keeps is refused with 409.',
     answers: { 204: { description: 'The schedule is removed.' } },
-    problems: ['not-found', 'stale-revision'],
+    problems: ['not-found', 'conflict', 'stale-revision'],
     query: expectedRevision,
     handle: handleRemove,
   }),
@@ -155,6 +157,7 @@ async function handlePut(call: OneCall<api.ScheduleBody>): Promise<Answer> {
   if (!outcome.ok && outcome.reason === 'unknown-type') {
     return answerProblem(unknownTypes(outcome.unknown, outcome.existing))
   }
+  if (!outcome.ok && outcome.reason === 'kept-elsewhere') return answerKept(outcome)
   if (!outcome.ok && outcome.reason === 'stale') return answerProblem(staleProblem(name, outcome.task))
   if (!outcome.ok) return answerProblem(invalid(outcome.problems))
   const { id } = outcome.task
@@ -168,7 +171,13 @@ async function handleRemove(call: Call<ExpectedRevision, unknown>): Promise<Answ
   const outcome = id === undefined ? UNKNOWN : await removeSchedule(call.system, id, call.query)
   if (outcome.ok) return { status: 204 }
   if (outcome.reason === 'unknown') return answerUnknown(call)
+  if (outcome.reason === 'kept-elsewhere') return answerKept(outcome)
   return answerProblem(staleProblem(call.params.name ?? '', outcome.task))
+}
+
+function answerKept({ task: { key, schedule } }: KeptElsewhere): Answer {
+  const detail = `the deployment of the stack ${schedule.managedBy} keeps ${key}: change or remove it in the code of that stack, and deploy; pause, resume and trigger are legal here`
+  return answerProblem(problem('conflict', detail))
 }
 
 async function handleChange(call: OneCall<ExpectedRevision>, change: typeof pauseSchedule): Promise<Answer> {
@@ -217,6 +226,7 @@ function presentSchedule({ head, task, nextRunAt }: ScheduleDescription): api.Ap
       missed: schedule.missed,
       graceMs: schedule.graceMs,
       task,
+      managedBy: schedule.managedBy,
       paused: schedule.paused,
       lastRunAt: isoOf(schedule.lastRunAt),
       nextRunAt: isoOf(nextRunAt),

@@ -1,7 +1,7 @@
 import type { PatchBody } from '../../api/changes.ts'
 import type { Problem } from '../../api/problems.ts'
 import { type DerivedBody, type PublishBody, publishBody } from '../../api/publish.ts'
-import type { ScheduleBody } from '../../api/schedules.ts'
+import { type ScheduleBody, scheduleBody } from '../../api/schedules.ts'
 import {
   BODY_BYTES_MAX,
   DELAY_MS_MAX,
@@ -12,7 +12,7 @@ import {
 import type { PatchedOptions } from '../../core/options.ts'
 import { joinPath } from '../../core/rules/rules.ts'
 import { pathName } from '../../core/rules/scalars.ts'
-import { typeNameRule } from '../../core/rules/type-configuration.ts'
+import { refusalOf, typeNameRule } from '../../core/rules/type-configuration.ts'
 import type { Missed, Timing } from '../../core/task/head-fields.ts'
 import { splitRunId, splitTaskId } from '../../core/task/task.ts'
 import { reservedFor } from '../../core/types/task-type.ts'
@@ -146,6 +146,18 @@ export function runReference(taskId: string, runId: string): RunReference | unde
 type Read =
   | { readonly ok: true; readonly request: ScheduleRequest }
   | { readonly ok: false; readonly kind: 'invalid' | 'too-large'; readonly problems: readonly FieldProblem[] }
+
+/**
+ * Makes the request of a schedule in code, of which nothing is checked yet.
+ *
+ * @throws BatonError `invalid`, naming the schedule and each wrong field.
+ */
+export function readSchedule(name: string, body: unknown, now: number): ScheduleRequest {
+  const checked = check(scheduleBody, body)
+  const read = checked.ok ? scheduleRequestOf(name, checked.value, now) : checked
+  if (read.ok) return read.request
+  throw refusalOf(`schedule '${name}'`, read.problems)
+}
 
 /**
  * Makes the request of a schedule, or returns its problems: fields that exclude each other, or bounds that no rule expresses.

@@ -15,6 +15,7 @@ import type { Log, LogFields } from '../../ports/machine.ts'
 import { cachedLimitReader } from '../../runtime/limits/limit-usage.ts'
 import { readServed, type StatusReaders } from '../../runtime/read/read.ts'
 import { putType, registerFlowType, registerHandlerType } from '../../runtime/types/types.ts'
+import { deploySchedule } from '../../service/deploy-schedule.ts'
 import { OPERATIONS } from '../../service/operations.ts'
 import { sendToService } from '../../service/send-to-service.ts'
 import { createServing, operationFinder, type Service } from '../../service/service.ts'
@@ -42,8 +43,11 @@ export async function createMemorySystem(settings: MemorySettings): Promise<Test
   const typeLimits = new Map<string, TypeLimits | undefined>(
     (await system.types.list()).map(({ type, configuration }) => [type, configuration.limits]),
   )
+  const { schedules = [] } = settings
+  const [defined, byName] = Array.isArray(schedules) ? [schedules, {}] : [[], schedules]
+  for (const { name, schedule } of defined) await deploySchedule(system, name, schedule, CALLER)
   const test = await faceOf(world, { lines, typeLimits })
-  for (const [name, schedule] of Object.entries(settings.schedules ?? {})) await test.schedule(name, schedule)
+  for (const [name, schedule] of Object.entries(byName)) await test.schedule(name, schedule)
   return test
 }
 

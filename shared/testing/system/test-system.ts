@@ -12,6 +12,7 @@ import type { TaskError } from '../../core/task-error/task-error.ts'
 import type { TypeConfiguration, TypeLimits } from '../../core/types/task-type.ts'
 import { BatonError, type Json } from '../../core/values/values.ts'
 import type { Canvas } from '../../define/canvases.ts'
+import type { ScheduleDefinition } from '../../define/define-schedule.ts'
 import type { AnyDefinition, NameOf, TaskDefinition } from '../../define/definitions.ts'
 import { distinctTasks } from '../../define/definitions.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
@@ -206,8 +207,11 @@ export type MemorySettings = {
   readonly flows?: readonly AnyDefinition[]
   /** Types without a handler here, by name: such as `{ encode: { kind: 'http' } }`, whose tasks the test claims. @default none */
   readonly types?: Readonly<Record<string, TypeBody>>
-  /** Schedules by name. Their first tick comes after the system's start. @default none */
-  readonly schedules?: Readonly<Record<string, ScheduleBody>>
+  /**
+   * What `defineSchedule` returns, kept as by a deployment, or schedules by name, as over HTTP. Their first tick comes after the
+   * system's start. @default none
+   */
+  readonly schedules?: readonly ScheduleDefinition[] | Readonly<Record<string, ScheduleBody>>
   /** When virtual time begins: a `Date`, an ISO text, or milliseconds since 1970. @default 2027-01-01T00:00:00.000Z */
   readonly now?: Date | string | number
   /** Decides generated keys, jitter and everything else that is random. @default 1 */

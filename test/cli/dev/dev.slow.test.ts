@@ -99,6 +99,21 @@ describe('baton dev', () => {
     expect((await dev.call('GET', '/v1/tasks/resize:first')).body.result).toEqual({ version: 1 })
   })
 
+  it('deploys a schedule of a handler’s file at a save, and removes it when it is gone', async () => {
+    const status = async () => (await dev.call('GET', '/v1/schedules/yearly')).status
+    const schedule =
+      "\nexport const yearly = defineSchedule('yearly', { cron: '0 0 29 2 *', task: task.with({}) })\n"
+    shop.write(
+      'tasks/thumb.ts',
+      aTask('thumb', '').replace('{ defineTask', '{ defineSchedule, defineTask') + schedule,
+    )
+    await expect.poll(status).toBe(200)
+
+    shop.write('tasks/thumb.ts', aTask('thumb', ''))
+
+    await expect.poll(status).toBe(404)
+  })
+
   it('shows a broken stack with its place, and leaves the old one running', async () => {
     const from = dev.lines.length
     shop.edit('infra/app.ts', '// more', "throw new Error('not yet')")

@@ -1,5 +1,5 @@
 import type { Canvas, Flow, Json, PartialOptions, TaskContext, TaskDefinition } from 'baton-tasks'
-import { chain, chord, createClient, defineTask, group } from 'baton-tasks'
+import { chain, chord, createClient, defineSchedule, defineTask, group } from 'baton-tasks'
 import { montage, notify, order, page, resize } from './definitions.js'
 import { type IsAny, type Same, verify } from './same.js'
 
@@ -22,6 +22,16 @@ export async function everyFormOfPublish() {
   verify<Same<typeof created, boolean>>(true)
   verify<IsAny<typeof canvas>>(false)
   return canvas.taskIds
+}
+
+export async function schedules() {
+  const task = resize.with({ url: 'a', width: 1 }, { priority: 2 })
+  const nightly = defineSchedule('nightly', { cron: '0 3 * * *', timezone: 'Europe/Berlin', task })
+  defineSchedule('once', { at: '2030-01-01T00:00:00Z', missed: { catchUp: 1 }, task: notify.with() })
+  defineSchedule('orders', { everyMs: 60_000, task: order.with({ sku: 'a', cents: 1 }) })
+  await baton.putSchedule('nightly', { ...nightly.schedule, graceMs: 600_000 })
+  const { managedBy } = await baton.putSchedule('hourly', { cron: '0 * * * *', task })
+  verify<Same<typeof managedBy, string | undefined>>(true)
 }
 
 export async function resultsAsJsonGivesThemBack() {

@@ -1,4 +1,4 @@
-import { createClient, defineTask } from 'baton-tasks'
+import { createClient, defineSchedule, defineTask } from 'baton-tasks'
 // A caller can import only the type of a definition, and then bundles no handler.
 import { notify, type order as Order, order, type resize as Resize, resize } from './definitions.js'
 
@@ -76,3 +76,15 @@ defineTask('parent', {
     ctx.fecth()
   },
 })
+
+// expect-error: Type 'string' is not assignable to type 'number'.
+defineSchedule('nightly', { cron: '0 3 * * *', task: resize.with({ url: 'a', width: '1' }) })
+
+// expect-error: Type 'string' is not assignable to type 'number'.
+await baton.putSchedule('nightly', { cron: '0 3 * * *', task: order.with({ sku: 'a', cents: '1' }) })
+
+// expect-error: 'every' does not exist in type
+defineSchedule('nightly', { every: 1_000, task: notify.with() })
+
+// expect-error: '{ cron: string; }'
+defineSchedule('nightly', { cron: '0 3 * * *' })

@@ -282,6 +282,7 @@ const SCHEDULE = attributesOf<Omit<ScheduleState, 'timing'>>()({
   graceMs: withDefault('grace', number, SCHEDULE_GRACE_MS),
   taskType: always('type', text),
   paused: withDefault('paused', flag, false),
+  managedBy: optional('by', text),
   lastRunAt: optional('last', number),
   pauses: optional('pauses', pauses),
 })

@@ -203,6 +203,7 @@ const SCHEDULE: ScheduleState = {
   graceMs: 1,
   taskType: 'resize',
   paused: true,
+  managedBy: 'Shop',
   lastRunAt: NOW,
   pauses: [{ from: NOW, to: NOW + 1 }, { from: NOW + 2 }],
 }

@@ -1,0 +1,24 @@
+import { limitValue } from '../../core/limits/limits.ts'
+import type { Task } from '../../core/task/task.ts'
+import type { TaskType } from '../../core/types/task-type.ts'
+
+/**
+ * A sentence for each key by which a limit of these types counts and that an open task lacks. The task then shares one limit with all
+ * tasks that lack the key, which is mostly a mistake. Nothing is said of an input that the head does not show.
+ */
+export function limitNotes(task: Task, types: Iterable<TaskType | undefined>): string[] {
+  if (task.state !== 'open') return []
+  const sentences = [...types].flatMap(one => {
+    const { rate, concurrency } = one?.configuration.limits ?? {}
+    return [rate?.key, concurrency?.key].flatMap(key => {
+      const found = key === undefined ? undefined : limitValue(task, key)
+      const isLacking = found?.known && found.value === undefined
+      return isLacking
+        ? [
+            `A limit of ${one?.type} counts by ${key}, which ${task.id} lacks: all tasks without it share one limit.`,
+          ]
+        : []
+    })
+  })
+  return [...new Set(sentences)]
+}
