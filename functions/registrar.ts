@@ -1,6 +1,11 @@
 import type { CloudFormationCustomResourceEvent, Context } from 'aws-lambda'
 import type { TypeConfiguration } from '../shared/core/types/task-type.ts'
-import { registerFlowType, registerHandlerType, removeHandler } from '../shared/runtime/types/types.ts'
+import {
+  bindType,
+  registerFlowType,
+  registerHandlerType,
+  removeHandler,
+} from '../shared/runtime/types/types.ts'
 import { composeSystem } from './compose/compose.ts'
 
 type TypeProperties = {
@@ -12,11 +17,21 @@ type TypeProperties = {
   readonly version?: string
 }
 
+/** The types that limited programs write, each with the types that its tasks may name besides. As JSON text. */
+type OtherTypesProperties = { readonly otherTypes: string }
+
 const system = composeSystem()
 
-/** Serves the custom resource of a handler or flow: registers its type, and records when the handler of a type is deleted. */
+/**
+ * Serves the custom resources of the system: registers the type of a handler or flow, records when the handler of a type is deleted, and
+ * binds types to the types that their tasks may name.
+ */
 export async function handler(event: CloudFormationCustomResourceEvent, context: Context): Promise<void> {
   try {
+    if (event.ResourceType === 'Custom::BatonOtherTypes') {
+      await bindTypes(event)
+      return await answer(event, { Status: 'SUCCESS', PhysicalResourceId: 'other-types' })
+    }
     const { type, configuration, servedBy, version } = event.ResourceProperties as unknown as TypeProperties
     const parsed = JSON.parse(configuration) as TypeConfiguration
     if (event.RequestType === 'Delete') await removeHandler(system, type, parsed.kind)
@@ -30,6 +45,18 @@ export async function handler(event: CloudFormationCustomResourceEvent, context:
     const Status = event.RequestType === 'Delete' ? 'SUCCESS' : 'FAILED'
     await answer(event, { Status, PhysicalResourceId, Reason: String(error) })
   }
+}
+
+/** Binds the named types, and frees those that the former resource named. */
+async function bindTypes(event: CloudFormationCustomResourceEvent): Promise<void> {
+  const present = event.RequestType === 'Delete' ? {} : boundTypes(event.ResourceProperties)
+  const former = event.RequestType === 'Update' ? event.OldResourceProperties : event.ResourceProperties
+  const names = [...new Set([...Object.keys(present), ...Object.keys(boundTypes(former))])]
+  for (const type of names) await bindType(system, type, present[type])
+}
+
+function boundTypes(properties: Readonly<Record<string, unknown>>): Readonly<Record<string, string[]>> {
+  return JSON.parse((properties as OtherTypesProperties).otherTypes)
 }
 
 type Answer = { Status: 'SUCCESS' | 'FAILED'; PhysicalResourceId: string; Reason?: string }

@@ -5,7 +5,7 @@
  */
 
 import { relative } from 'node:path'
-import { CustomResource, Duration } from 'aws-cdk-lib'
+import { CustomResource, Duration, Lazy } from 'aws-cdk-lib'
 import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
@@ -16,6 +16,7 @@ import { queueNameOf, type TaskType, type TypeConfiguration } from '../../shared
 import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { systemCode } from '../bundling/bundling.ts'
 import { createFunction } from '../functions/functions.ts'
+import type { TypeReach } from '../permissions/table-access.ts'
 import { type Parts, SourceQueue } from '../queues.ts'
 import type { FoundDefinition, TaskSpec } from './definition.ts'
 import { readDefinition, readFlow, refuseHttp, withProps } from './definition.ts'
@@ -36,9 +37,10 @@ const CONFIGURATION_CHARACTERS_MAX = 100_000
 export class TypeRegistrar extends Construct {
   readonly function: LambdaFunction
   private readonly served = new DependencyGroup()
+  private readonly deployed = new DependencyGroup()
   private readonly registered = new Map<string, { readonly kind: TypeKind; readonly by: Construct }>()
 
-  constructor(scope: Construct, id: string, { settings, table, messages }: Parts) {
+  constructor(scope: Construct, id: string, { settings, table, messages, reach }: Parts) {
     super(scope, id)
     this.function = createFunction(this, settings, {
       code: systemCode(this, 'registrar'),
@@ -46,6 +48,7 @@ export class TypeRegistrar extends Construct {
       timeout: Duration.seconds(REGISTRAR_TIMEOUT_S),
     })
     table.openTo(this.function, { items: ['GetItem', 'PutItem'], queries: ['items'] })
+    this.bindTypes(reach)
     // When a deployment changes limits or order, the registrar sends a job. The jobs function applies it to waiting tasks.
     messages.openTo(this.function, { jobs: true })
   }
@@ -79,16 +82,35 @@ export class TypeRegistrar extends Construct {
     const twin = this.registered.get(type)?.by
     if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${type}'`)
     this.registered.set(type, { kind: config.kind, by: scope })
+    const registration = this.resource(scope, id, 'Custom::BatonType', {
+      type,
+      configuration: JSON.stringify(config),
+      ...(servedBy && { servedBy }),
+      ...(version !== undefined && { version }),
+    })
+    this.deployed.add(registration)
+    return registration
+  }
+
+  /** Binds the types that limited programs write, after all types are registered. The app may grant in any order, so this is lazy. */
+  private bindTypes(reach: TypeReach): void {
+    const otherTypes = Lazy.string({ produce: () => JSON.stringify(reach.otherTypes()) })
+    this.resource(this, 'OtherTypes', 'Custom::BatonOtherTypes', { otherTypes }).node.addDependency(
+      this.deployed,
+    )
+  }
+
+  private resource(
+    scope: Construct,
+    id: string,
+    resourceType: string,
+    properties: Readonly<Record<string, string>>,
+  ): CustomResource {
     return new CustomResource(scope, id, {
-      resourceType: 'Custom::BatonType',
+      resourceType,
       serviceToken: this.function.functionArn,
       serviceTimeout: Duration.seconds(REGISTRATION_WAIT_S),
-      properties: {
-        type,
-        configuration: JSON.stringify(config),
-        ...(servedBy && { servedBy }),
-        ...(version !== undefined && { version }),
-      },
+      properties,
     })
   }
 

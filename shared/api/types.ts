@@ -102,6 +102,8 @@ export const typeAnswer = open(
     onCancel: optional(oneOf('undo', 'leave')),
     /** The JSON Schema of the input, from which forms are made: at most 32 KB. */
     inputSchema: optional(recordOf(json)),
+    /** The types that callbacks and steps of its tasks may have besides its own. Only deployment sets it. Absent: any type. */
+    otherTypes: optional(listOf(text())),
     /** Whether the type is paused. */
     paused: flag(),
     /** The time since which a deployed handler serves the type. */

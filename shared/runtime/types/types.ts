@@ -203,6 +203,26 @@ export async function registerFlowType(
 }
 
 /**
+ * Binds a type to the types that its tasks may name besides their own, or frees it without `otherTypes`. A type that is not registered yet
+ * is registered with kind `http`, so that its first task is bound.
+ */
+export async function bindType(
+  system: RegistrarSystem,
+  type: string,
+  otherTypes?: readonly string[],
+): Promise<void> {
+  const changed = await changeType(system, type, stored => {
+    if (JSON.stringify(stored?.otherTypes) === JSON.stringify(otherTypes)) return undefined
+    if (!otherTypes) return stored && { ...stored, otherTypes: 'any' }
+    const unregistered = { configuration: { kind: 'http' as const, defaults: {} } }
+    // Flows whose step was not allowed wait without a dispatch.
+    const unapplied = stored?.otherTypes && [...new Set([...(stored.unapplied ?? []), 'resume' as const])]
+    return { ...(stored ?? unregistered), otherTypes, ...(unapplied && { unapplied }) }
+  })
+  await applyTypeChange(system, changed)
+}
+
+/**
  * Removes the handler of a type: its tasks wait visibly until a handler is deployed. A removed flow stays registered, as
  * every type does. An unknown type stays unknown. A deployment that makes a flow of a type, or ends that, removes the former
  * resource last; its `kind` shows that the present one stays.

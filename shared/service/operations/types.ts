@@ -206,6 +206,7 @@ function presentType(type: TaskType): api.ApiType {
       steps,
       onCancel: kind === 'flow' ? (onCancel ?? 'undo') : undefined,
       inputSchema,
+      otherTypes: type.otherTypes,
       paused: type.paused,
       handlerSince: isoOf(type.handlerSince),
       createdAt: iso(type.createdAt),
