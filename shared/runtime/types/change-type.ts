@@ -89,7 +89,6 @@ function successor(
     configuration: before ? withoutShrinking(configuration, before.configuration) : configuration,
     paused,
     ...((isFair ?? before?.isFair) && { isFair: true as const }),
-    ...((before?.wasFlow || before?.configuration.kind === 'flow') && { wasFlow: true as const }),
     ...defined({ handlerSince, servedBy, handlerVersion }),
     ...boundOf(before, { configuration, ...(otherTypes && { otherTypes }) }),
     ...(purges.length > 0 && { purges }),
@@ -100,14 +99,15 @@ function successor(
   }
 }
 
-/** What bounds the callbacks and steps of the type's tasks. The steps of a former configuration stay allowed. */
+/** What bounds the callbacks and steps of the type's tasks. Flows of a former configuration continue, so its steps stay allowed. */
 function boundOf(
   before: TaskType | undefined,
   { configuration, otherTypes = before?.otherTypes ?? 'any' }: TypeChange,
-): Pick<TaskType, 'otherTypes' | 'formerSteps'> {
+): Pick<TaskType, 'wasFlow' | 'otherTypes' | 'formerSteps'> {
   const named = [...(before?.formerSteps ?? []), ...stepTypes(before?.configuration ?? {})]
   const formerSteps = [...new Set(named)].filter(step => !stepTypes(configuration).includes(step))
   return {
+    ...((before?.wasFlow || before?.configuration.kind === 'flow') && { wasFlow: true as const }),
     ...(otherTypes !== 'any' && { otherTypes }),
     ...(formerSteps.length > 0 && { formerSteps }),
   }
