@@ -17,15 +17,9 @@ type TypeProperties = {
   readonly version?: string
 }
 
-/** The types that limited programs write, each with the types that its tasks may name besides. As JSON text. */
-type OtherTypesProperties = { readonly otherTypes: string }
-
 const system = composeSystem()
 
-/**
- * Serves the custom resources of the system: registers the type of a handler or flow, records when the handler of a type is deleted, and
- * binds types to the types that their tasks may name.
- */
+/** Serves the custom resources: registers the type of a handler or flow, records when a handler is deleted, and binds types. */
 export async function handler(event: CloudFormationCustomResourceEvent, context: Context): Promise<void> {
   try {
     if (event.ResourceType === 'Custom::BatonOtherTypes') {
@@ -47,16 +41,14 @@ export async function handler(event: CloudFormationCustomResourceEvent, context:
   }
 }
 
-/** Binds the named types, and frees those that the former resource named. */
+/** Binds the types that the resource names, and frees those that only the former resource named. */
 async function bindTypes(event: CloudFormationCustomResourceEvent): Promise<void> {
-  const present = event.RequestType === 'Delete' ? {} : boundTypes(event.ResourceProperties)
-  const former = event.RequestType === 'Update' ? event.OldResourceProperties : event.ResourceProperties
-  const names = [...new Set([...Object.keys(present), ...Object.keys(boundTypes(former))])]
-  for (const type of names) await bindType(system, type, present[type])
-}
-
-function boundTypes(properties: Readonly<Record<string, unknown>>): Readonly<Record<string, string[]>> {
-  return JSON.parse((properties as OtherTypesProperties).otherTypes)
+  const typesIn = (properties: object): Record<string, string[]> =>
+    'otherTypes' in properties ? JSON.parse(String(properties.otherTypes)) : {}
+  const named = typesIn(event.ResourceProperties)
+  const former = event.RequestType === 'Update' ? typesIn(event.OldResourceProperties) : {}
+  const present = event.RequestType === 'Delete' ? {} : named
+  for (const type of Object.keys({ ...former, ...named })) await bindType(system, type, present[type])
 }
 
 type Answer = { Status: 'SUCCESS' | 'FAILED'; PhysicalResourceId: string; Reason?: string }

@@ -16,7 +16,6 @@ import { queueNameOf, type TaskType, type TypeConfiguration } from '../../shared
 import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { systemCode } from '../bundling/bundling.ts'
 import { createFunction } from '../functions/functions.ts'
-import type { TypeReach } from '../permissions/table-access.ts'
 import { type Parts, SourceQueue } from '../queues.ts'
 import type { FoundDefinition, TaskSpec } from './definition.ts'
 import { readDefinition, readFlow, refuseHttp, withProps } from './definition.ts'
@@ -48,7 +47,9 @@ export class TypeRegistrar extends Construct {
       timeout: Duration.seconds(REGISTRAR_TIMEOUT_S),
     })
     table.openTo(this.function, { items: ['GetItem', 'PutItem'], queries: ['items'] })
-    this.bindTypes(reach)
+    // The app may grant in any order, so the bounds are computed at synthesis. They are set after all types are registered.
+    const otherTypes = Lazy.string({ produce: () => JSON.stringify(reach.otherTypes()) })
+    this.resource(this, 'OtherTypes', 'OtherTypes', { otherTypes }).node.addDependency(this.deployed)
     // When a deployment changes limits or order, the registrar sends a job. The jobs function applies it to waiting tasks.
     messages.openTo(this.function, { jobs: true })
   }
@@ -82,7 +83,7 @@ export class TypeRegistrar extends Construct {
     const twin = this.registered.get(type)?.by
     if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${type}'`)
     this.registered.set(type, { kind: config.kind, by: scope })
-    const registration = this.resource(scope, id, 'Custom::BatonType', {
+    const registration = this.resource(scope, id, 'Type', {
       type,
       configuration: JSON.stringify(config),
       ...(servedBy && { servedBy }),
@@ -92,22 +93,9 @@ export class TypeRegistrar extends Construct {
     return registration
   }
 
-  /** Binds the types that limited programs write, after all types are registered. The app may grant in any order, so this is lazy. */
-  private bindTypes(reach: TypeReach): void {
-    const otherTypes = Lazy.string({ produce: () => JSON.stringify(reach.otherTypes()) })
-    this.resource(this, 'OtherTypes', 'Custom::BatonOtherTypes', { otherTypes }).node.addDependency(
-      this.deployed,
-    )
-  }
-
-  private resource(
-    scope: Construct,
-    id: string,
-    resourceType: string,
-    properties: Readonly<Record<string, string>>,
-  ): CustomResource {
+  private resource(scope: Construct, id: string, kind: string, properties: Record<string, string>) {
     return new CustomResource(scope, id, {
-      resourceType,
+      resourceType: `Custom::Baton${kind}`,
       serviceToken: this.function.functionArn,
       serviceTimeout: Duration.seconds(REGISTRATION_WAIT_S),
       properties,

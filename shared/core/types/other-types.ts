@@ -17,8 +17,13 @@ export function mayCall(type: Pick<TaskType, 'type' | 'otherTypes'> | undefined,
   return !type?.otherTypes || other === type.type || type.otherTypes.includes(other)
 }
 
-/** Says that tasks of the type may not have callbacks or steps of the other type, and which grant would allow it. */
-export function notAllowedProblem({ type, otherTypes = [] }: TaskType, other: string): string {
+/** The refusal of a task of the type that names the other type. */
+export function notAllowed(type: TaskType, other: string) {
+  return { unknown: [], problems: [{ path: 'type', message: notAllowedText(type, other) }] }
+}
+
+/** Says which grant would allow tasks of the type to name the other type. */
+export function notAllowedText({ type, otherTypes = [] }: TaskType, other: string): string {
   const legal = [type, ...otherTypes].map(one => `'${one}'`).join(', ')
   return (
     `must not be '${other}': a program may write tasks of '${type}' and none of '${other}'; ` +

@@ -3,8 +3,7 @@
  * owes. All of it follows from the stored task alone, so planning a task twice does no harm, and the sweeper
  * plans again what was lost.
  *
- * This file sends dispatches, looks and markers; `publish-callbacks.ts` publishes callbacks. Both trust nothing in a head: what they send
- * or publish must be allowed to the task's type (`core/types/other-types.ts`).
+ * This file sends dispatches, looks and markers; `publish-callbacks.ts` publishes callbacks. Neither trusts a head (`core/types/other-types.ts`).
  */
 
 import { EVERY_TYPE, QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
@@ -77,19 +76,14 @@ async function sendPlanned(system: System, all: readonly Planned[]): Promise<Pla
   ]
 }
 
-/**
- * Whether deployment allows the work that the head names. Most heads need no type for that: only a flow has work of other types, and only
- * a webhook is done by the function of another type. A head that is not allowed waits, and its `statusReason` says why.
- */
+/** Whether deployment allows the work that the head names. Only a flow has work of other types, and only a webhook another type's function. */
 async function isWorkAllowed(system: System, task: Task): Promise<boolean> {
   const { type, kind } = workOf(task)
   if (type === task.type && kind !== 'webhook') return true
   const typeOf = cachedTypeReader(system)
   if (mayDoWork(task, await Promise.all([task.type, type].map(typeOf)))) return true
-  system.log.warn('a task is not dispatched: its type may not have work of this type', {
-    taskId: task.id,
-    workType: type,
-  })
+  const fields = { taskId: task.id, workType: type }
+  system.log.warn('a task is not dispatched: its type may not have work of this type', fields)
   return false
 }
 

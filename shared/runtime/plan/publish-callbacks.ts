@@ -7,7 +7,7 @@ import { bodyExpiry } from '../../core/task/head-fields.ts'
 import { resultOf } from '../../core/task/piece.ts'
 import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
 import { cut } from '../../core/task-error/task-error.ts'
-import { mayCall, notAllowedProblem } from '../../core/types/other-types.ts'
+import { mayCall, notAllowed } from '../../core/types/other-types.ts'
 import { defined, type FieldProblem, type Json } from '../../core/values/values.ts'
 import {
   BODY_ALERT_MS,
@@ -101,10 +101,7 @@ async function publishEachOwed(
   return { indices: refused, problems: problems.slice(0, PROBLEMS_MAX), judgedAt, revision }
 }
 
-/**
- * Publishes the callbacks that deployment allows to the task's type. A program that writes heads may have written the callbacks, and it
- * may be limited to other types. The outcomes are in the order of the requests.
- */
+/** Publishes the callbacks that deployment allows to the task's type, and refuses the others. The outcomes are in the order of the requests. */
 async function publishAllowed(
   system: System,
   task: Task,
@@ -112,13 +109,11 @@ async function publishAllowed(
 ): Promise<PublishOutcome[]> {
   const isOfOthers = requests.some(({ type }) => type !== task.type)
   const own = isOfOthers ? (await cachedType(system, task.type)).value : undefined
-  const published = await publishMany(
-    system,
-    requests.filter(({ type }) => mayCall(own, type)),
-  )
+  const allowed = requests.filter(({ type }) => mayCall(own, type))
+  const published = await publishMany(system, allowed)
   return requests.flatMap(({ type }) => {
     if (!own || mayCall(own, type)) return published.shift() ?? []
-    return refusalOf({ unknown: [], problems: [{ path: 'type', message: notAllowedProblem(own, type) }] })
+    return refusalOf(notAllowed(own, type))
   })
 }
 

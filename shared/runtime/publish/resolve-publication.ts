@@ -5,7 +5,7 @@ import { DEFAULT_OPTIONS, OPTION_NAMES, overlaidOptions, resolveOptions } from '
 import type { CallbackBodies, HandedOn, Publication } from '../../core/publish.ts'
 import type { Member } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
-import { mayCall, notAllowedProblem } from '../../core/types/other-types.ts'
+import { mayCall, notAllowed } from '../../core/types/other-types.ts'
 import type { TaskType, TypeConfiguration } from '../../core/types/task-type.ts'
 import { defaultOrdering, shardOf, stepTypes } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook.ts'
@@ -164,12 +164,9 @@ async function callbackProblems(
   )
   const found = await Promise.all(
     callbacks.map(async ({ callback, at }) => {
+      if (!mayCall(type, callback.type)) return [refusedAt(at, notAllowed(type, callback.type))]
       const resolved = await resolveRequest(context, callback)
-      const { problems, unknown } = resolved.ok ? { problems: [], unknown: [] } : resolved
-      const isAllowed = mayCall(type, callback.type)
-      if (isAllowed && resolved.ok) return []
-      const notAllowed = isAllowed ? [] : [{ path: 'type', message: notAllowedProblem(type, callback.type) }]
-      return [refusedAt(at, { problems: [...notAllowed, ...problems], unknown })]
+      return resolved.ok ? [] : [refusedAt(at, resolved)]
     }),
   )
   return found.flat()

@@ -202,10 +202,7 @@ export async function registerFlowType(
   await applyTypeChange(system, await changeType(system, type, () => ({ configuration, servedBy: 'steps' })))
 }
 
-/**
- * Binds a type to the types that its tasks may name besides their own, or frees it without `otherTypes`. A type that is not registered yet
- * is registered with kind `http`, so that its first task is bound.
- */
+/** Binds a type to other types, or frees it. A type that is not registered is registered with kind `http`, so that its first task is bound. */
 export async function bindType(
   system: RegistrarSystem,
   type: string,
@@ -213,11 +210,10 @@ export async function bindType(
 ): Promise<void> {
   const changed = await changeType(system, type, stored => {
     if (JSON.stringify(stored?.otherTypes) === JSON.stringify(otherTypes)) return undefined
-    if (!otherTypes) return stored && { ...stored, otherTypes: 'any' }
-    const unregistered = { configuration: { kind: 'http' as const, defaults: {} } }
+    const configuration = { kind: 'http' as const, defaults: {} }
+    const bound = { configuration, ...stored, otherTypes: otherTypes ?? 'any' } as const
     // Flows whose step was not allowed wait without a dispatch.
-    const unapplied = stored?.otherTypes && [...new Set([...(stored.unapplied ?? []), 'resume' as const])]
-    return { ...(stored ?? unregistered), otherTypes, ...(unapplied && { unapplied }) }
+    return stored?.otherTypes ? { ...bound, unapplied: [...(stored.unapplied ?? []), 'resume'] } : bound
   })
   await applyTypeChange(system, changed)
 }

@@ -2,7 +2,7 @@ import { pathOf } from '../../api/endpoints.ts'
 import { hasOthersAhead, lastRunOf } from '../../core/status.ts'
 import { attempts, pieceOf, workOf } from '../../core/task/piece.ts'
 import { successes, typeOfLimit } from '../../core/task/task.ts'
-import { notAllowedProblem } from '../../core/types/other-types.ts'
+import { mayCall, notAllowedText } from '../../core/types/other-types.ts'
 import { servingType } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/values.ts'
 import { nextOwnRetryAt } from '../../core/worker.ts'
@@ -75,10 +75,10 @@ function lossText({ task, now }: SentenceFacts): string {
 export function explainNotAllowed({ task, types, path }: SentenceFacts): Explained {
   const { type, kind } = workOf(task)
   const own = types.get(task.type)
-  const cause =
-    own && type !== task.type
-      ? `the type of its step ${pieceOf(task) ?? ''} ${notAllowedProblem(own, type)}`
-      : `it is stored with kind ${kind}, and its type ${type} is of another kind`
+  const isStep = own && !mayCall(own, type)
+  const cause = isStep
+    ? `the type of its step ${pieceOf(task) ?? ''} ${notAllowedText(own, type)}`
+    : `it is stored with kind ${kind}, and its type ${type} is of another kind`
   return {
     sentence: `${task.id} does not run: ${cause}.`,
     next: `Deploy the change, or POST ${path}/cancel stops the task.`,
