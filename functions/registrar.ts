@@ -1,6 +1,11 @@
 import type { CloudFormationCustomResourceEvent, Context } from 'aws-lambda'
 import type { TypeConfiguration } from '../shared/core/types/task-type.ts'
-import { registerFlowType, registerHandlerType, removeHandler } from '../shared/runtime/types/types.ts'
+import {
+  bindType,
+  registerFlowType,
+  registerHandlerType,
+  removeHandler,
+} from '../shared/runtime/types/types.ts'
 import { deploySchedule, removeDeployedSchedule } from '../shared/service/deploy-schedule.ts'
 import { composeSystem } from './compose/compose.ts'
 
@@ -19,13 +24,12 @@ const system = composeSystem()
 
 /**
  * Serves the custom resources of a system. For a handler or flow it registers the type, and records when the handler of a type is
- * deleted. It creates, changes and removes the schedules in code.
+ * deleted. It binds types, and it creates, changes and removes the schedules in code.
  */
 export async function handler(event: CloudFormationCustomResourceEvent, context: Context): Promise<void> {
   try {
-    const PhysicalResourceId =
-      event.ResourceType === 'Custom::BatonSchedule' ? await keepSchedule(event) : await keepType(event)
-    await answer(event, { Status: 'SUCCESS', PhysicalResourceId })
+    const serve = SERVED[event.ResourceType] ?? keepType
+    await answer(event, { Status: 'SUCCESS', PhysicalResourceId: await serve(event) })
   } catch (error) {
     system.log.error('what was deployed was not registered or removed', { error })
     const PhysicalResourceId = 'PhysicalResourceId' in event ? event.PhysicalResourceId : context.awsRequestId
@@ -35,7 +39,14 @@ export async function handler(event: CloudFormationCustomResourceEvent, context:
   }
 }
 
-/** Registers a type or removes its handler. Returns the id of the resource. */
+/** What serves each custom resource. It returns the id of the resource. */
+const SERVED: Readonly<Record<string, (event: CloudFormationCustomResourceEvent) => Promise<string>>> = {
+  'Custom::BatonType': keepType,
+  'Custom::BatonSchedule': keepSchedule,
+  'Custom::BatonOtherTypes': bindTypes,
+}
+
+/** Registers a type or removes its handler. */
 async function keepType({
   RequestType,
   ResourceProperties,
@@ -48,13 +59,24 @@ async function keepType({
   return `type-${type}`
 }
 
-/** Sets or removes a schedule in code, for the stack of the request. Returns the id of the resource. */
+/** Sets or removes a schedule in code, for the stack of the request. */
 async function keepSchedule(event: CloudFormationCustomResourceEvent): Promise<string> {
   const { schedule, body } = event.ResourceProperties as unknown as ScheduleProperties
   const [, stack = ''] = event.StackId.split('/')
   if (event.RequestType === 'Delete') await removeDeployedSchedule(system, schedule, stack)
   else await deploySchedule(system, schedule, JSON.parse(body), stack)
   return `schedule-${schedule}`
+}
+
+/** Binds the types that the resource names, and frees those that only the former resource named. */
+async function bindTypes(event: CloudFormationCustomResourceEvent): Promise<string> {
+  const typesIn = (properties: object): Record<string, string[]> =>
+    'otherTypes' in properties ? JSON.parse(String(properties.otherTypes)) : {}
+  const named = typesIn(event.ResourceProperties)
+  const former = event.RequestType === 'Update' ? typesIn(event.OldResourceProperties) : {}
+  const present = event.RequestType === 'Delete' ? {} : named
+  for (const type of Object.keys({ ...former, ...named })) await bindType(system, type, present[type])
+  return 'other-types'
 }
 
 type Answer = { Status: 'SUCCESS' | 'FAILED'; PhysicalResourceId: string; Reason?: string }

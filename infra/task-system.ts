@@ -159,7 +159,8 @@ export class TaskSystem extends Construct {
   /**
    * Grants `fn` to publish tasks and to wait for their results. It may use the HTTP API at `BATON_URL`, or the table itself by
    * `createTableClient` of `baton-tasks/aws`, which reads `BATON_TABLE`. With `types` it may publish in the table only, and only
-   * tasks of these types: over HTTP the body names the type, and IAM does not see the body.
+   * tasks of these types: over HTTP the body names the type, and IAM does not see the body. All tasks of these types, of any publisher,
+   * then may have callbacks and steps of these types only: see "What a head may name" in docs/permissions.md.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.
    */
@@ -189,6 +190,7 @@ export class TaskSystem extends Construct {
   /**
    * Grants workers under `role` to serve these types from their queues, and nothing else. Flows that the app adds need
    * not be named. Also name other flows whose steps these types do, and types whose results a canvas hands on to these types.
+   * Callbacks and steps of these types are then bound to these types: see "What a head may name" in docs/permissions.md.
    * Returns the environment that `createWorker` reads; the stack's outputs have the same values.
    *
    * @throws BatonError `invalid` when `types` is empty or names no type.

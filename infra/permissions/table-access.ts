@@ -11,8 +11,8 @@ import * as keys from '../../shared/aws/dynamo/keys.ts'
 import { limitName } from '../../shared/core/limits/limits.ts'
 import { ownerPartition, readyPlace, runningPlace } from '../../shared/core/place/place.ts'
 import { MARKER_CURSOR_PATTERN } from '../../shared/core/record-names.ts'
-import { typeNameRule } from '../../shared/core/rules/type-configuration.ts'
-import type { StepConfiguration } from '../../shared/core/types/task-type.ts'
+import { typeNameProblems } from '../../shared/core/rules/type-configuration.ts'
+import { type StepConfiguration, stepTypes } from '../../shared/core/types/task-type.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
 import { allow, type Grantee, type KeyPatterns, type RolePolicies } from './permissions.ts'
 
@@ -40,6 +40,7 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
   const taskTypes = () =>
     isAny ? parts.reach.withFlows('any') : [...parts.reach.withFlows(types), ...others]
   const placeTypes = () => parts.reach.withSteps(taskTypes())
+  if (!isAny) parts.reach.addWriter(taskTypes)
   onPartitions(grantee, parts, ['BatchGetItem'], () => [taskPartitions(taskTypes())])
   onPartitions(grantee, parts, ['GetItem', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(taskTypes()),
@@ -62,6 +63,7 @@ export function grantTableToWorker(grantee: Grantee, parts: Reachable, serving: 
 export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types: GrantedTypes): void {
   const taskTypes = () => (types === 'any' ? parts.reach.withFlows('any') : types)
   const placeTypes = () => parts.reach.withSteps(taskTypes())
+  if (types !== 'any') parts.reach.addWriter(taskTypes)
   onPartitions(grantee, parts, ['BatchGetItem'], () => [taskPartitions(taskTypes())])
   onPartitions(grantee, parts, ['GetItem', 'Query', 'PutItem', 'UpdateItem'], () => [
     ...taskPartitions(taskTypes()),
@@ -217,15 +219,34 @@ export type GrantProps = {
 export type GrantedTypes = readonly string[] | 'any'
 
 /**
- * The flows of one system. A flow's tasks are stored under the flow's type, whichever type does their present step. They wait in
+ * The flows of one system, and the programs that are limited to some types. A flow's tasks are stored under the flow's type, whichever type does their present step. They wait in
  * the places of the types that do their steps. The app may add flows in any order, so grants are resolved at synthesis.
  */
 export class TypeReach {
   private readonly flows: Flow[] = []
+  /** For each program that is limited to some types: the types whose heads it may write. */
+  private readonly writers: Array<() => readonly string[]> = []
 
   add(type: string, steps: readonly StepConfiguration[] = []): void {
-    const stepTypes = steps.flatMap(step => [step.do.type, ...(step.undo ? [step.undo.type] : [])])
-    this.flows.push({ type, stepTypes })
+    this.flows.push({ type, stepTypes: stepTypes({ steps }) })
+  }
+
+  addWriter(types: () => readonly string[]): void {
+    this.writers.push(types)
+  }
+
+  /**
+   * Returns the types that the tasks of a type may name besides their own: those that each limited program that writes heads of this type
+   * may write, too. A type that no limited program writes is left out, since it is not bound.
+   */
+  otherTypes(): Readonly<Record<string, readonly string[]>> {
+    const reached = this.writers.map(types => types())
+    const bound = [...new Set(reached.flat())].sort().map(type => {
+      const [first = [], ...others] = reached.filter(types => types.includes(type))
+      const common = first.filter(one => one !== type && others.every(types => types.includes(one)))
+      return [type, [...new Set(common)].sort()] as const
+    })
+    return Object.fromEntries(bound)
   }
 
   /** Returns these types and the flows whose steps they do. The tasks that these types serve are stored under all of these. */
@@ -248,9 +269,9 @@ export function grantedTypes(types: readonly string[] | undefined): GrantedTypes
   return types === undefined ? 'any' : typesWithin('types', types)
 }
 
-/** @throws BatonError `invalid` for an illegal type name, since `*` in a policy would match every type. */
+/** @throws BatonError `invalid` for an illegal type name: `*` would match every type, and `canvas` all canvases. */
 export function typesWithin(option: string, types: readonly string[]): readonly string[] {
-  const wrong = types.find(type => typeNameRule.problems(type, '').length > 0)
+  const wrong = types.find(type => typeNameProblems(type, '').length > 0)
   if (wrong !== undefined)
     throw new BatonError('invalid', `'${option}' names '${wrong}', which is not a valid type name`)
   return types

@@ -149,7 +149,8 @@ export type FunctionProps = FunctionPlacement &
     /**
      * The other types whose tasks its code publishes or whose results it reads. Flows that the app adds need not be
      * listed. A flow that is registered over HTTP must be listed if the types of the code do its steps. With an empty list, the
-     * code reaches tasks of its own types only.
+     * code reaches tasks of its own types only. All tasks of the types that it reaches are then bound to what it reaches: see
+     * "What a head may name" in docs/permissions.md.
      * @default any
      */
     readonly otherTypes?: readonly string[]

@@ -5,7 +5,7 @@
  */
 
 import { relative } from 'node:path'
-import { Annotations, CustomResource, Duration, Stack } from 'aws-cdk-lib'
+import { Annotations, CustomResource, Duration, Lazy, Stack } from 'aws-cdk-lib'
 import type { Metric } from 'aws-cdk-lib/aws-cloudwatch'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
@@ -43,6 +43,7 @@ export class TypeRegistrar extends Construct {
   private readonly served = new DependencyGroup()
   /** The registration of each type, which may be added later. */
   private readonly registrations = new Map<string, DependencyGroup>()
+  private readonly deployed = new DependencyGroup()
   /** The schedules by their names, as JSON. */
   private readonly schedules = new Map<string, string>()
   private readonly registered = new Map<string, { readonly kind: TypeKind; readonly by: Construct }>()
@@ -50,7 +51,7 @@ export class TypeRegistrar extends Construct {
   private readonly table: TaskTable
   private readonly scheduled = new Construct(this, 'Schedules')
 
-  constructor(scope: Construct, id: string, { settings, table, messages }: Parts) {
+  constructor(scope: Construct, id: string, { settings, table, messages, reach }: Parts) {
     super(scope, id)
     this.table = table
     this.function = createFunction(this, settings, {
@@ -59,6 +60,9 @@ export class TypeRegistrar extends Construct {
       timeout: Duration.seconds(REGISTRAR_TIMEOUT_S),
     })
     table.openTo(this.function, { items: ['GetItem', 'PutItem'], queries: ['items'] })
+    // The app may grant in any order, so the bounds are computed at synthesis. They are set after all types are registered.
+    const otherTypes = Lazy.string({ produce: () => JSON.stringify(reach.otherTypes()) })
+    this.resource(this, 'OtherTypes', 'OtherTypes', { otherTypes }).node.addDependency(this.deployed)
     // When a deployment changes limits or order, the registrar sends a job. The jobs function applies it to waiting tasks.
     messages.openTo(this.function, { jobs: true })
   }
@@ -93,12 +97,13 @@ export class TypeRegistrar extends Construct {
     const twin = this.registered.get(type)?.by
     if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${type}'`)
     this.registered.set(type, { kind: config.kind, by: scope })
-    const registration = this.resource(scope, id, 'Custom::BatonType', {
+    const registration = this.resource(scope, id, 'Type', {
       type,
       configuration: JSON.stringify(config),
       ...defined({ servedBy, version }),
     })
     this.registrationOf(type).add(registration)
+    this.deployed.add(registration)
     return registration
   }
 
@@ -121,7 +126,7 @@ export class TypeRegistrar extends Construct {
     if (this.schedules.size === 0) this.table.openTo(this.function, PUBLISHER_ACCESS)
     this.schedules.set(name, text)
     const body = Stack.of(this).toJsonString(schedule)
-    const resource = this.resource(this.scheduled, name, 'Custom::BatonSchedule', { schedule: name, body })
+    const resource = this.resource(this.scheduled, name, 'Schedule', { schedule: name, body })
     resource.node.addDependency(...typesOf(task).map(type => this.registrationOf(type)))
     const isKnown = () => this.registered.has(task.type)
     const unknown = () => `${what}: task.type ${unknownTypeProblem(task.type, [...this.registered.keys()])}`
@@ -141,11 +146,11 @@ export class TypeRegistrar extends Construct {
   private resource(
     scope: Construct,
     id: string,
-    resourceType: `Custom::${string}`,
+    kind: string,
     properties: Readonly<Record<string, string>>,
   ): CustomResource {
     return new CustomResource(scope, id, {
-      resourceType,
+      resourceType: `Custom::Baton${kind}`,
       serviceToken: this.function.functionArn,
       serviceTimeout: Duration.seconds(REGISTRATION_WAIT_S),
       properties,

@@ -104,6 +104,8 @@ export const typeAnswer = open(
     inputSchema: optional(recordOf(json)),
     /** Whether inputs are compared with `inputSchema` on arrival. Left out without a schema that was registered for this. */
     checkInput: optional(flag()),
+    /** The types that callbacks and steps of its tasks may have besides its own. Only deployment sets it. Absent: any type. */
+    otherTypes: optional(listOf(text())),
     /** Whether the type is paused. */
     paused: flag(),
     /** The time since which a deployed handler serves the type. */

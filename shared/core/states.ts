@@ -21,6 +21,7 @@ export function areOpen(statuses: ReadonlyArray<(typeof STATUSES)[number]>): boo
 export const STATUS_REASONS = [
   'due',
   'retry',
+  'type-not-allowed',
   'paused',
   'rate-limit',
   'concurrency-limit',

@@ -37,6 +37,8 @@ export type Served = {
   readonly liveWorkers: readonly Claimer[]
   /** Whether the type is paused. For a step of a flow: whether the type of the flow or of the step is paused. */
   readonly isPaused: boolean
+  /** Whether deployment does not allow the work that the head names. */
+  readonly isNotAllowed?: boolean
   /** The limit that allows no start of the task now, whether or not its head records that it waits. */
   readonly limitedBy?: LimitReason | undefined
 }
@@ -61,6 +63,7 @@ function statusOfWork(task: Task, now: number): 'delayed' | 'ready' | 'running' 
  *
  * - `callbacks-owed`: the task has ended, and its callbacks are not published yet.
  * - `retry`: a run has failed, and the next one is not due. `due`: the task is not due.
+ * - `type-not-allowed`: it is a flow whose type may not have a step of the present step's type, or a webhook whose type is none.
  * - `paused`: its type is paused, or the type of its step.
  * - `concurrency-limit`, `rate-limit`: a limit of these types is used up.
  * - `no-handler`: no deployed handler serves its type.
@@ -75,6 +78,7 @@ export function statusReasonOf(task: Task, now: number, served: Served): StatusR
   const status = statusOfWork(task, now)
   if (status === 'delayed') return task.retrying ? 'retry' : 'due'
   if (status === 'running') return undefined
+  if (served.isNotAllowed) return 'type-not-allowed'
   if (served.isPaused) return 'paused'
   return limitedBy(task, served) ?? missingServer(task, now, served)
 }

@@ -148,6 +148,7 @@ export function toneOf(state: State): string {
 const REASONS: Readonly<Record<Reason, string>> = {
   due: 'waits for its time',
   retry: 'waits for its retry',
+  'type-not-allowed': 'its type may not have this work',
   paused: 'its type is paused',
   'rate-limit': 'waits for its slot',
   'concurrency-limit': 'waits for a permit',

@@ -175,6 +175,7 @@ function configurationOf(type: ApiType): TypeBody {
     type: _name,
     paused: _paused,
     handlerSince: _handlerSince,
+    otherTypes: _otherTypes,
     createdAt: _createdAt,
     updatedAt: _updatedAt,
     operations: _operations,

@@ -88,8 +88,8 @@ export type TypeConfiguration = {
   readonly checkInput?: boolean
 }
 
-/** Jobs by which changed limits, or another kind or order, reach the open tasks. */
-export type Unapplied = 'relimit' | 'reorder'
+/** Jobs by which changed limits, another kind or order, or other allowed steps reach the open tasks. */
+export type Unapplied = 'relimit' | 'reorder' | 'resume'
 
 /** A task type as stored. */
 export type TaskType = {
@@ -107,6 +107,13 @@ export type TaskType = {
   readonly servedBy?: 'workers' | 'steps'
   /** Set where the type is or was a flow at an earlier change. Flows that were published then may still undo their steps. */
   readonly wasFlow?: true
+  /**
+   * The types that callbacks and steps of its tasks may have besides its own. Only deployment sets it. Undefined: any type.
+   * See `other-types.ts`.
+   */
+  readonly otherTypes?: readonly string[]
+  /** The types of steps that an earlier configuration named. Flows that were published then may still be at one of them. */
+  readonly formerSteps?: readonly string[]
   /** The version under which the deployed Lambda function claims. */
   readonly handlerVersion?: string
   /** The purges that are under way. */
@@ -149,6 +156,12 @@ function limitsIn({ limits: { rate, concurrency } = {} }: TypeConfiguration): st
     rate && [rate.limit, rate.perMs, rate.key],
     concurrency && [concurrency.max, concurrency.key],
   ])
+}
+
+/** The types that do or undo the steps of a flow. */
+export function stepTypes({ steps = [] }: Pick<TypeConfiguration, 'steps'>): string[] {
+  const types = steps.flatMap(step => [step.do.type, ...(step.undo ? [step.undo.type] : [])])
+  return [...new Set(types)]
 }
 
 /** The order in which a type's tasks are run when its configuration does not state one. */

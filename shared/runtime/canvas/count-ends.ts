@@ -5,7 +5,7 @@ import { type Followed, firstFailure, follow, type Outcome, standingsOf } from '
 import { nodeAt, type Source, soleLeaf, sourceOf } from '../../core/canvas/tree.ts'
 import type { HandedOn } from '../../core/publish.ts'
 import { type Head, isCanvas } from '../../core/task/head.ts'
-import { bodyExpiry, type Canvas, type End, memberEnd } from '../../core/task/head-fields.ts'
+import { bodyExpiry, type Canvas, type End, type Member, memberEnd } from '../../core/task/head-fields.ts'
 import { resultOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { groupBy, isItemFault, type Json } from '../../core/values/values.ts'
@@ -49,8 +49,7 @@ export async function countEnds(system: System, tasks: readonly Head[]): Promise
   const failures = await sideBySide([...groups.values()], CANVASES_AT_ONCE_MAX, async group => {
     try {
       const [first] = group
-      if (first)
-        await countCanvasEnds(system, first.member, new Map(group.map(one => [one.member.leaf, one.end])))
+      if (first) await countCanvasEnds(system, first.member, group)
       return []
     } catch (error) {
       return group.map(({ id }) => failureOf(id, error))
@@ -59,9 +58,15 @@ export async function countEnds(system: System, tasks: readonly Head[]): Promise
   return failures.flat()
 }
 
-async function countCanvasEnds(system: System, name: CanvasName, ends: Ends): Promise<void> {
+type Ended = { readonly id: string; readonly member: Member; readonly end: End }
+
+/** Counts the members of a canvas. A head may name a canvas whose member it is not, if a program other than Baton wrote it. */
+async function countCanvasEnds(system: System, name: CanvasName, ended: readonly Ended[]): Promise<void> {
   const canvas = await loadCanvas(system, name)
-  if (canvas) await recordMemberEnds(system, canvas, ends)
+  if (!canvas) return
+  const members = ended.filter(({ id, member }) => memberId(canvas, member.leaf) === id)
+  const ends: Ends = new Map(members.map(({ member, end }) => [member.leaf, end]))
+  if (ends.size > 0) await recordMemberEnds(system, canvas, ends)
 }
 
 /**

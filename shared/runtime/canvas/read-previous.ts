@@ -3,6 +3,7 @@ import { memberEnd } from '../../core/task/head-fields.ts'
 import { resultOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { escapedBytes, type Json, jsonBytes } from '../../core/values/values.ts'
+import type { CanvasName } from '../../ports/stores.ts'
 import { bodyValue, readTask, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { type LoadedCanvas, loadCanvas, memberId, readMembers } from './canvas.ts'
@@ -17,13 +18,14 @@ export const TOO_LONG = Symbol('too long')
  */
 export async function readPrevious(
   system: Pick<System, 'tasks'>,
-  { id, previous }: Pick<Task, 'id' | 'previous'>,
+  task: Pick<Task, 'id' | 'member' | 'previous'>,
   maxBytes = Number.POSITIVE_INFINITY,
 ): Promise<Json | undefined | typeof TOO_LONG> {
+  const { id, previous } = task
   if (!previous) return undefined
   if (previous.kind === 'body') return bodyValue(system, id, previous.body)
   if (previous.kind === 'result') return system.tasks.body(previous.taskId, previous.ref)
-  const canvas = await loadCanvas(system, previous)
+  const canvas = await ownCanvas(system, task, previous)
   if (!canvas) return undefined
   const node = nodeAt(canvas.tree, previous.node)
   const results = await memberResults(system, canvas, valueLeaves(canvas.tree, node), maxBytes)
@@ -33,6 +35,16 @@ export async function readPrevious(
   // The results alone may fit, but brackets and commas count too.
   const isBounded = maxBytes !== Number.POSITIVE_INFINITY
   return isBounded && jsonBytes(value) > maxBytes ? TOO_LONG : value
+}
+
+/** The canvas that hands on to the task. Undefined for a head that is not of its member: a program other than Baton wrote that head. */
+async function ownCanvas(
+  system: Pick<System, 'tasks'>,
+  { id, member }: Pick<Task, 'id' | 'member'>,
+  name: CanvasName,
+): Promise<LoadedCanvas | undefined> {
+  const canvas = await loadCanvas(system, name)
+  return canvas && member && memberId(canvas, member.leaf) === id ? canvas : undefined
 }
 
 type PreviousPage =
@@ -49,11 +61,12 @@ type PreviousPage =
  */
 export async function readPreviousPage(
   system: Pick<System, 'tasks'>,
-  { previous }: Pick<Task, 'previous'>,
+  task: Pick<Task, 'id' | 'member' | 'previous'>,
   { from, limit, maxBytes }: { readonly from: number; readonly limit: number; readonly maxBytes: number },
 ): Promise<PreviousPage> {
+  const { previous } = task
   if (previous?.kind !== 'node') return { ok: false, reason: 'not-a-list' }
-  const canvas = await loadCanvas(system, previous)
+  const canvas = await ownCanvas(system, task, previous)
   if (!canvas) return { ok: false, reason: 'gone' }
   const { kind, children } = groupAt(canvas.tree, previous.node)
   if (kind !== 'group') return { ok: false, reason: 'not-a-list' }

@@ -12,7 +12,7 @@
  *
  * How a claim is decided
  *
- * 1. If a type of the task is paused, the claim is refused.
+ * 1. If a type of the task is paused, or does not allow the step that the head names, the claim is refused.
  * 2. `judgeClaim` judges the head as the worker knows it. The task must be open and due, must want a further worker, and must allow
  *    this one. A passed deadline, or lost runs that spend the retry budget, refuse the claim, and a write records that.
  * 3. Each limit grants a slot or a permit, perhaps after a wait in place. A task that a limit refuses waits in the line of that limit
@@ -82,6 +82,7 @@ export type NotClaimed = {
    * - `being-claimed`      another worker has been admitted and is about to claim the task
    * - `at-fault`           the store refuses the claim's content, or the stored task cannot be read
    * - `paused`             a type of the task is paused
+   * - `type-not-allowed`   the type of the task may not have steps of the present step's type, or is not a webhook
    * - `rate-limit`         a rate limit allows no start now
    * - `concurrency-limit`  a concurrency limit has no free permit. Or the claim took so long that it lost its permits; then its run
    *                        was released
@@ -92,6 +93,7 @@ export type NotClaimed = {
     | 'being-claimed'
     | 'at-fault'
     | 'paused'
+    | 'type-not-allowed'
     | 'rate-limit'
     | 'concurrency-limit'
   /** The name of the limit that refused the start. */
@@ -180,6 +182,7 @@ async function claimIfAllowed(
 ): Promise<Claimed | NotClaimed> {
   const { seen, claimer } = attempt
   const rules = await limitRulesOf(system, seen)
+  if (!rules.isAllowed) return refused('type-not-allowed')
   if (rules.isPaused) return refused('paused')
   const now = system.clock.now()
   const judged = known && stillHolds(known, seen, claimer, now) ? known : judgeClaim(seen, claimer, now)

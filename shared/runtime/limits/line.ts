@@ -5,6 +5,7 @@ import type { Line, StoredLineNote } from '../../core/limits/line.ts'
 import { ADMITTED_AHEAD_MS, closedNote, firstLookAt, isServed, SENT_MS } from '../../core/limits/line.ts'
 import { isSamePiece, isTakenInOrder, workOf } from '../../core/task/piece.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'
+import { mayDoWork } from '../../core/types/other-types.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/types/task-type.ts'
 import { BatonError } from '../../core/values/values.ts'
 import type { SendFailure } from '../../ports/messages.ts'
@@ -179,9 +180,11 @@ function nextIn({ starts, waits }: WaitList): (() => void) | undefined {
  */
 const CLAIM_MS_MAX = 400
 
-/** The limits and the pause that apply to a task, from its types. */
+/** The limits, the pause and the bound that apply to a task, from its types. */
 export type LimitRules = {
   readonly isPaused: boolean
+  /** Whether deployment allows the work that the head names. */
+  readonly isAllowed: boolean
   readonly rates: readonly NamedLimit<RateLimit>[]
   readonly concurrencies: readonly NamedLimit<ConcurrencyLimit>[]
   /** For each of the types, a moment not after it was read. */
@@ -198,6 +201,7 @@ export async function limitRulesOf(system: System, task: Task): Promise<LimitRul
   const types = known.flatMap(({ value }) => value ?? [])
   return {
     isPaused: types.some(({ paused }) => paused),
+    isAllowed: mayDoWork(task, types),
     rates: await limitedBy(system, task, types, ({ rate }) => rate),
     concurrencies: await limitedBy(system, task, types, ({ concurrency }) => concurrency),
     readAt: known.map(({ readAt }) => readAt),

@@ -3,18 +3,21 @@
  * owes. All of it follows from the stored task alone, so planning a task twice does no harm, and the sweeper
  * plans again what was lost.
  *
- * This file sends dispatches, looks and markers; `publish-callbacks.ts` publishes callbacks.
+ * This file sends dispatches, looks and markers; `publish-callbacks.ts` publishes callbacks. Neither trusts a head (`core/types/other-types.ts`).
  */
 
 import { EVERY_TYPE, QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
+import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
+import { mayDoWork } from '../../core/types/other-types.ts'
 import { groupBy, isOutage } from '../../core/values/values.ts'
 import { type Planned, planned } from '../../core/wake.ts'
 import type { CanvasLook, Dispatch, Look } from '../../ports/messages.ts'
 import { failureOf, type PlanFailure, sideBySide } from '../kernel/heads.ts'
 import type { PlanningSystem, System } from '../kernel/system.ts'
+import { cachedTypeReader } from '../types/type-cache.ts'
 import { markTargets } from '../worker/worker.ts'
 import { publishCallbacksOfTasks } from './publish-callbacks.ts'
 
@@ -54,7 +57,9 @@ function tasksOf(all: readonly Planned[]): Planned<Task>[] {
 /** Like `sendMessages`, for heads whose plans are decided already. */
 async function sendPlanned(system: System, all: readonly Planned[]): Promise<PlanFailure[]> {
   const now = system.clock.now()
-  const dispatches = tasksOf(all).flatMap(one => dispatchOf(one, now))
+  const planned = tasksOf(all).flatMap(one => dispatchOf(one, now))
+  const allowed = await Promise.all(planned.map(({ task }) => isWorkAllowed(system, task)))
+  const dispatches = planned.filter((_one, nth) => allowed[nth])
   const looks = all.flatMap(one => lookOf(one, now))
   const canvasLooks = all.flatMap(one => canvasLookOf(one, now))
   const [unsentDispatches, unsentLooks, unsentCanvasLooks, unmarked] = await Promise.all([
@@ -69,6 +74,17 @@ async function sendPlanned(system: System, all: readonly Planned[]): Promise<Pla
     ...unsentCanvasLooks.map(({ index, ...why }) => ({ id: canvasLooks[index]?.id ?? '', ...why })),
     ...unmarked,
   ]
+}
+
+/** Whether deployment allows the work that the head names. Only a flow has work of other types, and only a webhook another type's function. */
+async function isWorkAllowed(system: System, task: Task): Promise<boolean> {
+  const { type, kind } = workOf(task)
+  if (type === task.type && kind !== 'webhook') return true
+  const typeOf = cachedTypeReader(system)
+  if (mayDoWork(task, await Promise.all([task.type, type].map(typeOf)))) return true
+  const fields = { taskId: task.id, workType: type }
+  system.log.warn('a task is not dispatched: its type may not have work of this type', fields)
+  return false
 }
 
 /**

@@ -7,6 +7,7 @@ import { bodyExpiry } from '../../core/task/head-fields.ts'
 import { resultOf } from '../../core/task/piece.ts'
 import type { Callbacks, Task, Unpublished } from '../../core/task/task.ts'
 import { cut } from '../../core/task-error/task-error.ts'
+import { mayCall, notAllowed } from '../../core/types/other-types.ts'
 import { defined, type FieldProblem, type Json } from '../../core/values/values.ts'
 import {
   BODY_ALERT_MS,
@@ -20,8 +21,10 @@ import {
 } from '../kernel/heads.ts'
 import { transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
+import { refusalOf } from '../publish/decide-publish.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
 import type { PublishRequest } from '../publish/resolve-publication.ts'
+import { cachedType } from '../types/type-cache.ts'
 
 /** Each task publishes several callbacks at the same time, too. */
 const TASKS_AT_ONCE_MAX = 10
@@ -88,7 +91,7 @@ async function publishEachOwed(
   const indices = task.unpublished?.indices ?? [...requests.keys()]
   const previous = await readHandedOn(system, task)
   const owed = indices.flatMap(index => callbackRequest(task, requests[index], index, previous) ?? [])
-  const outcomes = await publishMany(system, owed)
+  const outcomes = await publishAllowed(system, task, owed)
   const published = outcomes.flatMap(outcome => (outcome.ok ? outcome.task : []))
   await renewResult(system, task, published)
   const problems = indices.flatMap((index, nth) => problemsOf(outcomes[nth], `${when}.${index}`))
@@ -96,6 +99,22 @@ async function publishEachOwed(
   if (refused.length === 0) return undefined
   const revision = task.unpublished?.revision ?? task.revision
   return { indices: refused, problems: problems.slice(0, PROBLEMS_MAX), judgedAt, revision }
+}
+
+/** Publishes the callbacks that deployment allows to the task's type, and refuses the others. The outcomes are in the order of the requests. */
+async function publishAllowed(
+  system: System,
+  task: Task,
+  requests: readonly PublishRequest[],
+): Promise<PublishOutcome[]> {
+  const isOfOthers = requests.some(({ type }) => type !== task.type)
+  const own = isOfOthers ? (await cachedType(system, task.type)).value : undefined
+  const allowed = requests.filter(({ type }) => mayCall(own, type))
+  const published = await publishMany(system, allowed)
+  return requests.flatMap(({ type }) => {
+    if (!own || mayCall(own, type)) return published.shift() ?? []
+    return refusalOf(notAllowed(own, type))
+  })
 }
 
 /** The head has little space, so it keeps this many problems. */

@@ -5,8 +5,9 @@ import { DEFAULT_OPTIONS, OPTION_NAMES, overlaidOptions, resolveOptions } from '
 import type { CallbackBodies, HandedOn, Publication } from '../../core/publish.ts'
 import type { Member } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
+import { mayCall, notAllowed } from '../../core/types/other-types.ts'
 import type { TaskType, TypeConfiguration } from '../../core/types/task-type.ts'
-import { defaultOrdering, shardOf } from '../../core/types/task-type.ts'
+import { defaultOrdering, shardOf, stepTypes } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook.ts'
 import { defined, type FieldProblem, type Json } from '../../core/values/values.ts'
 import { newTraceparent } from '../kernel/log-run-ends.ts'
@@ -112,7 +113,7 @@ export async function resolvePublication(
   const overlaid = overlaidOptions(typeOptions(type.configuration), request.options ?? {})
   const isFlow = type.configuration.kind === 'flow'
   const flow = isFlow ? await resolveFlow(context.typeOf, type) : undefined
-  const refusedCallbacks = await callbackProblems({ ...context, isHandedOnTo: true }, request)
+  const refusedCallbacks = await callbackProblems({ ...context, isHandedOnTo: true }, type, request)
   const problems = [
     ...(overlaid.ok ? [] : overlaid.problems),
     ...(flow ? flowProblems(type.configuration.steps ?? [], request) : []),
@@ -160,8 +161,7 @@ export async function resolveRequest(
 
 /** The input fields by which limits count the task: limits of its type and of the types of its steps. */
 async function limitFieldsOf({ typeOf }: ResolveContext, type: TaskType): Promise<string[]> {
-  const steps = (type.configuration.steps ?? []).flatMap(step => [step.do, ...(step.undo ? [step.undo] : [])])
-  const types = [type, ...(await Promise.all(steps.map(action => typeOf(action.type))))]
+  const types = [type, ...(await Promise.all(stepTypes(type.configuration).map(typeOf)))]
   const keys = types.flatMap(one => {
     const { rate, concurrency } = one?.configuration.limits ?? {}
     return [rate?.key, concurrency?.key]
@@ -171,13 +171,18 @@ async function limitFieldsOf({ typeOf }: ResolveContext, type: TaskType): Promis
   ) as string[]
 }
 
-/** Problems of the callbacks, with their paths. */
-async function callbackProblems(context: ResolveContext, request: PublishRequest): Promise<Refused[]> {
+/** Problems of the callbacks, with their paths. Deployment may have bound the type to some types of callbacks. */
+async function callbackProblems(
+  context: ResolveContext,
+  type: TaskType,
+  request: PublishRequest,
+): Promise<Refused[]> {
   const callbacks = (['onSuccess', 'onError'] as const).flatMap(when =>
     (request[when] ?? []).map((callback, index) => ({ callback, at: `${when}.${index}` })),
   )
   const found = await Promise.all(
     callbacks.map(async ({ callback, at }) => {
+      if (!mayCall(type, callback.type)) return [refusedAt(at, notAllowed(type, callback.type))]
       const resolved = await resolveRequest(context, callback)
       return resolved.ok ? [] : [refusedAt(at, resolved)]
     }),

@@ -15,6 +15,7 @@ import { type Attempts, attempts, isTakenInOrder, pieceOf, resultOf, workOf } fr
 import type { EndedRun, LiveRun, RunState } from '../../core/task/task.ts'
 import { endedRuns, isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
 import { shortError, type TaskError } from '../../core/task-error/task-error.ts'
+import { mayDoWork } from '../../core/types/other-types.ts'
 import { servingType, type TaskType } from '../../core/types/task-type.ts'
 import { defined, type Json } from '../../core/values/values.ts'
 import { invocationWorkerId, type Worker } from '../../core/worker.ts'
@@ -235,7 +236,7 @@ function invocationOf({ handlerVersion: version }: TaskType): Claimer {
 async function readControls(
   { typeOf, limitHolding }: StatusReaders,
   task: Task,
-): Promise<Pick<Served, 'isPaused' | 'limitedBy'>> {
+): Promise<Pick<Served, 'isNotAllowed' | 'isPaused' | 'limitedBy'>> {
   const names = [...new Set([task.type, workOf(task).type])]
   const types = await Promise.all(names.map(typeOf))
   // A dispatched task behind a limit with a key is in the line of the limit, as its head says.
@@ -244,7 +245,8 @@ async function readControls(
     return [rate, concurrency].some(limit => limit && (limit.key === undefined || isTakenInOrder(task)))
   })
   const holding = mayWaitUnrecorded && !task.wait ? await limitHolding(task) : undefined
-  return { isPaused: types.some(type => type?.paused), limitedBy: holding?.reason }
+  const isNotAllowed = !mayDoWork(task, types)
+  return { isNotAllowed, isPaused: types.some(type => type?.paused), limitedBy: holding?.reason }
 }
 
 function endedRunsOf(task: Task): EndedRun[] {

@@ -4,7 +4,7 @@ import { rangesOfPurge } from '../../core/operate/operate.ts'
 import type { View } from '../../core/task/head-fields.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { TaskType, TypeConfiguration, TypeJob, Unapplied } from '../../core/types/task-type.ts'
-import { shardNumbers, shardsOf, unappliedBy } from '../../core/types/task-type.ts'
+import { shardNumbers, shardsOf, stepTypes, unappliedBy } from '../../core/types/task-type.ts'
 import { BatonError, defined } from '../../core/values/values.ts'
 import type { TypeStore } from '../../ports/stores.ts'
 import { isolateEach, sideBySide } from '../kernel/heads.ts'
@@ -18,13 +18,16 @@ const ROUNDS_MAX = 20
 
 /**
  * The fields that a change sets, and the operator that asked for it. Fields that are not named here stay or follow
- * from the others. Purges and unapplied changes stay if they are not given.
+ * from the others. Purges, unapplied changes and other types stay if they are not given. With `any` the type is not bound any more.
  */
 type TypeChange = Pick<
   TaskType,
   'configuration' | 'handlerSince' | 'servedBy' | 'handlerVersion' | 'purges'
 > &
-  Partial<Pick<TaskType, 'paused' | 'isFair' | 'unapplied'>> & { readonly operator?: Operator | undefined }
+  Partial<Pick<TaskType, 'paused' | 'isFair' | 'unapplied'>> & {
+    readonly otherTypes?: TaskType['otherTypes'] | 'any'
+    readonly operator?: Operator | undefined
+  }
 
 /** The type before and after the change; `after` is undefined when there was nothing to change. */
 type ChangedType = { readonly before: TaskType | undefined; readonly after: TaskType | undefined }
@@ -76,6 +79,7 @@ function successor(
     paused = before?.paused ?? false,
     isFair,
     unapplied,
+    otherTypes,
   }: TypeChange,
   now: number,
 ): TaskType {
@@ -85,13 +89,27 @@ function successor(
     configuration: before ? withoutShrinking(configuration, before.configuration) : configuration,
     paused,
     ...((isFair ?? before?.isFair) && { isFair: true as const }),
-    ...((before?.wasFlow || before?.configuration.kind === 'flow') && { wasFlow: true as const }),
     ...defined({ handlerSince, servedBy, handlerVersion }),
+    ...boundOf(before, { configuration, ...(otherTypes && { otherTypes }) }),
     ...(purges.length > 0 && { purges }),
     ...(left.length > 0 && { unapplied: left }),
     version: (before?.version ?? 0) + 1,
     createdAt: before?.createdAt ?? now,
     updatedAt: now,
+  }
+}
+
+/** What bounds the callbacks and steps of the type's tasks. Flows of a former configuration continue, so its steps stay allowed. */
+function boundOf(
+  before: TaskType | undefined,
+  { configuration, otherTypes = before?.otherTypes ?? 'any' }: TypeChange,
+): Pick<TaskType, 'wasFlow' | 'otherTypes' | 'formerSteps'> {
+  const named = [...(before?.formerSteps ?? []), ...stepTypes(before?.configuration ?? {})]
+  const formerSteps = [...new Set(named)].filter(step => !stepTypes(configuration).includes(step))
+  return {
+    ...((before?.wasFlow || before?.configuration.kind === 'flow') && { wasFlow: true as const }),
+    ...(otherTypes !== 'any' && { otherTypes }),
+    ...(formerSteps.length > 0 && { formerSteps }),
   }
 }
 
@@ -251,7 +269,5 @@ export async function followEach(
  * types do their steps.
  */
 export async function flowsWithStepsOf({ types }: Pick<System, 'types'>, name: string): Promise<TaskType[]> {
-  const uses = ({ configuration: { steps = [] } }: TaskType) =>
-    steps.some(({ do: doing, undo }) => doing.type === name || undo?.type === name)
-  return (await types.list()).filter(uses)
+  return (await types.list()).filter(({ configuration }) => stepTypes(configuration).includes(name))
 }

@@ -206,6 +206,22 @@ export async function registerFlowType(
   await applyTypeChange(system, await changeType(system, type, () => ({ configuration, servedBy: 'steps' })))
 }
 
+/** Binds a type to other types, or frees it. A type that is not registered is registered with kind `http`, so that its first task is bound. */
+export async function bindType(
+  system: RegistrarSystem,
+  type: string,
+  otherTypes?: readonly string[],
+): Promise<void> {
+  const changed = await changeType(system, type, stored => {
+    if (JSON.stringify(stored?.otherTypes) === JSON.stringify(otherTypes)) return undefined
+    const configuration = { kind: 'http' as const, defaults: {} }
+    const bound = { configuration, ...stored, otherTypes: otherTypes ?? 'any' } as const
+    // Flows whose step was not allowed wait without a dispatch.
+    return stored?.otherTypes ? { ...bound, unapplied: [...(stored.unapplied ?? []), 'resume'] } : bound
+  })
+  await applyTypeChange(system, changed)
+}
+
 /**
  * Removes the handler of a type: its tasks wait visibly until a handler is deployed. A removed flow stays registered, as
  * every type does. An unknown type stays unknown. A deployment that makes a flow of a type, or ends that, removes the former

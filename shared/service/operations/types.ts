@@ -208,6 +208,7 @@ async function presentType(system: System, type: TaskType): Promise<api.ApiType>
       inputSchema: await inputSchemaOf(system, type.configuration),
       // The schema that a type of an earlier version contains is not compared.
       checkInput: checkInput ?? (schemaName === undefined ? undefined : true),
+      otherTypes: type.otherTypes,
       paused: type.paused,
       handlerSince: isoOf(type.handlerSince),
       createdAt: iso(type.createdAt),

@@ -17,6 +17,7 @@ import { countText, errorText, namesText, spanText, timeText } from './words.ts'
 const SENTENCES: Readonly<Record<TaskReason, (known: SentenceFacts) => Explained>> = {
   due: waiting.explainDue,
   retry: waiting.explainRetry,
+  'type-not-allowed': waiting.explainNotAllowed,
   paused: waiting.explainPaused,
   'rate-limit': waiting.explainRate,
   'concurrency-limit': waiting.explainPermit,

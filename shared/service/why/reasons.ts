@@ -49,6 +49,11 @@ export const REASON_TEXTS: ReasonTexts = {
     shown: 'retry',
     facts: ['since', 'until', 'log', 'holder'],
   },
+  'type-not-allowed': {
+    means: 'names work that [deployment does not allow its type](permissions.md#what-a-head-may-name)',
+    todo: 'name the type of the step in `otherTypes` or in the grant, or cancel the task',
+    facts: ['since'],
+  },
   paused: {
     means: 'is of a paused type',
     todo: '`POST /v1/types/{type}/resume`',

@@ -2,6 +2,7 @@ import { pathOf } from '../../api/endpoints.ts'
 import { hasOthersAhead, lastRunOf } from '../../core/status.ts'
 import { attempts, pieceOf, workOf } from '../../core/task/piece.ts'
 import { successes, typeOfLimit } from '../../core/task/task.ts'
+import { mayCall, notAllowedText } from '../../core/types/other-types.ts'
 import { servingType } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/values.ts'
 import { nextOwnRetryAt } from '../../core/worker.ts'
@@ -69,6 +70,20 @@ function lossText({ task, now }: SentenceFacts): string {
   const last = lastRunOf(task)
   if (last?.state !== 'lost') return ''
   return `; its last run, of ${last.workerId}, was lost at ${timeText(last.endedAt, now)}`
+}
+
+export function explainNotAllowed({ task, types, path }: SentenceFacts): Explained {
+  const { type, kind } = workOf(task)
+  const own = types.get(task.type)
+  const isStep = own && !mayCall(own, type)
+  const cause = isStep
+    ? `the type of its step ${pieceOf(task) ?? ''} ${notAllowedText(own, type)}`
+    : `it is stored with kind ${kind}, and its type ${type} is of another kind`
+  return {
+    sentence: `${task.id} does not run: ${cause}.`,
+    next: `Deploy the change, or POST ${path}/cancel stops the task.`,
+    since: Math.max(task.dueAt, task.updatedAt),
+  }
 }
 
 export function explainPaused(facts: SentenceFacts): Explained {

@@ -100,6 +100,8 @@ const TYPE: Required<TaskType> = {
   handlerSince: NOW,
   servedBy: 'workers',
   wasFlow: true,
+  otherTypes: ['a'],
+  formerSteps: ['b'],
   handlerVersion: '1',
   purges: EVERY_JOB.filter(job => job.kind === 'purge'),
   unapplied: ['relimit', 'reorder'],

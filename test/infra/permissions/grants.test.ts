@@ -119,7 +119,50 @@ describe('a program that operates', () => {
   })
 })
 
-it.each([[[]], [['*']], [['resize', 'a:b']], [['re?ize']]])(
+describe('the types that callbacks and steps of a type may have', () => {
+  const otherTypesIn = (stack: Stack) =>
+    JSON.parse(readTemplate(stack).ofType('Custom::BatonOtherTypes')[0]?.Properties.otherTypes)
+  const entry = 'test/infra/fixtures/shop.ts'
+
+  it('are not bound where no program is limited to types', () => {
+    const { stack, tasks } = aSystem()
+    tasks.addHandler('Reserve', { entry, task: 'reserve' })
+    tasks.grantPublish(aProgram(stack))
+
+    expect(otherTypesIn(stack)).toEqual({})
+  })
+
+  it('are those that every limited program of the type may write, flows of its steps included, whatever the order', () => {
+    const { stack, tasks } = aSystem()
+    tasks.grantPublish(aProgram(stack), { types: ['reserve', 'mail', 'news'] })
+    tasks.addHandler('Reserve', { entry, task: 'reserve', otherTypes: ['mail', 'sms'] })
+    tasks.addHandler('Charge', { entry, task: 'charge' })
+    tasks.grantServe(new Role(stack, 'Other', { assumedBy: new AnyPrincipal() }), { types: ['mail'] })
+    tasks.addFlow('Order', { entry, flow: 'buy' })
+
+    expect(otherTypesIn(stack)).toEqual({
+      buy: ['mail', 'reserve', 'sms'],
+      mail: [],
+      news: ['mail', 'reserve'],
+      reserve: ['mail'],
+      sms: ['buy', 'mail', 'reserve'],
+    })
+  })
+
+  it('are bound after all types are registered', () => {
+    const { stack, tasks } = aSystem()
+    tasks.addHandler('Reserve', { entry, task: 'reserve', otherTypes: [] })
+    tasks.addHandler('Charge', { entry, task: 'charge' })
+    tasks.addFlow('Order', { entry, flow: 'buy' })
+
+    const { ofType } = readTemplate(stack)
+
+    const registrations = ofType('Custom::BatonType').map(({ id }) => id)
+    expect(ofType('Custom::BatonOtherTypes')[0]?.DependsOn).toEqual(expect.arrayContaining(registrations))
+  })
+})
+
+it.each([[[]], [['*']], [['resize', 'a:b']], [['re?ize']], [['canvas']]])(
   'types %j are refused: a policy would take more than they say',
   types => {
     const { stack, tasks } = aSystem()

@@ -5,6 +5,7 @@ import type { Canvas } from '../../../shared/core/task/head-fields.ts'
 import type { TaskStore } from '../../../shared/ports/stores.ts'
 import { startLeaves } from '../../../shared/runtime/canvas/count-ends.ts'
 import { cancelCanvas, driveCanvas } from '../../../shared/runtime/canvas/drive-canvas.ts'
+import { readPrevious } from '../../../shared/runtime/canvas/read-previous.ts'
 import { sweepCanvases } from '../../../shared/runtime/canvas/sweep-canvases.ts'
 import { readHead, readTask, readTasks } from '../../../shared/runtime/kernel/heads.ts'
 import { removeTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
@@ -54,6 +55,24 @@ function lookAt({ id, born }: { id: string; born: string }, from = 0) {
 }
 
 describe('counting', () => {
+  it('a head that names a canvas whose member it is not changes nothing, and reads no results of it', async () => {
+    const canvas = await published(system, chordOf(2))
+    const { canvasId, born } = canvas
+    const previous = { kind: 'node', handOn: 'append', canvasId, born, node: 0 } as const
+    const forged = await Promise.all(
+      [0, 1].map(leaf =>
+        stored(system, { type: 'tell', key: `forged-${leaf}`, member: { canvasId, born, leaf }, previous }),
+      ),
+    )
+
+    await plan(system, ...forged.map(task => ({ ...task, state: 'succeeded' as const })))
+
+    expect(await startedLeaves(system, canvas)).toEqual([0, 1])
+    await runAll(system, canvas)
+    for (const task of forged) expect(await readPrevious(system, task)).toBeUndefined()
+    expect(await startedLeaves(system, canvas)).toEqual([0, 1, 2])
+  })
+
   it('a batch that Lambda delivers twice starts the callback once', async () => {
     const canvas = await published(system, chordOf(2))
     const ended = [await run(system, canvas, 0), await run(system, canvas, 1)]

@@ -31,7 +31,7 @@ const { values } = parseArgs({
   },
 })
 
-/** Scenarios of each kind, since one kind alone may reach the changed line. Those of `costs` are short, and alone count requests. */
+/** Scenarios of each kind, since one kind alone may reach the changed line. The kind `costs` is short, and it alone counts requests. */
 const OF_EACH_KIND = 24
 const OF_COSTS = 72
 const SURVIVORS = 'test/simulation/mutants/survivors.md'

@@ -12,15 +12,22 @@ import {
   UpdateCommand,
 } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { putDefinition } from '../../../shared/aws/dynamo/head/body-requests.ts'
 import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
+import { sdkDocuments } from '../../../shared/aws/dynamo/sdk-documents.ts'
 import { signedFetch } from '../../../shared/client/signed/signed-fetch.ts'
+import type { FlowDefinition, FlowState } from '../../../shared/core/task/flow-state.ts'
+import type { Head } from '../../../shared/core/task/head.ts'
+import type { Json } from '../../../shared/core/values/values.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'
+import type { PublishRequest } from '../../../shared/runtime/publish/resolve-publication.ts'
 import { createTableClient, type TableClient } from '../../../shared/table/table-client.ts'
+import { createSeededChance } from '../../../shared/testing/stores/chance.ts'
 import { dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
 import { hasEnded } from '../../support/local-system/local-system.ts'
 import { setEnvironment } from '../../support/process-environment.ts'
-import { aTask } from '../../support/tasks/a-task.ts'
+import { aCanvas, aFlow, aSchedule, aTask } from '../../support/tasks/a-task.ts'
 import { aWorkerFleet } from '../../support/workers/worker-fleet.ts'
 import { aMemorySystem } from '../../support/worlds/memory-system.ts'
 
@@ -423,5 +430,160 @@ describe('a handler', () => {
     expect(system.cloud.denials.splice(0)).toContainEqual(
       expect.objectContaining({ caller: expect.stringContaining('Alone') }),
     )
+  })
+})
+
+describe('heads that a limited program writes by hand', () => {
+  /** Programs, by their roles, and a type whose heads each may write. None may write tasks of the types in `OTHERS`. */
+  const PROGRAMS = [
+    ['ClipPublisher', 'clip'],
+    ['StudioWorker', 'video'],
+    ['TasksHandlersAloneRole', 'alone'],
+  ] as const
+  const OTHERS = ['probe', 'word-count', 'note', 'resource.check', 'webhook', 'encode', 'desk'] as const
+  const PAIRS = PROGRAMS.flatMap(([role, own]) => OTHERS.map(other => [role, own, other] as const))
+  const { ulid } = createSeededChance(7)
+  const born = () => ulid(Date.now())
+  const put = async (role: string, task: Head, parts: object = {}) => {
+    const { documents, table } = awsAs(role)
+    await documents.send(new PutCommand({ TableName: table, Item: { ...headItem(task), ...parts } }))
+    return task.id
+  }
+  const hostileTasksOf = async (type: string) => {
+    const { body } = await system.call('GET', `/v1/tasks?type=${type}&limit=100`)
+    return body.items.filter((one: { id: string; parentId?: string }) =>
+      [one.id, one.parentId ?? ''].some(id => id.includes('hostile')),
+    )
+  }
+  /** The places in a head where a callback of another type may hide. */
+  const callbackForms = (own: string, other: string): ReadonlyArray<readonly PublishRequest[]> => {
+    const hostile = { type: other, input: {} }
+    return [
+      [hostile],
+      [{ ...hostile, key: `hostile-${own}` }],
+      [{ ...hostile, key: 'hostile', ifExists: 'restart' }],
+      [{ type: own, key: 'hostile-own', delayMs: 3_600_000, onSuccess: [hostile] }],
+      [{ ...hostile, onError: [hostile] }, { ...hostile, delayMs: 1, debounce: { ms: 1 } } as PublishRequest],
+    ]
+  }
+  const KINDS: Readonly<Record<string, 'webhook' | 'http'>> = { webhook: 'webhook', desk: 'http' }
+  const stepOf = (type: string) =>
+    ({ type, kind: KINDS[type] ?? 'handler', ordering: 'arrival', shards: 4 }) as const
+  /** A flow at its first step, and one that undoes it. */
+  const forwardAndBack = (definition: FlowDefinition): FlowState[] => {
+    const forward = { definition, reachedStep: 0, presentStep: 0, direction: 'do' as const, steps: {} }
+    const failed = { state: 'failed' as const, do: { attempts: 1 } }
+    return [forward, { ...forward, direction: 'undo', steps: { 0: failed } }]
+  }
+  const notDispatched = (id: string) =>
+    system.cloud.functions
+      .find('Planner')
+      .logs.some(line => line.includes('is not dispatched') && line.includes(`"${id}"`))
+  const owing = (
+    type: string,
+    key: string,
+    state: 'succeeded' | 'failed',
+    callbacks: readonly PublishRequest[],
+  ) => {
+    const list = callbacks as unknown as Json[]
+    const [onSuccess, onError] = state === 'succeeded' ? [list, []] : [[], list]
+    const body = { inline: { onSuccess, onError } }
+    const counts = { onSuccess: onSuccess.length, onError: onError.length }
+    const ended = { state, owes: true as const, finishedAt: Date.now(), updatedAt: Date.now() }
+    return aTask({ type, key, born: born(), ...ended, callbacks: { body, ...counts } })
+  }
+
+  beforeAll(async () => {
+    await system.call('PUT', '/v1/types/desk', { kind: 'http' })
+  })
+
+  it('publish no callback of another type: each stays owed, and its task says which grant it lacks', async () => {
+    const heads = PAIRS.flatMap(([role, own, other]) =>
+      callbackForms(own, other).flatMap((callbacks, nth) =>
+        (['succeeded', 'failed'] as const).map(state => {
+          const head = owing(own, `hostile-${state}-${other}-${nth}`, state, callbacks)
+          return [role, head] as const
+        }),
+      ),
+    )
+    const ids: string[] = []
+    for (const [role, head] of heads) ids.push(await put(role, head))
+
+    expect(ids).toHaveLength(210)
+    for (const id of ids) {
+      const why = await system.answerWhen(`/v1/tasks/${id}/why`, ({ sentence }) =>
+        sentence.includes('cannot be'),
+      )
+      expect(why.sentence, id).toMatch(
+        /must not be '.*' to the otherTypes of the handlers, or the types of the grants/,
+      )
+    }
+    for (const other of OTHERS) expect(await hostileTasksOf(other), other).toEqual([])
+  })
+
+  it('start no step of another type and no webhook: the planner does not dispatch them, and no claim takes them', async () => {
+    const ids: string[] = []
+    for (const [role, own, other] of PAIRS) {
+      const { documents, table } = awsAs(role)
+      const definition = aFlow({ steps: [{ name: 'hostile', do: stepOf(other), undo: stepOf(other) }] })
+      await sdkDocuments(documents).put(putDefinition(table, definition))
+      for (const [nth, flow] of forwardAndBack(definition).entries()) {
+        const key = `hostile-flow-${other}-${nth}`
+        ids.push(await put(role, aTask({ type: own, key, kind: 'flow', born: born(), flow })))
+      }
+    }
+    for (const [role, own] of PROGRAMS)
+      ids.push(await put(role, aTask({ type: own, key: 'hostile-webhook', kind: 'webhook', born: born() })))
+
+    // No task of kind http is dispatched: its workers ask for it.
+    for (const id of ids.filter(id => !id.includes('desk')))
+      await expect.poll(() => notDispatched(id), { timeout: 60_000 }).toBe(true)
+    const claims = await system.call('POST', '/v1/claims', { type: 'desk', workerId: 'w', limit: 100 })
+    expect(claims.body.claims).toEqual([])
+    for (const id of ids) {
+      const { body } = await system.call('GET', `/v1/tasks/${id}`)
+      expect(body, id).toMatchObject({ statusReason: 'type-not-allowed', runs: [] })
+    }
+    const { body: why } = await system.call('GET', `/v1/tasks/${ids[0]}/why`)
+    expect(why.sentence).toMatch(/its step hostile must not be 'probe'.* add 'probe' to the otherTypes/)
+  })
+
+  it('pose as no schedule and no canvas', async () => {
+    const task = { type: 'probe', key: 'hostile-tick', input: {} }
+    for (const [role, own] of PROGRAMS) {
+      const pk = `${own}:hostile-schedule`
+      await put(role, aSchedule({ born: born(), input: { inline: task } }), { pk })
+      await put(role, aCanvas({ born: born() }), { pk: `${own}:hostile-canvas` })
+    }
+    await system.call('PUT', '/v1/schedules/control', {
+      everyMs: 1_000,
+      task: { type: 'clip', tags: { by: 'control' } },
+    })
+
+    await system.answerWhen('/v1/tasks?type=clip&tag=by%3Acontrol', ({ items }) => items.length > 1)
+
+    await system.call('DELETE', '/v1/schedules/control')
+    expect(await hostileTasksOf('probe')).toEqual([])
+    for (const [, own] of PROGRAMS)
+      expect((await system.call('GET', `/v1/tasks/${own}:hostile-schedule`)).body.type).toMatch(/unreadable/)
+  })
+
+  it('and a publish over HTTP is refused with the field and the grant, wherever a task names another type', async () => {
+    const body = { type: 'clip', input: {}, onError: [{ type: 'probe' }] }
+    const tries = [
+      ['POST', '/v1/tasks', body, 'onError.0.type'],
+      ['POST', '/v1/tasks/batch', { tasks: [body] }, 'onError.0.type'],
+      ['PUT', '/v1/schedules/hostile', { everyMs: 60_000, task: body }, 'task.onError.0.type'],
+    ] as const
+
+    for (const [method, path, given, field] of tries) {
+      const { body: answer } = await system.call(method, path, given)
+      const text = JSON.stringify(answer)
+      expect(text).toContain(field)
+      expect(text).toContain("add 'probe' to the otherTypes of the handlers")
+    }
+    const put = await system.call('PUT', '/v1/types/clip', { kind: 'handler', otherTypes: ['probe'] })
+    expect([put.status, put.body.detail]).toEqual([400, expect.stringContaining('otherTypes')])
+    expect((await system.call('GET', '/v1/types/clip')).body.otherTypes).toEqual([])
   })
 })

@@ -1,3 +1,4 @@
+import { definitionName } from '../../../core/flow/flow.ts'
 import { remove } from '../../../core/operate/operate.ts'
 import { DEFAULT_OPTIONS } from '../../../core/options.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
@@ -75,7 +76,11 @@ function whyOf(error: unknown): string {
 async function readDefinition(documents: Documents, table: string, name: string): Promise<FlowDefinition> {
   const item = await documents.get(getDefinition(table, name))
   if (!item) throw new BatonError('invalid', `the steps ${name} of a flow are not stored in this table`)
-  return bodyFromItem(item) as unknown as FlowDefinition
+  const definition = bodyFromItem(item) as unknown as FlowDefinition
+  const { name: _name, ...content } = definition
+  // Every program that publishes may put steps under any name, so a program could replace the steps of a flow.
+  if (definitionName(content) === name) return definition
+  throw new BatonError('invalid', `other steps are stored under the name ${name}`)
 }
 
 async function storeDefinition(

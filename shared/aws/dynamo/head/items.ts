@@ -284,8 +284,11 @@ export function membersOf(head: Head): HeadMembers {
  * @throws BatonError `invalid` for a canvas or a schedule that lacks what it consists of.
  */
 function headOf(members: HeadMembers): Head {
-  const { id, state, kind, input, canvas, schedule } = members
+  const { id, type, state, kind, input, canvas, schedule } = members
   if (kind !== 'canvas' && kind !== 'schedule') return { ...members, kind }
+  // A program that may write tasks of one type could otherwise write a canvas or a schedule with tasks of all types.
+  if (kind !== type)
+    throw new BatonError('invalid', `${id} is stored as a ${kind}, and its id is not the id of one`)
   const isWhole =
     state === 'removed' || canvas !== undefined || (schedule !== undefined && input !== undefined)
   if (!isWhole)

@@ -1,6 +1,7 @@
 import { GetCommand, PutCommand } from '@aws-sdk/lib-dynamodb'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { pathOf } from '../../../../shared/api/endpoints.ts'
+import { putDefinition } from '../../../../shared/aws/dynamo/head/body-requests.ts'
 import { createTaskStore } from '../../../../shared/aws/dynamo/head/task-store.ts'
 import { sdkDocuments } from '../../../../shared/aws/dynamo/sdk-documents.ts'
 import { withConnectionQueue } from '../../../../shared/aws/requests.ts'
@@ -11,7 +12,7 @@ import { createSeededChance } from '../../../../shared/testing/stores/chance.ts'
 import { type DynamoStores, dynamoStores } from '../../../support/dynamo/dynamo-stores.ts'
 import { published, type Shown, type TestApi } from '../../../support/http/an-api.ts'
 import { type ApiOnDynamo, anApiOnDynamo } from '../../../support/http/an-api-on-dynamo.ts'
-import { aPublication, changeOf, MINUTE, NOW, taskIn } from '../../../support/tasks/a-task.ts'
+import { aFlow, aPublication, changeOf, MINUTE, NOW, taskIn } from '../../../support/tasks/a-task.ts'
 
 let world: ApiOnDynamo
 let stores: DynamoStores
@@ -19,6 +20,8 @@ let api: TestApi
 beforeAll(async () => {
   world = await anApiOnDynamo(1)
   stores = world.stores
+  const documents = sdkDocuments(stores.documents)
+  await documents.put(putDefinition(stores.table, { ...aFlow(), name: 'replaced' }))
   api = world.api
 })
 afterAll(() => world.close())
@@ -45,6 +48,14 @@ const SPOILT: ReadonlyArray<readonly [string, object]> = [
   ['a time that is a text', { due: 'tomorrow' }],
   ['no birth', { born: 7 }],
   ['a flow whose steps are nowhere', { flow: { def: 'gone' } }],
+  [
+    'a flow whose steps another program has replaced',
+    { kind: 'flow', flow: { def: 'replaced', to: 0, at: 0 } },
+  ],
+  [
+    'the kind of a canvas, which another program wrote',
+    { kind: 'canvas', canvas: { leaves: 1, tree: '[]' } },
+  ],
 ]
 
 describe.each(SPOILT)('a head with %s', (_name, parts) => {

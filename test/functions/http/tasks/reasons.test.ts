@@ -28,6 +28,12 @@ const WAITS: Readonly<Record<StatusReason, () => Promise<string>>> = {
     await published(api, { retry: { delayMs: 60_000 } })
     return (await reported(api, 'fail')).id
   },
+  'type-not-allowed': async () => {
+    await api.call('PUT', '/v1/types/hook', { kind: 'webhook', webhook: { url: 'https://example.com' } })
+    const id = await published(api, { type: 'hook' })
+    await timed(api.system, api.call('PUT', '/v1/types/hook', { kind: 'http' }))
+    return id
+  },
   paused: async () => {
     const id = await published(api)
     await pause('jobs')

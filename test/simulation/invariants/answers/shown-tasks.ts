@@ -15,6 +15,7 @@ const HISTORY_RUNS_MAX = 5
 const WORDS: Readonly<Record<NonNullable<ApiTask['statusReason']>, readonly string[]>> = {
   due: ['due'],
   retry: ['retry', 'crashing'],
+  'type-not-allowed': ['type-not-allowed'],
   paused: ['paused', 'step-paused'],
   'rate-limit': ['rate-limit'],
   'concurrency-limit': ['concurrency-limit'],
