@@ -234,15 +234,10 @@ function withLongEnoughRetention(options: Options, { member, throttle }: Publish
 /** Where the task starts, where it comes from, and which callbacks it has. */
 function originFields(request: PublishRequest): Partial<PublicationDraft> {
   const { stage, immutable, previous, parentId, causedBy, member } = request
-  const callbacks = callbackBodies(request)
+  const handedOn = immutable ? undefined : previous
   return defined({
-    stage,
-    immutable,
-    previous: immutable ? undefined : previous,
-    parentId,
-    causedBy,
-    member,
-    callbacks,
+    ...{ stage, immutable, previous: handedOn, parentId, causedBy, member },
+    callbacks: callbackBodies(request),
   })
 }
 
