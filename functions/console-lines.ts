@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { format } from 'node:util'
-import type { TaskDefinition } from '../shared/define/definitions.ts'
+import type { RunContext, TaskDefinition } from '../shared/define/definitions.ts'
 
 const taskIds = new AsyncLocalStorage<string>()
 
@@ -8,10 +8,26 @@ const LEVELS = { debug: 'DEBUG', log: 'INFO', info: 'INFO', warn: 'WARN', error:
 
 /**
  * Makes what a handler prints on the console carry the id of its task, although the tasks of a batch run at the same time. The lines
- * have the form of log lines. Only `baton dev` asks for it: on AWS, lines are written as they are.
+ * have the form of log lines. Only `baton dev` asks for it: on AWS, lines are written as they are. The wrapped handler also
+ * announces its runs.
  */
 export function withConsoleLines(definition: TaskDefinition): TaskDefinition {
-  return { ...definition, run: (input, ctx) => taskIds.run(ctx.taskId, () => definition.run(input, ctx)) }
+  return {
+    ...definition,
+    run: async (input, ctx) => {
+      announce(ctx, false)
+      try {
+        return await taskIds.run(ctx.taskId, () => definition.run(input, ctx))
+      } finally {
+        announce(ctx, true)
+      }
+    },
+  }
+}
+
+/** Says to the local system which runs are under way. It then knows whose run has ended when this process dies. */
+function announce({ taskId, runId }: RunContext, isOver: boolean): void {
+  process.send?.({ kind: 'run', taskId, runId, isOver })
 }
 
 /** From now on the console of this process writes the lines of handlers with their tasks. */

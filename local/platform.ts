@@ -3,6 +3,7 @@ import type { DataFolder, KeptResources, StateFile } from './data-folder.ts'
 import { newAccessKey, openDataFolder, openStateFile } from './data-folder.ts'
 import { type LocalEvents, serveEvents } from './events/events.ts'
 import { createFunctions, createLambdaApi, type Functions } from './functions/functions.ts'
+import type { FunctionSetting } from './functions/local-function.ts'
 import { awsEnvironment } from './functions/spec.ts'
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from './gateway/call.ts'
 import { createFaults, type Faults } from './gateway/faults.ts'
@@ -18,6 +19,9 @@ import { noSchedules } from './scheduler/schedules.ts'
 import { createServices, type Services } from './services/services.ts'
 import { type Stores, startStores } from './stores/stores.ts'
 import type { Surroundings } from './template/resource-types.ts'
+
+/** Does the work of a phase of a start or a deployment, and may show that it is under way. */
+type During = <Result>(phase: string, work: () => Promise<Result>) => Promise<Result>
 
 /** The parts of a local cloud that outlive deployments. A deployment replaces what they run. */
 export type Platform = {
@@ -45,6 +49,7 @@ export type Platform = {
   /** Resolves after a store was lost and the cloud has ended. */
   readonly broken: Promise<string>
   readonly log: (line: string) => void
+  readonly during: During
   /** Finds the parts that do not run at the moment. `/healthz` reports them. */
   partsDown(): Promise<readonly string[]>
   isEnding(): boolean
@@ -67,12 +72,18 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
 
   const broken = Promise.withResolvers<string>()
   const onLost = (reason: string) => void closing.run().then(() => broken.resolve(reason))
-  const stores = await startStores(gateway, { ...options, accessKey, data, log, onLost }, closing.part)
+  const { during = (_phase, work) => work() } = options
+  const stores = await during('starting the stores', () =>
+    startStores(gateway, { ...options, accessKey, data, log, onLost }, closing.part),
+  )
 
-  const { maxSandboxesPerFunction: maxSandboxes = SANDBOXES_PER_FUNCTION_MAX, code, inspect } = options
+  const { maxSandboxesPerFunction: maxSandboxes = SANDBOXES_PER_FUNCTION_MAX } = options
+  const { code, standIn, onRunsDied, inspect } = options
   const functions = createFunctions({
     ...{ maxSandboxes, meter, log: receive },
     ...(code && { code }),
+    ...(standIn && { standIn }),
+    ...(onRunsDied && { onRunsDied }),
     ...(inspect && { inspect }),
   })
   closing.part(functions.stop)
@@ -94,6 +105,7 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
     surroundings: { gatewayUrl: gateway.url, apiUrl: api.url, queueUrl },
     environment: awsEnvironment(gateway.url, accessKey),
     ownEnvironment: options.environment ?? {},
+    during,
     ...{ gateway, api, stores, functions, mappings, services, scheduler, meter, faults, log },
     events: serveEvents(gateway),
     customResources: stateFiles.custom,
@@ -169,7 +181,7 @@ function createSecrets(environment: Readonly<Record<string, string | undefined>>
   }
 }
 
-export type LocalCloudOptions = {
+export type LocalCloudOptions = Pick<FunctionSetting, 'standIn' | 'onRunsDied'> & {
   /** The synthesised cloud assembly (`cdk.out`). */
   readonly assemblyDir: string
   readonly stackName: string
@@ -191,6 +203,8 @@ export type LocalCloudOptions = {
   readonly services?: boolean
   /** The port of a DynamoDB Local that runs already. The tables are kept there, apart from the tables of other clouds. */
   readonly dynamoDbPort?: number
+  /** Wraps each phase of the start and of deployments. @default shows nothing */
+  readonly during?: During
   /** Variables that every function and service gets. */
   readonly environment?: Readonly<Record<string, string>>
   /**

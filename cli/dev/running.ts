@@ -1,11 +1,15 @@
 import { join } from 'node:path'
 import { BUNDLE_METADATA, type BundleSpec } from '../../infra/bundling/esbuild.ts'
 import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
+import type { LocalFunction } from '../../local/functions/local-function.ts'
+import type { InvocationError, RunInProcess } from '../../local/functions/sandbox.ts'
+import { createClient } from '../../shared/client/client.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
 import type { Bundles, Rebuilt } from './bundles/bundles.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import { leaveDevRecord } from './command/dev-record.ts'
 import { dataFolderOf } from './requirements.ts'
+import { placeIn } from './synthesis/synthesis.ts'
 import { keyOf, type System } from './synthesis/systems.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -22,15 +26,19 @@ export type RunningSystems = {
   start(system: System): Promise<Running>
   /** Deploys a changed stack in place. @throws when it cannot be deployed; the old one then runs on. */
   redeploy(running: Running, next: System): Promise<void>
-  /** Gives a function its new code. */
-  replaceCode(rebuilt: Rebuilt, folder: string): void
+  /** Gives a function its new code, if it loads. Returns why it does not load. */
+  replaceCode(rebuilt: Rebuilt, folder: string): Promise<LoadProblem | undefined>
   stop(running: Running): Promise<void>
   stopAll(): Promise<void>
   /** Resolves with the reason when a stack has ended by itself. */
   readonly broken: Promise<string>
 }
 
+/** Why the code of a handler does not load, with its place, and whether earlier code keeps running. */
+export type LoadProblem = { readonly problem: string; readonly hasEarlier: boolean }
+
 type Parts = {
+  readonly folder: string
   readonly options: DevOptions
   readonly bundles: Bundles
   readonly terminal: Terminal
@@ -48,14 +56,12 @@ type State = {
   readonly broken: PromiseWithResolvers<string>
   /** How many ports were given out. */
   ports: number
-  /** Processes for new code start one after the other. */
-  preparing: Promise<void>
 }
 
 export function createRunningSystems(parts: Parts): RunningSystems {
   const byName = new Map<string, Booted>()
   const broken = Promise.withResolvers<string>()
-  const state: State = { parts, byName, broken, ports: 0, preparing: Promise.resolve() }
+  const state: State = { parts, byName, broken, ports: 0 }
   return {
     all: () => [...byName.values()],
     start: system => start(state, system),
@@ -64,8 +70,12 @@ export function createRunningSystems(parts: Parts): RunningSystems {
       const booted = byName.get(keyOf(next))
       if (booted) booted.system = next
     },
-    replaceCode: ({ key }, folder) => {
-      for (const booted of byName.values()) replaceCode(state, booted, key, folder)
+    replaceCode: async ({ key }, folder) => {
+      for (const booted of byName.values()) {
+        const handler = booted.system.handlers.find(one => bundleKey(booted.system, one.functionId) === key)
+        if (handler) return replaceCode(parts, booted.cloud.functions.find(handler.functionId), key, folder)
+      }
+      return undefined
     },
     stop: async ({ system, cloud }) => {
       byName.get(keyOf(system))?.forget()
@@ -100,8 +110,23 @@ async function start(state: State, system: System): Promise<Running> {
     maxSandboxesPerFunction: PROCESSES_PER_FUNCTION_MAX,
     code: (functionId, metadata) => {
       const spec = metadata[BUNDLE_METADATA] as BundleSpec | undefined
-      return spec && bundles.folderOf(bundleKey(system, functionId), spec)
+      if (!spec) return undefined
+      const named = `bundling ${spec.types.join(', ')}`
+      return terminal.during(named, () => bundles.folderOf(bundleKey(system, functionId), spec))
     },
+    standIn: (functionId, metadata, error) => {
+      const spec = metadata[BUNDLE_METADATA] as BundleSpec | undefined
+      if (!spec) return undefined
+      const problem = loadProblem(error, parts.folder)
+      const message = `the code of ${spec.types.join(', ')} does not load: ${problem}; mend the file and save it`
+      const thrown = { name: error.errorType, message, stack: [message, ...(error.trace ?? [])].join('\n') }
+      return bundles.standInOf(bundleKey(system, functionId), spec, thrown)
+    },
+    onRunsDied: (runs, reason) => {
+      const url = byName.get(keyOf(system))?.cloud.apiUrl
+      if (url !== undefined) void reportDied(url, runs, reason)
+    },
+    during: terminal.during,
     ...(inspect && { inspect }),
     log: line => {
       const booted = byName.get(keyOf(system)) ?? { system }
@@ -118,14 +143,35 @@ async function start(state: State, system: System): Promise<Running> {
   return booted
 }
 
-function replaceCode(state: State, { system, cloud }: Booted, key: string, folder: string): void {
-  const handler = system.handlers.find(({ functionId }) => bundleKey(system, functionId) === key)
-  if (!handler) return
-  const served = cloud.functions.find(handler.functionId)
-  const hadProcesses = served.pids().length > 0
-  served.replaceCode(folder)
-  // The next run of a handler in use would wait for its process. A file of many handlers starts one process after the other.
-  if (hadProcesses) state.preparing = state.preparing.then(() => served.warm(1))
+async function replaceCode(
+  { bundles, folder: project }: Parts,
+  served: LocalFunction,
+  key: string,
+  folder: string,
+): Promise<LoadProblem | undefined> {
+  const { problem, isLive } = await served.replaceCode(folder)
+  if (!problem) return undefined
+  if (!isLive) bundles.discard(key, folder)
+  return { problem: loadProblem(problem, project), hasEarlier: !isLive }
+}
+
+/** `Error: no settings (tasks/mail.ts:3:7)` */
+function loadProblem({ errorType, errorMessage, trace = [] }: InvocationError, folder: string): string {
+  const place = placeIn(trace, folder)
+  return `${errorType}: ${errorMessage}${place === undefined ? '' : ` (${place})`}`
+}
+
+/**
+ * Fails the runs of a process that has ended by itself. On AWS nobody knows of its end, and the runs are lost when their leases end.
+ * That also happens here when the API demands signatures, which this report does not have.
+ */
+async function reportDied(url: string, runs: readonly RunInProcess[], reason: string): Promise<void> {
+  const baton = createClient({ url })
+  const error = { name: 'ProcessDied', message: `the process of the run has ended: ${reason}` }
+  for (const { taskId, runId } of runs) {
+    const fence = Number(runId.slice(runId.lastIndexOf('.') + 1))
+    await baton.fail(taskId, runId, { fence, error }).catch(() => undefined)
+  }
 }
 
 function bundleKey(system: System, functionId: string): string {

@@ -95,25 +95,23 @@ async function provision(
   { stack, permissions, functions, present }: Next,
   undo: Undo,
 ): Promise<void> {
-  const { stores, gateway } = platform
+  const { stores, gateway, during } = platform
   if (present) undo.add(async () => void (await stores.deploy(present.stack)))
-  undo.add(await stores.deploy(stack))
+  undo.add(await during('creating tables and queues', () => stores.deploy(stack)))
   if (present) undo.add(async () => gateway.protect(present.permissions.refusalOf))
   gateway.protect(call => {
     const isStillAllowed = present !== undefined && !present.permissions.wouldRefuse(call)
     return isStillAllowed ? undefined : permissions.refusalOf(call)
   })
-  const customResources = await deployCustomResources(stack, {
-    gateway,
-    log: platform.log,
-    state: platform.customResources,
-    invokeNext: functions.invoke,
-    invokePresent: (name, event) =>
+  const parts = {
+    ...{ gateway, log: platform.log, state: platform.customResources, invokeNext: functions.invoke },
+    invokePresent: (name: string, event: unknown) =>
       platform.functions
         .all()
         .find(one => one.hasName(name))
         ?.invoke(event),
-  })
+  }
+  const customResources = await during('registering types', () => deployCustomResources(stack, parts))
   undo.add(customResources.undo)
   await customResources.cleanUp()
 }

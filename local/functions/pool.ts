@@ -1,5 +1,5 @@
 import { createProcesses, type Processes, type Source } from './processes.ts'
-import type { InvocationError, InvocationResult } from './sandbox.ts'
+import type { FunctionSpec, InvocationError, InvocationResult } from './sandbox.ts'
 
 /**
  * An invocation waits this long for a busy process before the pool starts another one. A start costs 100 ms of a developer's few
@@ -13,6 +13,13 @@ export type Pool = {
   pids(): number[]
   /** Starts processes ahead of the first invocations. */
   warm(count: number): Promise<void>
+  /**
+   * Starts a process on this code, and renews the pool with it when the code has loaded. `take` is called at that moment. It returns
+   * whether the process has the settings that the function has by then. Resolves with why the code does not load: nothing has changed then.
+   */
+  replace(spec: FunctionSpec, take: () => boolean): Promise<InvocationError | undefined>
+  /** Whether code of the function has ever loaded. */
+  hasLoaded(): boolean
   /** From now on invocations run in new processes. The present ones end as soon as their invocations have ended. */
   renew(): void
   /** Takes no more invocations. Resolves when those under way have ended. */
@@ -30,6 +37,8 @@ type Setting = {
   /** Whether the function is idle most of the time. */
   readonly isMostlyIdle: () => boolean
   readonly onLine: (line: string) => void
+  /** Gives what runs the waiting invocations when the code does not load; undefined when they fail. */
+  standIn(error: InvocationError): Promise<FunctionSpec> | undefined
 }
 
 type Waiting = {
@@ -46,6 +55,8 @@ type PoolState = {
   readonly queue: Waiting[]
   /** The processes of the present generation that start. */
   starting: number
+  /** Whether code of the function has ever loaded. */
+  hasLoaded: boolean
   isStopped: boolean
   growth: NodeJS.Timeout | undefined
 }
@@ -56,7 +67,7 @@ export function createPool(setting: Setting): Pool {
   const processes = createProcesses({ source, onLine, isMostlyIdle, onEnd: () => pump(pool) })
   const pool: PoolState = {
     ...{ setting, processes, queue: [] },
-    ...{ starting: 0, isStopped: false, growth: undefined },
+    ...{ starting: 0, hasLoaded: false, isStopped: false, growth: undefined },
   }
   return {
     invoke: (event, traceId) => enqueue(pool, event, traceId),
@@ -65,11 +76,9 @@ export function createPool(setting: Setting): Pool {
       const missing = Math.max(0, Math.min(count, setting.maxProcesses()) - counted(pool))
       await Promise.all(Array.from({ length: missing }, () => startProcess(pool)))
     },
-    renew: () => {
-      processes.retireAll()
-      pool.starting = 0
-      pump(pool)
-    },
+    replace: (spec, take) => replace(pool, spec, take),
+    hasLoaded: () => pool.hasLoaded,
+    renew: () => renew(pool),
     leave: async () => {
       refuseAll(pool)
       await processes.ended()
@@ -80,6 +89,30 @@ export function createPool(setting: Setting): Pool {
       await processes.ended()
     },
   }
+}
+
+function renew(pool: PoolState): void {
+  pool.processes.retireAll()
+  pool.starting = 0
+  pump(pool)
+}
+
+async function replace(
+  pool: PoolState,
+  spec: FunctionSpec,
+  take: () => boolean,
+): Promise<InvocationError | undefined> {
+  const { processes } = pool
+  const trial = await processes.tryOut(spec)
+  if ('errorType' in trial) return pool.isStopped ? undefined : trial
+  const isKept = take() && !pool.isStopped
+  pool.hasLoaded = true
+  processes.retireAll()
+  pool.starting = 0
+  if (isKept && trial.alive()) processes.adopt(trial)
+  else trial.kill()
+  pump(pool)
+  return undefined
 }
 
 function enqueue(pool: PoolState, event: unknown, traceId: string): Promise<InvocationResult> {
@@ -127,14 +160,25 @@ async function startProcess(pool: PoolState): Promise<void> {
   // The count begins again with each generation, and the waiting invocations get processes of the new one.
   if (started === 'outdated') return
   pool.starting -= 1
-  if (started !== 'ready') fail(pool, started)
+  if (started === 'ready') pool.hasLoaded = true
+  else await fail(pool, started)
   pump(pool)
 }
 
-/** Code that cannot be loaded fails all waiting invocations. A process that died while it started fails one. */
-function fail({ queue }: PoolState, error: InvocationError): void {
+/**
+ * Code that cannot be loaded fails all waiting invocations. A process that died while it started fails one. If there is a stand-in
+ * for the code, it runs them. The next invocation tries the code again, because the failure may come from outside.
+ */
+async function fail({ queue, setting, processes }: PoolState, error: InvocationError): Promise<void> {
   const failing = queue.splice(0, error.isLoadFailure ? queue.length : 1)
-  for (const waiting of failing) waiting.resolve(failed(error))
+  const spec = failing.length > 0 ? await setting.standIn(error)?.catch(() => undefined) : undefined
+  const standIn = spec && (await processes.tryOut(spec))
+  if (!standIn || 'errorType' in standIn) {
+    for (const waiting of failing) waiting.resolve(failed(error))
+    return
+  }
+  for (const { event, traceId, resolve } of failing) resolve(await standIn.invoke(event, traceId))
+  standIn.kill()
 }
 
 function refuseAll(pool: PoolState): void {

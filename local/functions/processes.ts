@@ -8,6 +8,10 @@ export type Source = () => Promise<FunctionSpec>
 export type Processes = {
   /** Starts a process. `outdated`: the generation has changed meanwhile. An error says why there is no process. */
   start(): Promise<'ready' | 'outdated' | InvocationError>
+  /** Starts a process that is none of the present generation. Returns why its code does not load. It is ended by its `kill`. */
+  tryOut(spec: FunctionSpec): Promise<Sandbox | InvocationError>
+  /** Makes a process of `tryOut` one of the present generation. */
+  adopt(sandbox: Sandbox): void
   /** Runs an invocation in an idle process. The caller has made sure that there is one. */
   invoke(event: unknown, traceId: string): Promise<InvocationResult>
   /** How many processes wait for an invocation. */
@@ -54,6 +58,12 @@ export function createProcesses(setting: Setting): Processes {
   const state: State = { setting, present, old, idle, opening: 0, generation: 0 }
   return {
     start: () => start(state),
+    tryOut: spec => tryOut(state, spec),
+    adopt: sandbox => {
+      old.delete(sandbox)
+      present.add(sandbox)
+      idle.put(sandbox)
+    },
     invoke: async (event, traceId) => {
       const sandbox = idle.take() as Sandbox
       const result = await sandbox.invoke(event, traceId)
@@ -81,7 +91,7 @@ async function start(state: State): Promise<'ready' | 'outdated' | InvocationErr
   if (mine !== state.generation) return 'outdated'
   state.opening -= 1
   if ('errorType' in spec) return spec
-  const sandbox = open(state, spec)
+  const sandbox = open(state, spec, state.present)
   const problem = await sandbox.started
   if (mine !== state.generation) return 'outdated'
   if (problem) sandbox.kill()
@@ -89,9 +99,25 @@ async function start(state: State): Promise<'ready' | 'outdated' | InvocationErr
   return problem ?? 'ready'
 }
 
-function open({ setting, present, old, idle }: State, spec: FunctionSpec): Sandbox {
+/** Lambda gives the code of a function 10 s to load. A busy machine may need longer. */
+const LOADING_MS_MAX = 30_000
+
+async function tryOut(state: State, spec: FunctionSpec): Promise<Sandbox | InvocationError> {
+  const sandbox = open(state, spec, state.old)
+  const { promise: overdue, resolve } = Promise.withResolvers<InvocationError>()
+  const timer = setTimeout(resolve, LOADING_MS_MAX, {
+    errorType: 'Runtime.Timeout',
+    errorMessage: `the code has not loaded within ${LOADING_MS_MAX / 1000} s`,
+  })
+  const problem = await Promise.race([sandbox.started, overdue])
+  clearTimeout(timer)
+  if (problem) sandbox.kill()
+  return problem ?? sandbox
+}
+
+function open({ setting, present, old, idle }: State, spec: FunctionSpec, among: Set<Sandbox>): Sandbox {
   const sandbox = startSandbox(spec, setting.onLine)
-  present.add(sandbox)
+  among.add(sandbox)
   void sandbox.ended.then(() => {
     present.delete(sandbox)
     old.delete(sandbox)

@@ -42,6 +42,9 @@ export type Sandbox = {
   kill(): void
 }
 
+/** A run of a task in a function's process. */
+export type RunInProcess = { readonly taskId: string; readonly runId: string }
+
 type Running = { readonly requestId: string; readonly begun: number; finish(outcome: Outcome): void }
 type Outcome = { ok: true; payload: unknown } | { ok: false; error: InvocationError }
 
@@ -69,8 +72,12 @@ type State = {
   readonly spec: FunctionSpec
   readonly child: ChildProcess
   running: Running | undefined
+  /** The runs of tasks under way, as the function has announced them, by their ids. */
+  readonly runs: Map<string, RunInProcess>
   /** Whether the process can take another invocation. */
   isAlive: boolean
+  /** Whether the cloud has ended the process. */
+  isKilled: boolean
   stopsOnSignal: boolean
   stopping: NodeJS.Timeout | undefined
 }
@@ -78,14 +85,15 @@ type State = {
 export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void): Sandbox {
   const child = spawnRuntime(spec)
   const state: State = {
-    ...{ spec, child, running: undefined },
-    ...{ isAlive: true, stopsOnSignal: false, stopping: undefined },
+    ...{ spec, child, running: undefined, runs: new Map() },
+    ...{ isAlive: true, isKilled: false, stopsOnSignal: false, stopping: undefined },
   }
   const started = Promise.withResolvers<InvocationError | undefined>()
   const ended = Promise.withResolvers<void>()
   onLinesOf(child, onLine)
   child.on('message', (message: SandboxMessage) => {
     if (message.kind === 'init-failed') return started.resolve(message.error)
+    if (message.kind === 'run') return noteRun(state, message)
     if (message.kind !== 'ready') return answer(state, message)
     state.stopsOnSignal = message.stopsOnSignal
     started.resolve(undefined)
@@ -93,7 +101,8 @@ export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void)
   onEndOf(child, reason => {
     state.isAlive = false
     clearTimeout(state.stopping)
-    const error = { errorType: 'Runtime.ExitError', errorMessage: reason }
+    const runs = state.isKilled ? [] : [...state.runs.values()]
+    const error = { errorType: 'Runtime.ExitError', errorMessage: reason, runs }
     started.resolve(error)
     state.running?.finish({ ok: false, error })
     ended.resolve()
@@ -107,6 +116,11 @@ export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void)
     retire: () => retire(state),
     kill: () => kill(state),
   }
+}
+
+function noteRun({ runs }: State, { taskId, runId, isOver }: Extract<SandboxMessage, { kind: 'run' }>): void {
+  if (isOver) runs.delete(runId)
+  else runs.set(runId, { taskId, runId })
 }
 
 /** An answer that comes after its invocation's timeout is ignored. */
@@ -153,6 +167,7 @@ function askToStop(state: State): void {
 
 function kill(state: State): void {
   state.isAlive = false
+  state.isKilled = true
   state.child.kill('SIGKILL')
 }
 
@@ -231,6 +246,8 @@ export type InvocationError = {
   readonly trace?: readonly string[]
   /** Set when the function's code could not be loaded, so that the invocation has not begun. */
   readonly isLoadFailure?: true
+  /** The runs of tasks that were under way when the process ended by itself. */
+  readonly runs?: readonly RunInProcess[]
 }
 
 /** The messages that a function's process sends back. */
@@ -238,6 +255,8 @@ export type SandboxMessage =
   /** `stopsOnSignal`: the function answers SIGTERM and ends its work early. Baton's executors do. */
   | { readonly kind: 'ready'; readonly stopsOnSignal: boolean }
   | { readonly kind: 'init-failed'; readonly error: InvocationError }
+  /** A run of a task begins or is over. Baton's executors say so here, but not on AWS. */
+  | ({ readonly kind: 'run'; readonly isOver: boolean } & RunInProcess)
   | { readonly kind: 'result'; readonly requestId: string; readonly payload: unknown }
   | { readonly kind: 'error'; readonly requestId: string; readonly error: InvocationError }
 

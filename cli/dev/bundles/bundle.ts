@@ -14,6 +14,8 @@ export type Bundle = {
   folder(): string | undefined
   /** The folder of the last success. */
   latest(): string | undefined
+  /** Forgets the newest code if it is in this folder, because it does not load. The code before it is the newest again. */
+  discard(folder: string): void
   dependsOn(files: ReadonlySet<string>): boolean
   /** Bundles, and returns the folder of the code: a new one if the code is new. */
   build(): Promise<string>
@@ -35,7 +37,7 @@ type Setting = {
 const FOLDERS_KEPT = 3
 
 /** The file in the folder of a bundle that exports what the bundle is for. */
-const MAIN = 'index.mjs'
+export const MAIN = 'index.mjs'
 
 export function openBundle({ project, root, spec, runtime, onInputs }: Setting): Bundle {
   const versions = keepVersions(root, spec)
@@ -64,6 +66,7 @@ export function openBundle({ project, root, spec, runtime, onInputs }: Setting):
     spec,
     folder: () => (isBroken ? undefined : versions.latest()),
     latest: versions.latest,
+    discard: versions.discard,
     dependsOn: files => isBroken || runtime?.dependsOn(files) || [...files].some(file => inputs.has(file)),
     build: () => {
       const next = last.then(build)
@@ -80,6 +83,12 @@ function keepVersions(root: string, spec: BundleSpec) {
   let digest = ''
   return {
     latest: () => folders.at(-1),
+    discard: (folder: string): void => {
+      if (folders.at(-1) !== folder) return
+      folders.pop()
+      digest = ''
+      rmSync(folder, { recursive: true, force: true })
+    },
     keep: (files: readonly OutputFile[]): string => {
       const latest = folders.at(-1)
       const fresh = digestOf(files)

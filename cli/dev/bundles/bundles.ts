@@ -6,19 +6,23 @@
  * the bundles of all handlers import. On AWS it is a part of each of them.
  */
 
-import { rmSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import type { BundleSpec } from '../../../infra/bundling/esbuild.ts'
 import { messageOf } from '../../../shared/core/values/values.ts'
 import type { Project } from '../synthesis/synthesis.ts'
-import { type Bundle, openBundle } from './bundle.ts'
+import { type Bundle, MAIN, openBundle } from './bundle.ts'
 
 /** A bundle that has been made again. */
 export type Rebuilt = {
   readonly key: string
   readonly types: readonly string[]
-  /** The folder with its code, or why there is none. It is undefined when the code is the same as before. */
-  readonly outcome: { readonly folder: string } | { readonly problem: string } | undefined
+  /** The folder with its code, or why there is none, and whether there is code from before. Undefined when the code is the same as before. */
+  readonly outcome:
+    | { readonly folder: string }
+    | { readonly problem: string; readonly hasEarlier: boolean }
+    | undefined
 }
 
 export type Bundles = {
@@ -30,8 +34,14 @@ export type Bundles = {
   folderOf(key: string, spec: BundleSpec): Promise<string>
   /** Bundles again what was made from one of these files, and what could not be bundled before. */
   rebuild(files: ReadonlySet<string>): Promise<Rebuilt[]>
+  /** Forgets the newest code of a function if it is in this folder, because it does not load. */
+  discard(key: string, folder: string): void
+  /** Returns a folder with code that fails each run of the function's types with this error. Undefined for code without an executor. */
+  standInOf(key: string, spec: BundleSpec, error: StandInError): Promise<string> | undefined
   stop(): Promise<void>
 }
+
+type StandInError = { readonly name: string; readonly message: string; readonly stack: string }
 
 /** Files that change how code is bundled, and that no bundle lists. */
 const SETTINGS = /^(?:tsconfig.*\.json|package\.json)$/
@@ -66,6 +76,11 @@ export function createBundles(
       await runtimes.rebuild(files)
       return Promise.all(affected.map(([key, bundle]) => again(key, bundle)))
     },
+    discard: (key, folder) => bundles.get(key)?.discard(folder),
+    standInOf: (key, spec, error) => {
+      const runtime = runtimes.of(spec)
+      return runtime && writeStandIn(join(root, key, 'stand-in'), runtime, spec.types, error)
+    },
     stop: async () => {
       await Promise.all([...bundles.values(), ...runtimes.all()].map(bundle => bundle.dispose()))
     },
@@ -79,8 +94,25 @@ async function again(key: string, bundle: Bundle): Promise<Rebuilt> {
     const folder = await bundle.build()
     return { key, types, outcome: folder === before ? undefined : { folder } }
   } catch (error) {
-    return { key, types, outcome: { problem: messageOf(error) } }
+    return { key, types, outcome: { problem: messageOf(error), hasEarlier: before !== undefined } }
   }
+}
+
+async function writeStandIn(
+  folder: string,
+  runtime: Bundle,
+  types: readonly string[],
+  error: StandInError,
+): Promise<string> {
+  const executor = join(runtime.folder() ?? (await runtime.build()), MAIN)
+  mkdirSync(folder, { recursive: true })
+  const lines = [
+    `import { executorOf } from ${JSON.stringify(pathToFileURL(executor).href)}`,
+    `const run = () => { throw Object.assign(new Error(), ${JSON.stringify(error)}) }`,
+    `export const handler = executorOf(...${JSON.stringify(types)}.map(type => ({ type, run })))`,
+  ]
+  writeFileSync(join(folder, MAIN), lines.join('\n'))
+  return folder
 }
 
 /** The options that belong to a handler's own code, and would make an executor of its own for each of them. */

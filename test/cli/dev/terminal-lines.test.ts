@@ -28,7 +28,7 @@ function seen(line: string | object, source = HANDLER) {
   const text = typeof line === 'string' ? line : JSON.stringify(line)
   const levels: Shown[] = ['failures', 'runs', 'everything']
   const isOwn = (one: string) => one === OWN
-  return levels.map(shown => terminalLine({ source, line: text }, { shown, isOwn }))
+  return levels.map(shown => terminalLine({ source, line: text }, { shown, isOwn, folder: '/shop' }))
 }
 
 const always = (text: string) => [text, text, text]

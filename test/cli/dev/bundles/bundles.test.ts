@@ -121,7 +121,8 @@ it('broken code is named by file, line and column, and the next good save recove
   const [broken] = await bundles.rebuild(write('shared.ts', 'export const unit =\n  = 3'))
   const [mended] = await bundles.rebuild(write('shared.ts', 'export const unit = "g"'))
 
-  expect(broken?.outcome).toEqual({ problem: 'a cannot be bundled: shared.ts:2:3: Unexpected "="' })
+  const problem = 'a cannot be bundled: shared.ts:2:3: Unexpected "="'
+  expect(broken?.outcome).toEqual({ problem, hasEarlier: true })
   expect(await answerOf(newFolder(mended))).toBe('a g')
 })
 
