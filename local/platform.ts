@@ -78,11 +78,10 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
   )
 
   const { maxSandboxesPerFunction: maxSandboxes = SANDBOXES_PER_FUNCTION_MAX } = options
-  const { code, standIn, onRunsDied, inspect } = options
+  const { code, onRunsDied, inspect } = options
   const functions = createFunctions({
     ...{ maxSandboxes, meter, log: receive },
     ...(code && { code }),
-    ...(standIn && { standIn }),
     ...(onRunsDied && { onRunsDied }),
     ...(inspect && { inspect }),
   })
@@ -181,7 +180,7 @@ function createSecrets(environment: Readonly<Record<string, string | undefined>>
   }
 }
 
-export type LocalCloudOptions = Pick<FunctionSetting, 'standIn' | 'onRunsDied'> & {
+export type LocalCloudOptions = Pick<FunctionSetting, 'onRunsDied'> & {
   /** The synthesised cloud assembly (`cdk.out`). */
   readonly assemblyDir: string
   readonly stackName: string

@@ -114,14 +114,6 @@ async function start(state: State, system: System): Promise<Running> {
       const named = `bundling ${spec.types.join(', ')}`
       return terminal.during(named, () => bundles.folderOf(bundleKey(system, functionId), spec))
     },
-    standIn: (functionId, metadata, error) => {
-      const spec = metadata[BUNDLE_METADATA] as BundleSpec | undefined
-      if (!spec) return undefined
-      const problem = loadProblem(error, parts.folder)
-      const message = `the code of ${spec.types.join(', ')} does not load: ${problem}; mend the file and save it`
-      const thrown = { name: error.errorType, message, stack: [message, ...(error.trace ?? [])].join('\n') }
-      return bundles.standInOf(bundleKey(system, functionId), spec, thrown)
-    },
     onRunsDied: (runs, reason) => {
       const url = byName.get(keyOf(system))?.cloud.apiUrl
       if (url !== undefined) void reportDied(url, runs, reason)

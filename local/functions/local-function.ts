@@ -71,12 +71,6 @@ export type FunctionSetting = {
   readonly log: LogReceiver
   /** Gives the folder of a function's code. Undefined stands for the code in the template. */
   code?(logicalId: string, metadata: Definition['metadata']): Promise<string> | undefined
-  /** Gives the folder of code that runs invocations in place of code that does not load. Without it they fail. */
-  standIn?(
-    logicalId: string,
-    metadata: Definition['metadata'],
-    error: InvocationError,
-  ): Promise<string> | undefined
   /** Receives the runs of tasks that were under way in a process that has ended by itself. */
   onRunsDied?(runs: readonly RunInProcess[], reason: string): void
   /** The function that a debugger may attach to, and the port on loopback. */
@@ -161,10 +155,6 @@ function partsOf(first: Definition, setting: FunctionSetting) {
     waitsForOldProcesses: inspectPort !== undefined,
     isMostlyIdle: () => definition().servesDeployments,
     onLine: logs.add,
-    standIn: error => {
-      const folder = setting.standIn?.(first.logicalId, definition().metadata, error)
-      return folder?.then(codeDir => ({ ...definition(), codeDir }))
-    },
   })
   const recursion = watchRecursion(definition, setting.log)
   return { present, maxProcesses, logs, code, pool, recursion, later: retryLater(), changes: createSignal() }

@@ -37,8 +37,6 @@ type Setting = {
   /** Whether the function is idle most of the time. */
   readonly isMostlyIdle: () => boolean
   readonly onLine: (line: string) => void
-  /** Gives what runs the waiting invocations when the code does not load; undefined when they fail. */
-  standIn(error: InvocationError): Promise<FunctionSpec> | undefined
 }
 
 type Waiting = {
@@ -161,24 +159,14 @@ async function startProcess(pool: PoolState): Promise<void> {
   if (started === 'outdated') return
   pool.starting -= 1
   if (started === 'ready') pool.hasLoaded = true
-  else await fail(pool, started)
+  else if (started !== 'stand-in') fail(pool, started)
   pump(pool)
 }
 
-/**
- * Code that cannot be loaded fails all waiting invocations. A process that died while it started fails one. If there is a stand-in
- * for the code, it runs them. The next invocation tries the code again, because the failure may come from outside.
- */
-async function fail({ queue, setting, processes }: PoolState, error: InvocationError): Promise<void> {
+/** Code that cannot be loaded fails all waiting invocations. A process that died while it started fails one. */
+function fail({ queue }: PoolState, error: InvocationError): void {
   const failing = queue.splice(0, error.isLoadFailure ? queue.length : 1)
-  const spec = failing.length > 0 ? await setting.standIn(error)?.catch(() => undefined) : undefined
-  const standIn = spec && (await processes.tryOut(spec))
-  if (!standIn || 'errorType' in standIn) {
-    for (const waiting of failing) waiting.resolve(failed(error))
-    return
-  }
-  for (const { event, traceId, resolve } of failing) resolve(await standIn.invoke(event, traceId))
-  standIn.kill()
+  for (const waiting of failing) waiting.resolve(failed(error))
 }
 
 function refuseAll(pool: PoolState): void {

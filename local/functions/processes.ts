@@ -6,8 +6,11 @@ export type Source = () => Promise<FunctionSpec>
 
 /** The processes of one function: the present generation, and retired processes that end their last invocation. */
 export type Processes = {
-  /** Starts a process. `outdated`: the generation has changed meanwhile. An error says why there is no process. */
-  start(): Promise<'ready' | 'outdated' | InvocationError>
+  /**
+   * Starts a process. `outdated`: the generation has changed meanwhile. `stand-in`: the code does not load, and its stand-in runs one
+   * invocation. An error says why there is no process.
+   */
+  start(): Promise<'ready' | 'stand-in' | 'outdated' | InvocationError>
   /** Starts a process that is none of the present generation. Returns why its code does not load. It is ended by its `kill`. */
   tryOut(spec: FunctionSpec): Promise<Sandbox | InvocationError>
   /** Makes a process of `tryOut` one of the present generation. */
@@ -84,7 +87,7 @@ export function createProcesses(setting: Setting): Processes {
   }
 }
 
-async function start(state: State): Promise<'ready' | 'outdated' | InvocationError> {
+async function start(state: State): ReturnType<Processes['start']> {
   const mine = state.generation
   state.opening += 1
   const spec = await state.setting.source().catch((cause: unknown) => missingCode(cause))
@@ -94,9 +97,12 @@ async function start(state: State): Promise<'ready' | 'outdated' | InvocationErr
   const sandbox = open(state, spec, state.present)
   const problem = await sandbox.started
   if (mine !== state.generation) return 'outdated'
-  if (problem) sandbox.kill()
-  else if (sandbox.alive()) state.idle.put(sandbox)
-  return problem ?? 'ready'
+  if (problem && !problem.hasStandIn) {
+    sandbox.kill()
+    return problem
+  }
+  if (sandbox.alive()) state.idle.put(sandbox)
+  return problem ? 'stand-in' : 'ready'
 }
 
 /** Lambda gives the code of a function 10 s to load. A busy machine may need longer. */

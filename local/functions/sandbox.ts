@@ -78,6 +78,8 @@ type State = {
   isAlive: boolean
   /** Whether the cloud has ended the process. */
   isKilled: boolean
+  /** Whether the stand-in of code that does not load answers. It runs one invocation, and the next one tries the code again. */
+  isStandIn: boolean
   stopsOnSignal: boolean
   stopping: NodeJS.Timeout | undefined
 }
@@ -86,13 +88,16 @@ export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void)
   const child = spawnRuntime(spec)
   const state: State = {
     ...{ spec, child, running: undefined, runs: new Map() },
-    ...{ isAlive: true, isKilled: false, stopsOnSignal: false, stopping: undefined },
+    ...{ isAlive: true, isKilled: false, isStandIn: false, stopsOnSignal: false, stopping: undefined },
   }
   const started = Promise.withResolvers<InvocationError | undefined>()
   const ended = Promise.withResolvers<void>()
   onLinesOf(child, onLine)
   child.on('message', (message: SandboxMessage) => {
-    if (message.kind === 'init-failed') return started.resolve(message.error)
+    if (message.kind === 'init-failed') {
+      state.isStandIn = true
+      return started.resolve(message.error)
+    }
     if (message.kind === 'run') return noteRun(state, message)
     if (message.kind !== 'ready') return answer(state, message)
     state.stopsOnSignal = message.stopsOnSignal
@@ -147,6 +152,7 @@ function invoke(state: State, event: unknown, traceId: string): Promise<Invocati
       finish({ ok: false, error: timedOut(spec) })
     }, timeoutMs)
     state.running = { requestId, begun, finish }
+    if (state.isStandIn) state.isAlive = false
     deliver(child, { requestId, event, traceId, timeoutMs, functionArn: spec.arn })
   })
 }
@@ -246,6 +252,8 @@ export type InvocationError = {
   readonly trace?: readonly string[]
   /** Set when the function's code could not be loaded, so that the invocation has not begun. */
   readonly isLoadFailure?: true
+  /** Set when the process has a stand-in for that code. */
+  readonly hasStandIn?: boolean
   /** The runs of tasks that were under way when the process ended by itself. */
   readonly runs?: readonly RunInProcess[]
 }

@@ -37,10 +37,11 @@ type Setting = {
 const FOLDERS_KEPT = 3
 
 /** The file in the folder of a bundle that exports what the bundle is for. */
-export const MAIN = 'index.mjs'
+const MAIN = 'index.mjs'
 
 export function openBundle({ project, root, spec, runtime, onInputs }: Setting): Bundle {
-  const versions = keepVersions(root, spec)
+  const executor = () => (runtime ? join(runtimeFolder, MAIN) : undefined)
+  const versions = keepVersions(root, spec, executor)
   let context: Promise<BuildContext> | undefined
   let inputs: ReadonlySet<string> = new Set()
   let isBroken = false
@@ -78,7 +79,7 @@ export function openBundle({ project, root, spec, runtime, onInputs }: Setting):
 }
 
 /** Writes each version of a bundle into a folder of its own, and removes old ones. */
-function keepVersions(root: string, spec: BundleSpec) {
+function keepVersions(root: string, spec: BundleSpec, executor: () => string | undefined) {
   const folders: string[] = []
   let digest = ''
   return {
@@ -95,6 +96,8 @@ function keepVersions(root: string, spec: BundleSpec) {
       if (latest !== undefined && fresh === digest) return latest
       const folder = join(root, fresh.slice(0, 16))
       writeBundle(folder, files, spec)
+      const file = executor()
+      if (file !== undefined) writeFileSync(join(folder, 'stand-in.mjs'), standInText(file, spec))
       digest = fresh
       // The same code may come back: its folder is then the newest again.
       for (const [index, one] of folders.entries()) if (one === folder) folders.splice(index, 1)
@@ -174,6 +177,19 @@ function writeBundle(folder: string, files: readonly OutputFile[], { nodeModules
   mkdirSync(join(folder, 'node_modules'), { recursive: true })
   for (const { path, contents } of files) writeFileSync(join(folder, basename(path)), contents)
   for (const name of nodeModules) linkPackage(folder, name, root)
+}
+
+/** Code that runs in place of code that does not load: it fails each run of these types, and says why. */
+function standInText(executor: string, { types }: BundleSpec): string {
+  return `import { executorOf } from ${JSON.stringify(pathToFileURL(executor).href)}
+export const standIn = cause => {
+  const why = cause instanceof Error ? \`\${cause.name}: \${cause.message}\` : String(cause)
+  const error = new Error(\`the code of the handler does not load (\${why}); mend it and save the file\`)
+  error.stack = cause?.stack
+  const run = () => { throw error }
+  return executorOf(...${JSON.stringify(types)}.map(type => ({ type, run })))
+}
+`
 }
 
 /** Links a package that stays outside of the bundle, as the handler would find it. */

@@ -6,13 +6,12 @@
  * the bundles of all handlers import. On AWS it is a part of each of them.
  */
 
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import type { BundleSpec } from '../../../infra/bundling/esbuild.ts'
 import { messageOf } from '../../../shared/core/values/values.ts'
 import type { Project } from '../synthesis/synthesis.ts'
-import { type Bundle, MAIN, openBundle } from './bundle.ts'
+import { type Bundle, openBundle } from './bundle.ts'
 
 /** A bundle that has been made again. */
 export type Rebuilt = {
@@ -36,12 +35,8 @@ export type Bundles = {
   rebuild(files: ReadonlySet<string>): Promise<Rebuilt[]>
   /** Forgets the newest code of a function if it is in this folder, because it does not load. */
   discard(key: string, folder: string): void
-  /** Returns a folder with code that fails each run of the function's types with this error. Undefined for code without an executor. */
-  standInOf(key: string, spec: BundleSpec, error: StandInError): Promise<string> | undefined
   stop(): Promise<void>
 }
-
-type StandInError = { readonly name: string; readonly message: string; readonly stack: string }
 
 /** Files that change how code is bundled, and that no bundle lists. */
 const SETTINGS = /^(?:tsconfig.*\.json|package\.json)$/
@@ -77,10 +72,6 @@ export function createBundles(
       return Promise.all(affected.map(([key, bundle]) => again(key, bundle)))
     },
     discard: (key, folder) => bundles.get(key)?.discard(folder),
-    standInOf: (key, spec, error) => {
-      const runtime = runtimes.of(spec)
-      return runtime && writeStandIn(join(root, key, 'stand-in'), runtime, spec.types, error)
-    },
     stop: async () => {
       await Promise.all([...bundles.values(), ...runtimes.all()].map(bundle => bundle.dispose()))
     },
@@ -96,23 +87,6 @@ async function again(key: string, bundle: Bundle): Promise<Rebuilt> {
   } catch (error) {
     return { key, types, outcome: { problem: messageOf(error), hasEarlier: before !== undefined } }
   }
-}
-
-async function writeStandIn(
-  folder: string,
-  runtime: Bundle,
-  types: readonly string[],
-  error: StandInError,
-): Promise<string> {
-  const executor = join(runtime.folder() ?? (await runtime.build()), MAIN)
-  mkdirSync(folder, { recursive: true })
-  const lines = [
-    `import { executorOf } from ${JSON.stringify(pathToFileURL(executor).href)}`,
-    `const run = () => { throw Object.assign(new Error(), ${JSON.stringify(error)}) }`,
-    `export const handler = executorOf(...${JSON.stringify(types)}.map(type => ({ type, run })))`,
-  ]
-  writeFileSync(join(folder, MAIN), lines.join('\n'))
-  return folder
 }
 
 /** The options that belong to a handler's own code, and would make an executor of its own for each of them. */
