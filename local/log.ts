@@ -1,6 +1,3 @@
-import type { InvocationError } from './functions/sandbox.ts'
-import type { Meter } from './gateway/meter.ts'
-
 /** A line that a part of the local cloud has written. */
 export type LogLine = {
   /** The logical id of the function or service that wrote the line; `cloud` for the local cloud itself. */
@@ -37,35 +34,4 @@ export function keepLines(source: string, receive: LogReceiver) {
     if (lines.length > LINES_KEPT) lines.shift()
   }
   return { lines: lines as readonly string[], add }
-}
-
-/** The lines that a function writes. They are metered, sent on, and the last ones are kept. */
-export function createFunctionLog(
-  logicalId: string,
-  { log, meter }: { readonly log: LogReceiver; readonly meter: Meter },
-) {
-  const kept = keepLines(logicalId, log)
-  const usageKey = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
-  let loadFailure: string | undefined
-
-  function add(line: string) {
-    kept.add(line)
-    meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) }, meter.owners.ofLine(line))
-  }
-
-  return {
-    lines: kept.lines,
-    add,
-    /** Adds a failure. One to load the code is added once, however often the code is loaded again. */
-    addFailure: ({ errorType, errorMessage, isLoadFailure }: InvocationError) => {
-      const line = `${errorType}: ${errorMessage}`
-      if (isLoadFailure && line === loadFailure) return
-      loadFailure = isLoadFailure ? line : undefined
-      add(line)
-    },
-    /** The next failure to load the code is added in any case. */
-    forgetFailure: () => {
-      loadFailure = undefined
-    },
-  }
 }

@@ -11,6 +11,7 @@ import { type Gateway, startGateway } from './gateway/gateway.ts'
 import { createMeter, type Meter } from './gateway/meter.ts'
 import { startCosts } from './http/costs.ts'
 import { type ApiServer, startApiServer } from './http/http.ts'
+import { createOwnApis, type OwnApis } from './http/own-apis.ts'
 import { cloudLog, type LogReceiver } from './log.ts'
 import { createMappings, type KeptCheckpoints, type Mappings } from './mappings/mappings.ts'
 import type { Denial } from './permissions/permissions.ts'
@@ -36,6 +37,7 @@ export type Platform = {
   readonly ownEnvironment: Readonly<Record<string, string>>
   readonly gateway: Gateway
   readonly api: ApiServer
+  readonly ownApis: OwnApis
   readonly stores: Stores
   readonly functions: Functions
   readonly mappings: Mappings
@@ -67,7 +69,7 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
   const [meter, faults] = [createMeter(), createFaults()]
   const gateway = await startGateway(meter, faults, accessKey, log)
   closing.part(gateway.stop)
-  const api = await startApi({ options, meter, accessKey, log }, closing)
+  const { api, ownApis } = await startApis({ options, meter, accessKey, log }, closing)
   const queueUrl = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
 
   const broken = Promise.withResolvers<string>()
@@ -101,11 +103,11 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
     dataDir: options.dataDir,
     runsServices: options.services !== false,
     accessKey,
-    surroundings: { gatewayUrl: gateway.url, apiUrl: api.url, queueUrl },
+    surroundings: { gatewayUrl: gateway.url, apiUrl: api.url, ownApiUrls: ownApis.urls, queueUrl },
     environment: awsEnvironment(gateway.url, accessKey),
     ownEnvironment: options.environment ?? {},
     during,
-    ...{ gateway, api, stores, functions, mappings, services, scheduler, meter, faults, log },
+    ...{ gateway, api, ownApis, stores, functions, mappings, services, scheduler, meter, faults, log },
     events: serveEvents(gateway),
     customResources: stateFiles.custom,
     denials: [],
@@ -117,21 +119,26 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
 
 type ApiParts = Pick<Platform, 'meter' | 'accessKey' | 'log'> & { readonly options: LocalCloudOptions }
 
-async function startApi({ options, meter, accessKey, log }: ApiParts, closing: Closing): Promise<ApiServer> {
+async function startApis(
+  { options, meter, accessKey, log }: ApiParts,
+  closing: Closing,
+): Promise<Pick<Platform, 'api' | 'ownApis'>> {
   const isDemanded = options.auth === 'iam'
   // A system that demands signatures serves no costs: they would be its only answer without one.
   const costs = isDemanded ? undefined : startCosts(meter)
   if (costs) closing.part(costs.stop)
-  const api = await startApiServer({
-    costs: costs?.serve,
+  const settings = {
     port: options.apiPort ?? DEFAULT_API_PORT,
     allowedHosts: options.allowedHosts,
-    dashboardDir: options.dashboardDir,
     authentication: { isDemanded, sessionToken: accessKey },
     log,
-  })
+  }
+  const { dashboardDir } = options
+  const api = await startApiServer({ ...settings, costs: costs?.serve, dashboardDir })
   closing.part(api.stop)
-  return api
+  const ownApis = createOwnApis({ ...settings, costs: undefined, dashboardDir: undefined })
+  closing.part(ownApis.stop)
+  return { api, ownApis }
 }
 
 const DEFAULT_API_PORT = 7070

@@ -154,7 +154,7 @@ function loadProblem({ errorType, errorMessage, trace = [] }: InvocationError, f
 }
 
 /**
- * Fails the runs of a process that has ended by itself. On AWS nobody knows of its end, and the runs are lost when their leases end.
+ * Fails the runs of a process that has ended by itself. On AWS no part of Baton sees that end, and the runs are lost when their leases end.
  * That also happens here when the API demands signatures, which this report does not have.
  */
 async function reportDied(url: string, runs: readonly RunInProcess[], reason: string): Promise<void> {

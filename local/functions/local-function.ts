@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Meter } from '../gateway/meter.ts'
-import { createFunctionLog, type LogReceiver } from '../log.ts'
+import type { LogReceiver } from '../log.ts'
+import { createFunctionLog, meterInvocation } from './function-log.ts'
 import { watchRecursion } from './lineage.ts'
 import { createPool, type Pool, retryLater } from './pool.ts'
 import type { FunctionSpec, InvocationError, InvocationResult, RunInProcess } from './sandbox.ts'
@@ -175,17 +176,6 @@ async function invoke(
   const { runs = [], errorMessage } = result.error
   if (runs.length > 0) onRunsDied?.(runs, errorMessage)
   return result
-}
-
-function meterInvocation(
-  { add }: Meter,
-  { logicalId, memoryMb }: Definition,
-  durationMs: number,
-  owners: readonly string[],
-): void {
-  const usageKey = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
-  const gbMs = (Math.ceil(durationMs) * memoryMb) / 1024
-  add(usageKey, { calls: 1, requests: 1, gbMs }, owners)
 }
 
 /** Whether this is a function's logical id, name or ARN, with or without the qualifier of an alias or version. */
