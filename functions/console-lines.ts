@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { format } from 'node:util'
-import type { RunContext, TaskDefinition } from '../shared/define/definitions.ts'
+import type { TaskDefinition } from '../shared/define/definitions.ts'
 
 const taskIds = new AsyncLocalStorage<string>()
 
@@ -15,19 +15,24 @@ export function withConsoleLines(definition: TaskDefinition): TaskDefinition {
   return {
     ...definition,
     run: async (input, ctx) => {
-      announce(ctx, false)
+      const run = { taskId: ctx.taskId, runId: ctx.runId }
+      runs.add(run)
+      announceRuns()
       try {
         return await taskIds.run(ctx.taskId, () => definition.run(input, ctx))
       } finally {
-        announce(ctx, true)
+        runs.delete(run)
+        announceRuns()
       }
     },
   }
 }
 
-/** Says to the local system which runs are under way. It then knows whose run has ended when this process dies. */
-function announce({ taskId, runId }: RunContext, isOver: boolean): void {
-  process.send?.({ kind: 'run', taskId, runId, isOver })
+/** The runs of this process that are under way. When it dies, the local system knows which runs have ended with it. */
+const runs = new Set<object>()
+
+function announceRuns(): void {
+  process.send?.({ kind: 'runs', runs: [...runs] })
 }
 
 /** From now on the console of this process writes the lines of handlers with their tasks. */

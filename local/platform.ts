@@ -103,7 +103,7 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
     dataDir: options.dataDir,
     runsServices: options.services !== false,
     accessKey,
-    surroundings: { gatewayUrl: gateway.url, apiUrl: api.url, ownApiUrls: ownApis.urls, queueUrl },
+    surroundings: { gatewayUrl: gateway.url, apiUrl: api.url, ownApiUrl: ownApis.urlOf, queueUrl },
     environment: awsEnvironment(gateway.url, accessKey),
     ownEnvironment: options.environment ?? {},
     during,

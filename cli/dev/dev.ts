@@ -15,7 +15,7 @@
 
 import { LOCAL_CREDENTIALS, REGION } from '../../local/account.ts'
 import { BatonError, messageOf } from '../../shared/core/values/values.ts'
-import { type Bundles, createBundles, type Rebuilt } from './bundles/bundles.ts'
+import { type Bundles, type CodeProblem, createBundles, type Rebuilt } from './bundles/bundles.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import { isDataFolder, lockProject, refuseForeignData, refuseWithoutRequirements } from './requirements.ts'
 import type { Running, RunningSystems } from './running.ts'
@@ -134,7 +134,8 @@ function follow(session: Session): Pick<DevSession, 'idle' | 'stop'> {
   const reloader = createReloader({
     rebuild: (files, since) => rebuild(session, files, { since, lastReported }),
     resynthesise: since => resynthesise(session, stopping.signal, { since, lastReported }),
-    onProblem: error => reportProblem(terminal, lastReported, { problem: messageOf(error) }),
+    onProblem: error =>
+      reportProblem(terminal, lastReported, { problem: messageOf(error), hasEarlier: true }),
   })
   saves.giveTo(reloader.changed)
   return {
@@ -172,20 +173,17 @@ async function takeOver({ running, terminal }: Session, rebuilt: Rebuilt, save: 
   const { outcome } = rebuilt
   if (!outcome) return
   const types = rebuilt.types.join(', ')
-  if ('problem' in outcome) return reportProblem(terminal, save.lastReported, outcome)
-  const failed = await terminal.during(`starting ${types}`, () =>
-    running.replaceCode(rebuilt, outcome.folder),
-  )
-  if (failed) {
-    const problem = `the new code of ${types} does not load: ${failed.problem}`
-    reportProblem(terminal, save.lastReported, { ...failed, problem })
-  } else terminal.say(`↻ ${types}: new code is live after ${seconds(save.since)}`)
+  const start = (folder: string) =>
+    terminal.during(`starting ${types}`, () => running.replaceCode(rebuilt, folder))
+  const problem = 'problem' in outcome ? outcome : await start(outcome.folder)
+  if (problem) reportProblem(terminal, save.lastReported, problem)
+  else terminal.say(`↻ ${types}: new code is live after ${seconds(save.since)}`)
 }
 
 function reportProblem(
   terminal: Terminal,
   lastReported: LastReported,
-  { problem, hasEarlier = true }: { readonly problem: string; readonly hasEarlier?: boolean },
+  { problem, hasEarlier }: CodeProblem,
 ): void {
   const place = /[^\s:(]+:\d+:\d+/.exec(problem)?.[0] ?? problem
   if (lastReported.problem === place) return
@@ -211,7 +209,8 @@ async function resynthesise(
     )
     if (!signal.aborted) await deployChanges(session, systemsIn(assembly, session.options), since)
   } catch (error) {
-    if (!signal.aborted) reportProblem(terminal, lastReported, { problem: messageOf(error) })
+    if (!signal.aborted)
+      reportProblem(terminal, lastReported, { problem: messageOf(error), hasEarlier: true })
   }
 }
 

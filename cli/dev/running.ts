@@ -1,11 +1,10 @@
 import { join } from 'node:path'
 import { BUNDLE_METADATA, type BundleSpec } from '../../infra/bundling/esbuild.ts'
 import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
-import type { LocalFunction } from '../../local/functions/local-function.ts'
-import type { InvocationError, RunInProcess } from '../../local/functions/sandbox.ts'
+import type { RunInProcess } from '../../local/functions/sandbox.ts'
 import { createClient } from '../../shared/client/client.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
-import type { Bundles, Rebuilt } from './bundles/bundles.ts'
+import type { Bundles, CodeProblem, Rebuilt } from './bundles/bundles.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import { leaveDevRecord } from './command/dev-record.ts'
 import { dataFolderOf } from './requirements.ts'
@@ -27,15 +26,12 @@ export type RunningSystems = {
   /** Deploys a changed stack in place. @throws when it cannot be deployed; the old one then runs on. */
   redeploy(running: Running, next: System): Promise<void>
   /** Gives a function its new code, if it loads. Returns why it does not load. */
-  replaceCode(rebuilt: Rebuilt, folder: string): Promise<LoadProblem | undefined>
+  replaceCode(rebuilt: Rebuilt, folder: string): Promise<CodeProblem | undefined>
   stop(running: Running): Promise<void>
   stopAll(): Promise<void>
   /** Resolves with the reason when a stack has ended by itself. */
   readonly broken: Promise<string>
 }
-
-/** Why the code of a handler does not load, with its place, and whether earlier code keeps running. */
-export type LoadProblem = { readonly problem: string; readonly hasEarlier: boolean }
 
 type Parts = {
   readonly folder: string
@@ -70,13 +66,7 @@ export function createRunningSystems(parts: Parts): RunningSystems {
       const booted = byName.get(keyOf(next))
       if (booted) booted.system = next
     },
-    replaceCode: async ({ key }, folder) => {
-      for (const booted of byName.values()) {
-        const handler = booted.system.handlers.find(one => bundleKey(booted.system, one.functionId) === key)
-        if (handler) return replaceCode(parts, booted.cloud.functions.find(handler.functionId), key, folder)
-      }
-      return undefined
-    },
+    replaceCode: (rebuilt, folder) => replaceCode(state, rebuilt, folder),
     stop: async ({ system, cloud }) => {
       byName.get(keyOf(system))?.forget()
       byName.delete(keyOf(system))
@@ -136,21 +126,20 @@ async function start(state: State, system: System): Promise<Running> {
 }
 
 async function replaceCode(
-  { bundles, folder: project }: Parts,
-  served: LocalFunction,
-  key: string,
+  { byName, parts }: State,
+  { key, types }: Rebuilt,
   folder: string,
-): Promise<LoadProblem | undefined> {
-  const { problem, isLive } = await served.replaceCode(folder)
-  if (!problem) return undefined
-  if (!isLive) bundles.discard(key, folder)
-  return { problem: loadProblem(problem, project), hasEarlier: !isLive }
-}
-
-/** `Error: no settings (tasks/mail.ts:3:7)` */
-function loadProblem({ errorType, errorMessage, trace = [] }: InvocationError, folder: string): string {
-  const place = placeIn(trace, folder)
-  return `${errorType}: ${errorMessage}${place === undefined ? '' : ` (${place})`}`
+): Promise<CodeProblem | undefined> {
+  for (const { system, cloud } of byName.values()) {
+    const handler = system.handlers.find(({ functionId }) => bundleKey(system, functionId) === key)
+    const replaced = handler && (await cloud.functions.find(handler.functionId).replaceCode(folder))
+    if (!replaced?.problem) continue
+    const { errorType, errorMessage, trace = [] } = replaced.problem
+    const place = placeIn(trace, parts.folder) ?? 'without a place'
+    const problem = `the new code of ${types.join(', ')} does not load: ${errorType}: ${errorMessage} (${place})`
+    return { problem, hasEarlier: !replaced.isLive }
+  }
+  return undefined
 }
 
 /**

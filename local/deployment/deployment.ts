@@ -63,7 +63,8 @@ export async function deploy(
     const next = readParts(platform, { stack, assembly, environment, functions, report, apis })
     refuseIfEnding(platform)
     commit(platform, { ...next, stack, functions, permissions })
-    for (const [id, url] of opened) platform.log(`${constructPathOf(stack, id)} is served at ${url}`)
+    for (const id of opened)
+      platform.log(`${constructPathOf(stack, id)} is served at ${platform.ownApis.urlOf(id)}`)
     if (present) reportKeptData(present.stack, stack, platform)
     return { stack, permissions, resources: resourcesOf(stack), unsupported: report.found }
   } catch (cause) {

@@ -1,5 +1,5 @@
 import { createProcesses, type Processes, type Source } from './processes.ts'
-import type { FunctionSpec, InvocationError, InvocationResult } from './sandbox.ts'
+import type { InvocationError, InvocationResult } from './sandbox.ts'
 
 /**
  * An invocation waits this long for a busy process before the pool starts another one. A start costs 100 ms of a developer's few
@@ -13,11 +13,8 @@ export type Pool = {
   pids(): number[]
   /** Starts processes ahead of the first invocations. */
   warm(count: number): Promise<void>
-  /**
-   * Starts a process on this code, and renews the pool with it when the code has loaded. `take` is called at that moment. It returns
-   * whether the process has the settings that the function has by then. Resolves with why the code does not load: nothing has changed then.
-   */
-  replace(spec: FunctionSpec, take: () => boolean): Promise<InvocationError | undefined>
+  /** Renews the pool with a process on this code when it has loaded. Returns why it does not load: nothing has changed then. */
+  replace: Processes['replace']
   /** Whether code of the function has ever loaded. */
   hasLoaded(): boolean
   /** From now on invocations run in new processes. The present ones end as soon as their invocations have ended. */
@@ -74,9 +71,20 @@ export function createPool(setting: Setting): Pool {
       const missing = Math.max(0, Math.min(count, setting.maxProcesses()) - counted(pool))
       await Promise.all(Array.from({ length: missing }, () => startProcess(pool)))
     },
-    replace: (spec, take) => replace(pool, spec, take),
+    replace: async (spec, take) => {
+      const problem = await processes.replace(spec, () => take() && !pool.isStopped)
+      if (problem) return problem
+      pool.hasLoaded = true
+      pool.starting = 0
+      pump(pool)
+      return undefined
+    },
     hasLoaded: () => pool.hasLoaded,
-    renew: () => renew(pool),
+    renew: () => {
+      processes.retireAll()
+      pool.starting = 0
+      pump(pool)
+    },
     leave: async () => {
       refuseAll(pool)
       await processes.ended()
@@ -87,30 +95,6 @@ export function createPool(setting: Setting): Pool {
       await processes.ended()
     },
   }
-}
-
-function renew(pool: PoolState): void {
-  pool.processes.retireAll()
-  pool.starting = 0
-  pump(pool)
-}
-
-async function replace(
-  pool: PoolState,
-  spec: FunctionSpec,
-  take: () => boolean,
-): Promise<InvocationError | undefined> {
-  const { processes } = pool
-  const trial = await processes.tryOut(spec)
-  if ('errorType' in trial) return pool.isStopped ? undefined : trial
-  const isKept = take() && !pool.isStopped
-  pool.hasLoaded = true
-  processes.retireAll()
-  pool.starting = 0
-  if (isKept && trial.alive()) processes.adopt(trial)
-  else trial.kill()
-  pump(pool)
-  return undefined
 }
 
 function enqueue(pool: PoolState, event: unknown, traceId: string): Promise<InvocationResult> {

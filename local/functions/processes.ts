@@ -11,10 +11,8 @@ export type Processes = {
    * invocation. An error says why there is no process.
    */
   start(): Promise<'ready' | 'stand-in' | 'outdated' | InvocationError>
-  /** Starts a process that is none of the present generation. Returns why its code does not load. It is ended by its `kill`. */
-  tryOut(spec: FunctionSpec): Promise<Sandbox | InvocationError>
-  /** Makes a process of `tryOut` one of the present generation. */
-  adopt(sandbox: Sandbox): void
+  /** Begins a new generation with a process on this code. If the code does not load, it returns why, and changes nothing. */
+  replace(spec: FunctionSpec, take: Take): Promise<InvocationError | undefined>
   /** Runs an invocation in an idle process. The caller has made sure that there is one. */
   invoke(event: unknown, traceId: string): Promise<InvocationResult>
   /** How many processes wait for an invocation. */
@@ -30,6 +28,9 @@ export type Processes = {
   /** Resolves when all retired processes have ended. */
   ended(): Promise<void>
 }
+
+/** Called when new code has loaded. Returns whether its process has the settings that the function has by then. */
+export type Take = () => boolean
 
 type Setting = {
   readonly source: Source
@@ -61,12 +62,7 @@ export function createProcesses(setting: Setting): Processes {
   const state: State = { setting, present, old, idle, opening: 0, generation: 0 }
   return {
     start: () => start(state),
-    tryOut: spec => tryOut(state, spec),
-    adopt: sandbox => {
-      old.delete(sandbox)
-      present.add(sandbox)
-      idle.put(sandbox)
-    },
+    replace: (spec, take) => replace(state, spec, take),
     invoke: async (event, traceId) => {
       const sandbox = idle.take() as Sandbox
       const result = await sandbox.invoke(event, traceId)
@@ -97,28 +93,30 @@ async function start(state: State): ReturnType<Processes['start']> {
   const sandbox = open(state, spec, state.present)
   const problem = await sandbox.started
   if (mine !== state.generation) return 'outdated'
-  if (problem && !problem.hasStandIn) {
+  if (problem?.hasStandIn || sandbox.alive()) state.idle.put(sandbox)
+  else sandbox.kill()
+  return problem?.hasStandIn ? 'stand-in' : (problem ?? 'ready')
+}
+
+/** Lambda gives code 10 s to load. A busy machine may need longer. */
+const LOADING_MS_MAX = 30_000
+
+async function replace(state: State, spec: FunctionSpec, take: Take): Promise<InvocationError | undefined> {
+  const { present, old, idle } = state
+  const sandbox = open(state, spec, old)
+  const overdue = setTimeout(sandbox.kill, LOADING_MS_MAX)
+  const problem = await sandbox.started
+  clearTimeout(overdue)
+  const isKept = !problem && take()
+  if (!problem) retireAll(state)
+  if (!isKept || !sandbox.alive()) {
     sandbox.kill()
     return problem
   }
-  if (sandbox.alive()) state.idle.put(sandbox)
-  return problem ? 'stand-in' : 'ready'
-}
-
-/** Lambda gives the code of a function 10 s to load. A busy machine may need longer. */
-const LOADING_MS_MAX = 30_000
-
-async function tryOut(state: State, spec: FunctionSpec): Promise<Sandbox | InvocationError> {
-  const sandbox = open(state, spec, state.old)
-  const { promise: overdue, resolve } = Promise.withResolvers<InvocationError>()
-  const timer = setTimeout(resolve, LOADING_MS_MAX, {
-    errorType: 'Runtime.Timeout',
-    errorMessage: `the code has not loaded within ${LOADING_MS_MAX / 1000} s`,
-  })
-  const problem = await Promise.race([sandbox.started, overdue])
-  clearTimeout(timer)
-  if (problem) sandbox.kill()
-  return problem ?? sandbox
+  old.delete(sandbox)
+  present.add(sandbox)
+  idle.put(sandbox)
+  return undefined
 }
 
 function open({ setting, present, old, idle }: State, spec: FunctionSpec, among: Set<Sandbox>): Sandbox {

@@ -72,14 +72,10 @@ type State = {
   readonly spec: FunctionSpec
   readonly child: ChildProcess
   running: Running | undefined
-  /** The runs of tasks under way, as the function has announced them, by their ids. */
-  readonly runs: Map<string, RunInProcess>
+  /** The runs of tasks under way, as the function has announced them. */
+  runs: readonly RunInProcess[]
   /** Whether the process can take another invocation. */
   isAlive: boolean
-  /** Whether the cloud has ended the process. */
-  isKilled: boolean
-  /** Whether the stand-in of code that does not load answers. It runs one invocation, and the next one tries the code again. */
-  isStandIn: boolean
   stopsOnSignal: boolean
   stopping: NodeJS.Timeout | undefined
 }
@@ -87,27 +83,27 @@ type State = {
 export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void): Sandbox {
   const child = spawnRuntime(spec)
   const state: State = {
-    ...{ spec, child, running: undefined, runs: new Map() },
-    ...{ isAlive: true, isKilled: false, isStandIn: false, stopsOnSignal: false, stopping: undefined },
+    ...{ spec, child, running: undefined, runs: [] },
+    ...{ isAlive: true, stopsOnSignal: false, stopping: undefined },
   }
   const started = Promise.withResolvers<InvocationError | undefined>()
   const ended = Promise.withResolvers<void>()
   onLinesOf(child, onLine)
   child.on('message', (message: SandboxMessage) => {
-    if (message.kind === 'init-failed') {
-      state.isStandIn = true
-      return started.resolve(message.error)
-    }
-    if (message.kind === 'run') return noteRun(state, message)
-    if (message.kind !== 'ready') return answer(state, message)
-    state.stopsOnSignal = message.stopsOnSignal
-    started.resolve(undefined)
+    if (message.kind === 'runs') state.runs = message.runs
+    else if (message.kind === 'init-failed') {
+      // If the code has a stand-in, it runs one invocation. The next invocation tries the code again.
+      state.isAlive = false
+      started.resolve(message.error)
+    } else if (message.kind === 'ready') {
+      state.stopsOnSignal = message.stopsOnSignal
+      started.resolve(undefined)
+    } else answer(state, message)
   })
   onEndOf(child, reason => {
     state.isAlive = false
     clearTimeout(state.stopping)
-    const runs = state.isKilled ? [] : [...state.runs.values()]
-    const error = { errorType: 'Runtime.ExitError', errorMessage: reason, runs }
+    const error = { errorType: 'Runtime.ExitError', errorMessage: reason, runs: state.runs }
     started.resolve(error)
     state.running?.finish({ ok: false, error })
     ended.resolve()
@@ -121,11 +117,6 @@ export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void)
     retire: () => retire(state),
     kill: () => kill(state),
   }
-}
-
-function noteRun({ runs }: State, { taskId, runId, isOver }: Extract<SandboxMessage, { kind: 'run' }>): void {
-  if (isOver) runs.delete(runId)
-  else runs.set(runId, { taskId, runId })
 }
 
 /** An answer that comes after its invocation's timeout is ignored. */
@@ -152,7 +143,6 @@ function invoke(state: State, event: unknown, traceId: string): Promise<Invocati
       finish({ ok: false, error: timedOut(spec) })
     }, timeoutMs)
     state.running = { requestId, begun, finish }
-    if (state.isStandIn) state.isAlive = false
     deliver(child, { requestId, event, traceId, timeoutMs, functionArn: spec.arn })
   })
 }
@@ -173,7 +163,8 @@ function askToStop(state: State): void {
 
 function kill(state: State): void {
   state.isAlive = false
-  state.isKilled = true
+  // The cloud ends it, so its runs have not died of themselves.
+  state.runs = []
   state.child.kill('SIGKILL')
 }
 
@@ -263,8 +254,8 @@ export type SandboxMessage =
   /** `stopsOnSignal`: the function answers SIGTERM and ends its work early. Baton's executors do. */
   | { readonly kind: 'ready'; readonly stopsOnSignal: boolean }
   | { readonly kind: 'init-failed'; readonly error: InvocationError }
-  /** A run of a task begins or is over. Baton's executors say so here, but not on AWS. */
-  | ({ readonly kind: 'run'; readonly isOver: boolean } & RunInProcess)
+  /** The runs of tasks under way, when they change. Baton's executors say so here, but not on AWS. */
+  | { readonly kind: 'runs'; readonly runs: readonly RunInProcess[] }
   | { readonly kind: 'result'; readonly requestId: string; readonly payload: unknown }
   | { readonly kind: 'error'; readonly requestId: string; readonly error: InvocationError }
 

@@ -3,50 +3,38 @@ import type { Routes } from './routes.ts'
 
 /** The HTTP APIs of a stack besides the task system's own, each at an address of its own. */
 export type OwnApis = {
-  /** The addresses, by the logical ids of the APIs. */
-  readonly urls: ReadonlyMap<string, string>
-  /** Listens for the APIs that are new, because functions' environments contain their addresses. Returns the addresses of the new ones. */
-  open(logicalIds: readonly string[]): Promise<ReadonlyMap<string, string>>
+  /** The address of an API, by its logical id. */
+  urlOf(logicalId: string): string | undefined
+  /** Listens for the APIs that are new, because functions' environments contain their addresses. Returns their logical ids. */
+  open(logicalIds: readonly string[]): Promise<readonly string[]>
   /** Serves these APIs from now on, and ends the others. */
   serve(apis: ReadonlyMap<string, Routes>, parts: Omit<Served, 'routes' | 'stream'>): void
   stop(): Promise<void>
 }
 
-/** The first of these APIs has the port of the task system's API and this number. */
+/** The first of these APIs has the port of the task system's API and this number. If a port is taken, any other one serves. */
 const PORT_DISTANCE = 100
 
 export function createOwnApis(settings: ApiSettings): OwnApis {
   const servers = new Map<string, ApiServer>()
-  const urls = new Map<string, string>()
-  let ports = 0
-
-  async function open(logicalId: string): Promise<void> {
-    const port = settings.port === 0 ? 0 : settings.port + PORT_DISTANCE + ports++
-    const server = await startApiServer({ ...settings, port }).catch(() =>
-      // The user has not chosen this port, so any other one serves as well.
-      startApiServer({ ...settings, port: 0 }),
-    )
-    servers.set(logicalId, server)
-    urls.set(logicalId, server.url)
-  }
-
+  let next = settings.port + PORT_DISTANCE
   return {
-    urls,
+    urlOf: logicalId => servers.get(logicalId)?.url,
     open: async logicalIds => {
       const fresh = logicalIds.filter(id => !servers.has(id))
-      for (const id of fresh) await open(id)
-      return new Map([...urls].filter(([id]) => fresh.includes(id)))
+      for (const id of fresh) {
+        const port = settings.port === 0 ? 0 : next++
+        const start = (at: number) => startApiServer({ ...settings, port: at })
+        servers.set(id, await start(port).catch(() => start(0)))
+      }
+      return fresh
     },
     serve: (apis, parts) => {
       for (const [id, server] of servers) {
         const routes = apis.get(id)
-        if (routes) {
-          server.serve({ ...parts, routes })
-          continue
-        }
-        servers.delete(id)
-        urls.delete(id)
-        void server.stop()
+        if (routes) server.serve({ ...parts, routes })
+        else void server.stop()
+        if (!routes) servers.delete(id)
       }
     },
     stop: async () => {

@@ -14,15 +14,8 @@ export type Routes = {
   readonly own?: { readonly cors: Cors | undefined }
 }
 
-/** The `CorsConfiguration` of an API. Methods, headers and origins may be `*`. */
-type Cors = {
-  readonly AllowOrigins?: readonly string[]
-  readonly AllowMethods?: readonly string[]
-  readonly AllowHeaders?: readonly string[]
-  readonly ExposeHeaders?: readonly string[]
-  readonly AllowCredentials?: boolean
-  readonly MaxAge?: number
-}
+/** The `CorsConfiguration` of an API. */
+type Cors = Readonly<Record<string, unknown>>
 
 const API = 'AWS::ApiGatewayV2::Api'
 const ROUTE = 'AWS::ApiGatewayV2::Route'
@@ -103,7 +96,16 @@ function problemOf(stack: Stack, route: string): string | undefined {
 /** Whether pages of the request's origin may call the API. */
 export function corsAdmits(cors: Cors | undefined, { headers: { origin } }: IncomingMessage): boolean {
   const fits = (one: string) => one === origin || (one.endsWith('*') && origin?.startsWith(one.slice(0, -1)))
-  return origin !== undefined && (cors?.AllowOrigins ?? []).some(fits)
+  return origin !== undefined && ((cors?.AllowOrigins ?? []) as string[]).some(fits)
+}
+
+/** The headers that the settings of an API give to its answers. */
+const CORS_HEADERS = {
+  AllowMethods: 'access-control-allow-methods',
+  AllowHeaders: 'access-control-allow-headers',
+  AllowCredentials: 'access-control-allow-credentials',
+  ExposeHeaders: 'access-control-expose-headers',
+  MaxAge: 'access-control-max-age',
 }
 
 /** Answers preflights as API Gateway itself does. Its headers replace the function's. */
@@ -114,24 +116,10 @@ export function answeringCors(cors: Cors, serve: Serve): Serve {
     const answer = isPreflight
       ? { status: 204, headers: {}, body: Buffer.alloc(0) }
       : await serve(request, body)
-    return corsAdmits(cors, request)
-      ? { ...answer, headers: { ...answer.headers, ...corsHeaders(cors, headers.origin ?? '') } }
-      : answer
+    if (!corsAdmits(cors, request)) return answer
+    const set = Object.entries(CORS_HEADERS).filter(([setting]) => cors[setting] !== undefined)
+    const allowed = Object.fromEntries(set.map(([setting, name]) => [name, String(cors[setting])]))
+    const origin = { 'access-control-allow-origin': headers.origin ?? '' }
+    return { ...answer, headers: { ...answer.headers, ...allowed, ...origin } }
   }
-}
-
-function corsHeaders(cors: Cors, origin: string): Record<string, string> {
-  const { AllowOrigins, AllowMethods, AllowHeaders, ExposeHeaders, AllowCredentials, MaxAge } = cors
-  const values = {
-    'allow-origin': AllowOrigins?.includes('*') ? '*' : origin,
-    'allow-methods': AllowMethods?.join(','),
-    'allow-headers': AllowHeaders?.join(','),
-    'expose-headers': ExposeHeaders?.join(','),
-    'allow-credentials': AllowCredentials === true ? 'true' : undefined,
-    'max-age': MaxAge?.toString(),
-  }
-  const given = Object.entries(values).flatMap(([name, value]) =>
-    value === undefined ? [] : [[`access-control-${name}`, value] as const],
-  )
-  return Object.fromEntries(given)
 }

@@ -12,8 +12,8 @@ export type Described = {
 export type Surroundings = {
   readonly gatewayUrl: string
   readonly apiUrl: string
-  /** The addresses of further HTTP APIs, by their logical ids. */
-  readonly ownApiUrls?: ReadonlyMap<string, string>
+  /** The address of another HTTP API than the task system's, by its logical id. */
+  ownApiUrl?(logicalId: string): string | undefined
   queueUrl(name: string): string
 }
 
@@ -32,7 +32,7 @@ export type Emulation = {
   describe(resource: Resource): Described
 }
 
-/** What a developer uses in place of a resource that does not run here, by the beginning of its type. */
+/** What serves in place of resources that do not run here, by the beginnings of their types. */
 const INSTEAD: Readonly<Record<string, string>> = {
   'AWS::ApiGateway::': 'use an HttpApi, which runs here',
   'AWS::Lambda::Url': 'use an HttpApi, which runs here',
@@ -43,7 +43,6 @@ const INSTEAD: Readonly<Record<string, string>> = {
 
 const ELSEWHERE = 'run a stand-in of your own, and give your client its endpoint'
 
-/** What a developer uses in place of a resource that does not run here. */
 export function insteadOf(type: string): string {
   return Object.entries(INSTEAD).find(([start]) => type.startsWith(start))?.[1] ?? ELSEWHERE
 }
@@ -143,8 +142,8 @@ const httpApi: Emulation = {
   describe: resource => {
     const id = resource.logicalId.toLowerCase().slice(-10)
     const arn = `arn:aws:apigateway:${REGION}::/apis/${id}`
-    const { apiUrl, ownApiUrls } = resource.surroundings
-    const ApiEndpoint = ownApiUrls?.get(resource.logicalId) ?? apiUrl
+    const { surroundings, logicalId } = resource
+    const ApiEndpoint = surroundings.ownApiUrl?.(logicalId) ?? surroundings.apiUrl
     return { physicalId: id, arn, attributes: { ApiId: id, ApiEndpoint } }
   },
 }

@@ -14,8 +14,6 @@ export type Bundle = {
   folder(): string | undefined
   /** The folder of the last success. */
   latest(): string | undefined
-  /** Forgets the newest code if it is in this folder, because it does not load. The code before it is the newest again. */
-  discard(folder: string): void
   dependsOn(files: ReadonlySet<string>): boolean
   /** Bundles, and returns the folder of the code: a new one if the code is new. */
   build(): Promise<string>
@@ -33,15 +31,14 @@ type Setting = {
   onInputs(files: readonly string[]): void
 }
 
-/** The folders of a bundle that are kept: processes on old code may still read their source maps. */
-const FOLDERS_KEPT = 3
+/** The folders of a bundle that are kept: processes on old code read their source maps, and code that loads may be this many saves old. */
+const FOLDERS_KEPT = 20
 
 /** The file in the folder of a bundle that exports what the bundle is for. */
 const MAIN = 'index.mjs'
 
 export function openBundle({ project, root, spec, runtime, onInputs }: Setting): Bundle {
-  const executor = () => (runtime ? join(runtimeFolder, MAIN) : undefined)
-  const versions = keepVersions(root, spec, executor)
+  const versions = keepVersions(root, spec, () => runtimeFolder)
   let context: Promise<BuildContext> | undefined
   let inputs: ReadonlySet<string> = new Set()
   let isBroken = false
@@ -67,7 +64,6 @@ export function openBundle({ project, root, spec, runtime, onInputs }: Setting):
     spec,
     folder: () => (isBroken ? undefined : versions.latest()),
     latest: versions.latest,
-    discard: versions.discard,
     dependsOn: files => isBroken || runtime?.dependsOn(files) || [...files].some(file => inputs.has(file)),
     build: () => {
       const next = last.then(build)
@@ -79,25 +75,19 @@ export function openBundle({ project, root, spec, runtime, onInputs }: Setting):
 }
 
 /** Writes each version of a bundle into a folder of its own, and removes old ones. */
-function keepVersions(root: string, spec: BundleSpec, executor: () => string | undefined) {
+function keepVersions(root: string, spec: BundleSpec, runtimeFolder: () => string) {
   const folders: string[] = []
   let digest = ''
   return {
     latest: () => folders.at(-1),
-    discard: (folder: string): void => {
-      if (folders.at(-1) !== folder) return
-      folders.pop()
-      digest = ''
-      rmSync(folder, { recursive: true, force: true })
-    },
     keep: (files: readonly OutputFile[]): string => {
       const latest = folders.at(-1)
       const fresh = digestOf(files)
       if (latest !== undefined && fresh === digest) return latest
       const folder = join(root, fresh.slice(0, 16))
       writeBundle(folder, files, spec)
-      const file = executor()
-      if (file !== undefined) writeFileSync(join(folder, 'stand-in.mjs'), standInText(file, spec))
+      if (spec.runtime)
+        writeFileSync(join(folder, 'stand-in.mjs'), standInText(join(runtimeFolder(), MAIN), spec))
       digest = fresh
       // The same code may come back: its folder is then the newest again.
       for (const [index, one] of folders.entries()) if (one === folder) folders.splice(index, 1)

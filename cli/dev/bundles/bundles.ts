@@ -13,15 +13,15 @@ import { messageOf } from '../../../shared/core/values/values.ts'
 import type { Project } from '../synthesis/synthesis.ts'
 import { type Bundle, openBundle } from './bundle.ts'
 
+/** Why new code does not run, and whether earlier code keeps running. */
+export type CodeProblem = { readonly problem: string; readonly hasEarlier: boolean }
+
 /** A bundle that has been made again. */
 export type Rebuilt = {
   readonly key: string
   readonly types: readonly string[]
-  /** The folder with its code, or why there is none, and whether there is code from before. Undefined when the code is the same as before. */
-  readonly outcome:
-    | { readonly folder: string }
-    | { readonly problem: string; readonly hasEarlier: boolean }
-    | undefined
+  /** The folder with its code, or why there is none. It is undefined when the code is the same as before. */
+  readonly outcome: { readonly folder: string } | CodeProblem | undefined
 }
 
 export type Bundles = {
@@ -33,8 +33,6 @@ export type Bundles = {
   folderOf(key: string, spec: BundleSpec): Promise<string>
   /** Bundles again what was made from one of these files, and what could not be bundled before. */
   rebuild(files: ReadonlySet<string>): Promise<Rebuilt[]>
-  /** Forgets the newest code of a function if it is in this folder, because it does not load. */
-  discard(key: string, folder: string): void
   stop(): Promise<void>
 }
 
@@ -71,7 +69,6 @@ export function createBundles(
       await runtimes.rebuild(files)
       return Promise.all(affected.map(([key, bundle]) => again(key, bundle)))
     },
-    discard: (key, folder) => bundles.get(key)?.discard(folder),
     stop: async () => {
       await Promise.all([...bundles.values(), ...runtimes.all()].map(bundle => bundle.dispose()))
     },
