@@ -54,7 +54,7 @@ export type LocalFunction = {
 }
 
 /** The problem is why the new code does not load. `isLive` says whether it is the code of the function all the same. */
-export type Replaced = { readonly problem?: InvocationError; readonly isLive: boolean }
+type Replaced = { readonly problem?: InvocationError; readonly isLive: boolean }
 
 /** A function with the methods that only its registry may call. */
 export type DeployedFunction = LocalFunction & {

@@ -30,7 +30,7 @@ export type Processes = {
 }
 
 /** Called when new code has loaded. Returns whether its process has the settings that the function has by then. */
-export type Take = () => boolean
+type Take = () => boolean
 
 type Setting = {
   readonly source: Source

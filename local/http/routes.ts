@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { HttpAnswer } from '../../loopback/loopback.ts'
+import type { Template } from '../template/intrinsics.ts'
 import type { Stack } from '../template/stack.ts'
 import type { Route } from './event.ts'
 
@@ -21,15 +22,13 @@ const API = 'AWS::ApiGatewayV2::Api'
 const ROUTE = 'AWS::ApiGatewayV2::Route'
 
 /** The API of the task system, by its description. The first one stands for it in a stack without a task system. */
-export function systemApiOf(
-  resources: Readonly<
-    Record<string, { readonly Type: string; readonly Properties?: Readonly<Record<string, unknown>> }>
-  >,
-): { readonly system: string | undefined; readonly own: readonly string[] } {
+export function systemApiOf(resources: Template['Resources']): {
+  readonly system: string | undefined
+  readonly own: readonly string[]
+} {
   const apis = Object.entries(resources).filter(([, { Type }]) => Type === API)
   const [system] = apis.find(([, one]) => one.Properties?.Description === 'Baton: HTTP API') ?? apis[0] ?? []
-  const own = apis.filter(([id, one]) => id !== system && one.Properties?.ProtocolType === 'HTTP')
-  return { system, own: own.map(([id]) => id) }
+  return { system, own: apis.map(([id]) => id).filter(id => id !== system) }
 }
 
 /** Reads the routes of the task system's API. Throws when one of them has no target in the stack. */
@@ -45,8 +44,12 @@ export function readOwnRoutes(
   report: (logicalId: string, reason: string) => void,
 ): Routes {
   const apiId = stack.describe(api).physicalId
-  const { CorsConfiguration: cors, Body } = stack.properties(api)
+  const { CorsConfiguration: cors, Body, ProtocolType } = stack.properties(api)
   if (Body !== undefined) report(api, 'its routes in an OpenAPI document are not read; give it routes')
+  if (ProtocolType !== 'HTTP') {
+    report(api, `an API of the protocol ${ProtocolType} does not run here`)
+    return { apiId, routes: [] }
+  }
   for (const id of stack.ids('AWS::ApiGatewayV2::Stage')) {
     const { ApiId, StageName } = stack.properties(id)
     if (ApiId === apiId && StageName !== '$default') report(id, 'only the stage $default is served here')
