@@ -21,7 +21,7 @@ import { task as mail } from './mail.ts'
 export const order = defineFlow('order', {
   steps: [
     { name: 'reserve', do: resize, undo: resize },
-    { name: 'tell', do: mail, retry: { maxRetries: 0 } },
+    { name: 'notify', do: mail, retry: { maxRetries: 0 } },
   ],
 })
 `
@@ -78,7 +78,7 @@ describe('baton dev', () => {
     await dev.run('order', 'ff1')
 
     await dev.line(/ ✓ order:ff1 reserve done after \d/)
-    await dev.line(/ ✗ order:ff1 tell failed after .+ Error: no such user .+; its flow is undone now/)
+    await dev.line(/ ✗ order:ff1 notify failed after .+ Error: no such user .+; its flow is undone now/)
     await dev.line(/ ↺ order:ff1 reserve undone after \d.*; its flow has failed/)
   })
 
