@@ -7,10 +7,12 @@
  *
  * A change goes two ways (`watch/`):
  * - The bundles that contain the file are made again, and loaded in a new process. New invocations run the new code within a second.
- * - Then the app is synthesised in the background, because the options of types are in the same files. A stack whose template differs is deployed in place. The template contains the options
+ * - Then the app is synthesised in the background, because the options of types are in the same files. A stack whose template differs
+ *   is deployed in place. The template contains the options
  *   of each type, so this is also the way of changed options.
  *
- * What is broken, or does not load, is shown with its place, and the code before it keeps running. The next good save recovers. `terminal/` prints all of it.
+ * What is broken, or does not load, is shown with its place, and the code before it keeps running. The next good save recovers.
+ * `terminal.ts` prints all of it.
  */
 
 import { LOCAL_CREDENTIALS, REGION } from '../../local/account.ts'
