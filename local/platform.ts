@@ -3,6 +3,7 @@ import type { DataFolder, KeptResources, StateFile } from './data-folder.ts'
 import { newAccessKey, openDataFolder, openStateFile } from './data-folder.ts'
 import { type LocalEvents, serveEvents } from './events/events.ts'
 import { createFunctions, createLambdaApi, type Functions } from './functions/functions.ts'
+import type { FunctionSetting } from './functions/local-function.ts'
 import { awsEnvironment } from './functions/spec.ts'
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from './gateway/call.ts'
 import { createFaults, type Faults } from './gateway/faults.ts'
@@ -10,6 +11,7 @@ import { type Gateway, startGateway } from './gateway/gateway.ts'
 import { createMeter, type Meter } from './gateway/meter.ts'
 import { startCosts } from './http/costs.ts'
 import { type ApiServer, startApiServer } from './http/http.ts'
+import { createOwnApis, type OwnApis } from './http/own-apis.ts'
 import { cloudLog, type LogReceiver } from './log.ts'
 import { createMappings, type KeptCheckpoints, type Mappings } from './mappings/mappings.ts'
 import type { Denial } from './permissions/permissions.ts'
@@ -18,6 +20,9 @@ import { noSchedules } from './scheduler/schedules.ts'
 import { createServices, type Services } from './services/services.ts'
 import { type Stores, startStores } from './stores/stores.ts'
 import type { Surroundings } from './template/resource-types.ts'
+
+/** Does the work of a phase of a start or a deployment, and may show that it is under way. */
+type During = <Result>(phase: string, work: () => Promise<Result>) => Promise<Result>
 
 /** The parts of a local cloud that outlive deployments. A deployment replaces what they run. */
 export type Platform = {
@@ -32,6 +37,7 @@ export type Platform = {
   readonly ownEnvironment: Readonly<Record<string, string>>
   readonly gateway: Gateway
   readonly api: ApiServer
+  readonly ownApis: OwnApis
   readonly stores: Stores
   readonly functions: Functions
   readonly mappings: Mappings
@@ -45,6 +51,7 @@ export type Platform = {
   /** Resolves after a store was lost and the cloud has ended. */
   readonly broken: Promise<string>
   readonly log: (line: string) => void
+  readonly during: During
   /** Finds the parts that do not run at the moment. `/healthz` reports them. */
   partsDown(): Promise<readonly string[]>
   isEnding(): boolean
@@ -62,17 +69,22 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
   const [meter, faults] = [createMeter(), createFaults()]
   const gateway = await startGateway(meter, faults, accessKey, log)
   closing.part(gateway.stop)
-  const api = await startApi({ options, meter, accessKey, log }, closing)
+  const { api, ownApis } = await startApis({ options, meter, accessKey, log }, closing)
   const queueUrl = (name: string) => `${gateway.url}/${ACCOUNT_ID}/${name}`
 
   const broken = Promise.withResolvers<string>()
   const onLost = (reason: string) => void closing.run().then(() => broken.resolve(reason))
-  const stores = await startStores(gateway, { ...options, accessKey, data, log, onLost }, closing.part)
+  const { during = (_phase, work) => work() } = options
+  const stores = await during('starting the stores', () =>
+    startStores(gateway, { ...options, accessKey, data, log, onLost }, closing.part),
+  )
 
-  const { maxSandboxesPerFunction: maxSandboxes = SANDBOXES_PER_FUNCTION_MAX, code, inspect } = options
+  const { maxSandboxesPerFunction: maxSandboxes = SANDBOXES_PER_FUNCTION_MAX } = options
+  const { code, onRunsDied, inspect } = options
   const functions = createFunctions({
     ...{ maxSandboxes, meter, log: receive },
     ...(code && { code }),
+    ...(onRunsDied && { onRunsDied }),
     ...(inspect && { inspect }),
   })
   closing.part(functions.stop)
@@ -91,10 +103,11 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
     dataDir: options.dataDir,
     runsServices: options.services !== false,
     accessKey,
-    surroundings: { gatewayUrl: gateway.url, apiUrl: api.url, queueUrl },
+    surroundings: { gatewayUrl: gateway.url, apiUrl: api.url, ownApiUrl: ownApis.urlOf, queueUrl },
     environment: awsEnvironment(gateway.url, accessKey),
     ownEnvironment: options.environment ?? {},
-    ...{ gateway, api, stores, functions, mappings, services, scheduler, meter, faults, log },
+    during,
+    ...{ gateway, api, ownApis, stores, functions, mappings, services, scheduler, meter, faults, log },
     events: serveEvents(gateway),
     customResources: stateFiles.custom,
     denials: [],
@@ -106,21 +119,26 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
 
 type ApiParts = Pick<Platform, 'meter' | 'accessKey' | 'log'> & { readonly options: LocalCloudOptions }
 
-async function startApi({ options, meter, accessKey, log }: ApiParts, closing: Closing): Promise<ApiServer> {
+async function startApis(
+  { options, meter, accessKey, log }: ApiParts,
+  closing: Closing,
+): Promise<Pick<Platform, 'api' | 'ownApis'>> {
   const isDemanded = options.auth === 'iam'
   // A system that demands signatures serves no costs: they would be its only answer without one.
   const costs = isDemanded ? undefined : startCosts(meter)
   if (costs) closing.part(costs.stop)
-  const api = await startApiServer({
-    costs: costs?.serve,
+  const settings = {
     port: options.apiPort ?? DEFAULT_API_PORT,
     allowedHosts: options.allowedHosts,
-    dashboardDir: options.dashboardDir,
     authentication: { isDemanded, sessionToken: accessKey },
     log,
-  })
+  }
+  const { dashboardDir } = options
+  const api = await startApiServer({ ...settings, costs: costs?.serve, dashboardDir })
   closing.part(api.stop)
-  return api
+  const ownApis = createOwnApis({ ...settings, costs: undefined, dashboardDir: undefined })
+  closing.part(ownApis.stop)
+  return { api, ownApis }
 }
 
 const DEFAULT_API_PORT = 7070
@@ -169,7 +187,7 @@ function createSecrets(environment: Readonly<Record<string, string | undefined>>
   }
 }
 
-export type LocalCloudOptions = {
+export type LocalCloudOptions = Pick<FunctionSetting, 'onRunsDied'> & {
   /** The synthesised cloud assembly (`cdk.out`). */
   readonly assemblyDir: string
   readonly stackName: string
@@ -191,6 +209,8 @@ export type LocalCloudOptions = {
   readonly services?: boolean
   /** The port of a DynamoDB Local that runs already. The tables are kept there, apart from the tables of other clouds. */
   readonly dynamoDbPort?: number
+  /** Wraps each phase of the start and of deployments. @default shows nothing */
+  readonly during?: During
   /** Variables that every function and service gets. */
   readonly environment?: Readonly<Record<string, string>>
   /**

@@ -9,7 +9,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 
 /** The refusal of a request; undefined if it is admitted. */
-export type Admit = (request: IncomingMessage) => HttpAnswer | undefined
+export type Admit = (request: Pick<IncomingMessage, 'headers'>) => HttpAnswer | undefined
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 /** Values of `Sec-Fetch-Site` for requests from the API's own pages, and for addresses that a person has typed. */

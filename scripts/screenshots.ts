@@ -40,7 +40,7 @@ const browser = await chromium.launch({
 const session = await startDev(
   { port: 0, dashboard: await freshDashboard(), verbose: false, allowHost: [] },
   process.cwd(),
-  createTerminal({ verbose: false }, 'failures'),
+  createTerminal({ verbose: false }, process.cwd(), 'failures'),
 )
 const [{ cloud } = none()] = session.systems()
 await runDemonstration(cloud)

@@ -29,7 +29,7 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535)
 const { auth } = values
 if (auth !== undefined && auth !== 'iam') fail(`--auth is ${auth}; the only legal value is iam`)
 
-const terminal = createTerminal(values, values.empty ? 'runs' : 'failures')
+const terminal = createTerminal(values, process.cwd(), values.empty ? 'runs' : 'failures')
 const session = await start()
 stopOnSignals(session)
 void session.broken.then(reason => fail(`the system has ended: ${reason}`))

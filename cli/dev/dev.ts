@@ -6,23 +6,26 @@
  * at a handler's first message (`bundles.ts`).
  *
  * A change goes two ways (`watch/`):
- * - The bundles that contain the file are made again. New invocations run the new code within a second.
- * - The app is synthesised in the background. A stack whose template differs is deployed in place. The template contains the options
+ * - The bundles that contain the file are made again, and loaded in a new process. New invocations run the new code within a second.
+ * - Then the app is synthesised in the background, because the options of types are in the same files. A stack whose template differs
+ *   is deployed in place. The template contains the options
  *   of each type, so this is also the way of changed options.
  *
- * What is broken is shown with its place, and what ran before runs on. The next good save recovers. `terminal/` prints all of it.
+ * What is broken, or does not load, is shown with its place, and the code before it keeps running. The next good save recovers.
+ * `terminal.ts` prints all of it.
  */
 
 import { LOCAL_CREDENTIALS, REGION } from '../../local/account.ts'
 import { BatonError, messageOf } from '../../shared/core/values/values.ts'
-import { type Bundles, createBundles, type Rebuilt } from './bundles/bundles.ts'
+import { type Bundles, type CodeProblem, createBundles, type Rebuilt } from './bundles/bundles.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import { isDataFolder, lockProject, refuseForeignData, refuseWithoutRequirements } from './requirements.ts'
 import type { Running, RunningSystems } from './running.ts'
 import { createRunningSystems, refuseUnknownInspection } from './running.ts'
+import { changesBetween, summaryOf } from './summary.ts'
 import { type Project, readProject, removeUnfinished, synthesise } from './synthesis/synthesis.ts'
 import { findSystems, keyOf, lookUpLines, type System, stackLabels } from './synthesis/systems.ts'
-import { changesBetween, summaryOf, type Terminal } from './terminal.ts'
+import type { Terminal } from './terminal.ts'
 import { createReloader, type Saves, watchedFolders, watchSaves } from './watch/saves.ts'
 
 export type DevSession = {
@@ -71,12 +74,12 @@ async function startLocked(options: DevOptions, project: Project, terminal: Term
   const saves = watchSaves({ project, folders, isLeftOut, terminal })
   try {
     removeUnfinished(project)
-    const assembly = await synthesise(project)
+    const assembly = await terminal.during(SYNTHESIS, () => synthesise(project))
     const systems = systemsIn(assembly, options)
     refuseUnknownInspection(systems, options.inspect)
     for (const line of lookUpLines(assembly)) terminal.say(line)
     const bundles = createBundles(project, saves.alsoFoldersOf)
-    const running = createRunningSystems({ options, bundles, terminal })
+    const running = createRunningSystems({ folder: project.folder, options, bundles, terminal })
     await startAll(running, systems)
     tellStart(begun, { options, project, running, terminal })
     const session = { options, project, bundles, running, terminal, saves }
@@ -86,6 +89,8 @@ async function startLocked(options: DevOptions, project: Project, terminal: Term
     throw cause
   }
 }
+
+const SYNTHESIS = 'synthesising the app'
 
 /** Starts all systems, or none. */
 async function startAll(running: RunningSystems, systems: readonly System[]): Promise<void> {
@@ -129,9 +134,10 @@ function follow(session: Session): Pick<DevSession, 'idle' | 'stop'> {
   const stopping = new AbortController()
   const lastReported = { problem: '' }
   const reloader = createReloader({
-    rebuild: files => rebuild(session, files, lastReported),
-    resynthesise: () => resynthesise(session, stopping.signal, lastReported),
-    onProblem: error => reportProblem(terminal, lastReported, messageOf(error)),
+    rebuild: (files, since) => rebuild(session, files, { since, lastReported }),
+    resynthesise: since => resynthesise(session, stopping.signal, { since, lastReported }),
+    onProblem: error =>
+      reportProblem(terminal, lastReported, { problem: messageOf(error), hasEarlier: true }),
   })
   saves.giveTo(reloader.changed)
   return {
@@ -148,38 +154,44 @@ function follow(session: Session): Pick<DevSession, 'idle' | 'stop'> {
 /** The problem that was last reported. The same fault often breaks a bundle and the synthesis, and is reported once. */
 type LastReported = { problem: string }
 
-async function rebuild(
-  { bundles, running, terminal }: Session,
-  files: ReadonlySet<string>,
-  lastReported: LastReported,
-): Promise<void> {
-  const begun = performance.now()
-  lastReported.problem = ''
-  for (const rebuilt of await bundles.rebuild(files)) {
-    const problem = takeOver(rebuilt)
-    if (problem !== undefined) reportProblem(terminal, lastReported, problem)
-  }
+/** A save: its time (`performance.now()`), and what was last reported. */
+type Save = { readonly since: number; readonly lastReported: LastReported }
 
-  /** Returns why a handler does not get its new code. The other handlers get theirs. */
-  function takeOver(rebuilt: Rebuilt): string | undefined {
-    const { outcome, types } = rebuilt
-    if (!outcome) return undefined
-    if ('problem' in outcome) return outcome.problem
-    try {
-      running.replaceCode(rebuilt, outcome.folder)
-      terminal.say(`↻ ${types.join(', ')}: new code after ${seconds(begun)}`)
-      return undefined
-    } catch (error) {
-      return messageOf(error)
-    }
+/** The processes for new code that start at the same time. A file may be part of many handlers, and a start takes a core for 200 ms. */
+const STARTS_MAX = 2
+
+async function rebuild(session: Session, files: ReadonlySet<string>, save: Save): Promise<void> {
+  const { bundles, terminal } = session
+  save.lastReported.problem = ''
+  const rebuilt = (await terminal.during('bundling', () => bundles.rebuild(files))).values()
+  const takeEach = async () => {
+    for (const one of rebuilt) await takeOver(session, one, save)
   }
+  await Promise.all(Array.from({ length: STARTS_MAX }, takeEach))
 }
 
-function reportProblem(terminal: Terminal, lastReported: LastReported, problem: string): void {
-  const place = /[^\s:]+:\d+:\d+/.exec(problem)?.[0] ?? problem
+/** Gives a handler its new code, or reports why it does not get it. The other handlers get theirs. */
+async function takeOver({ running, terminal }: Session, rebuilt: Rebuilt, save: Save): Promise<void> {
+  const { outcome } = rebuilt
+  if (!outcome) return
+  const types = rebuilt.types.join(', ')
+  const start = (folder: string) =>
+    terminal.during(`starting ${types}`, () => running.replaceCode(rebuilt, folder))
+  const problem = 'problem' in outcome ? outcome : await start(outcome.folder)
+  if (problem) reportProblem(terminal, save.lastReported, problem)
+  else terminal.say(`↻ ${types}: new code is live after ${seconds(save.since)}`)
+}
+
+function reportProblem(
+  terminal: Terminal,
+  lastReported: LastReported,
+  { problem, hasEarlier }: CodeProblem,
+): void {
+  const place = /[^\s:(]+:\d+:\d+/.exec(problem)?.[0] ?? problem
   if (lastReported.problem === place) return
   lastReported.problem = place
-  terminal.say(`✗ ${problem}\n  The earlier code keeps running.`)
+  const present = hasEarlier ? 'The earlier code keeps running.' : 'There is no earlier code: its runs fail.'
+  terminal.say(`✗ ${problem}\n  ${present} Mend the file and save it.`)
 }
 
 /** The new code of a handler has its first run within this time, also when a synthesis begins with the same save. */
@@ -188,17 +200,19 @@ const LOW_PRIORITY_MS = 5_000
 async function resynthesise(
   session: Session,
   signal: AbortSignal,
-  lastReported: LastReported,
+  { since, lastReported }: Save,
 ): Promise<void> {
   const { terminal } = session
-  const begun = performance.now()
   if (signal.aborted) return
   try {
     const project = readProject(session.project.folder)
-    const assembly = await synthesise(project, { signal, lowPriorityMs: LOW_PRIORITY_MS })
-    if (!signal.aborted) await deployChanges(session, systemsIn(assembly, session.options), begun)
+    const assembly = await terminal.during(SYNTHESIS, () =>
+      synthesise(project, { signal, lowPriorityMs: LOW_PRIORITY_MS }),
+    )
+    if (!signal.aborted) await deployChanges(session, systemsIn(assembly, session.options), since)
   } catch (error) {
-    if (!signal.aborted) reportProblem(terminal, lastReported, messageOf(error))
+    if (!signal.aborted)
+      reportProblem(terminal, lastReported, { problem: messageOf(error), hasEarlier: true })
   }
 }
 
@@ -206,7 +220,7 @@ async function resynthesise(
 async function deployChanges(
   { running, terminal }: Session,
   systems: readonly System[],
-  begun: number,
+  since: number,
 ): Promise<void> {
   const before = new Map(running.all().map(one => [keyOf(one.system), one]))
   for (const next of systems) {
@@ -217,8 +231,8 @@ async function deployChanges(
       terminal.say(`↻ ${next.label} is new, at ${cloud.apiUrl}`)
     } else if (old.system.text !== next.text) {
       const changes = changesBetween(old.system, next)
-      await running.redeploy(old, next)
-      terminal.say(`↻ ${next.label} is deployed again after ${seconds(begun)}: ${changes}`)
+      await terminal.during(`deploying ${next.label}`, () => running.redeploy(old, next))
+      terminal.say(`↻ ${next.label} is deployed again after ${seconds(since)}: ${changes}`)
     }
   }
   for (const gone of before.values()) {

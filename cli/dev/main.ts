@@ -17,7 +17,7 @@ process.on('SIGTERM', () => void stop(143))
 process.on('disconnect', () => void stop(1))
 
 try {
-  session = await startDev(options, process.cwd(), createTerminal(options))
+  session = await startDev(options, process.cwd(), createTerminal(options, process.cwd()))
   void session.broken.then(reason => fail(`the local system has ended: ${reason}`, 1))
 } catch (error) {
   if (!isStopping) fail(messageOf(error), isWrongUse(error) ? WRONG_USE_EXIT_CODE : 1)

@@ -1,11 +1,14 @@
 import { join } from 'node:path'
 import { BUNDLE_METADATA, type BundleSpec } from '../../infra/bundling/esbuild.ts'
 import { type LocalCloud, startLocalCloud } from '../../local/cloud.ts'
+import type { RunInProcess } from '../../local/functions/sandbox.ts'
+import { createClient } from '../../shared/client/client.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
-import type { Bundles, Rebuilt } from './bundles/bundles.ts'
+import type { Bundles, CodeProblem, Rebuilt } from './bundles/bundles.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import { leaveDevRecord } from './command/dev-record.ts'
 import { dataFolderOf } from './requirements.ts'
+import { placeIn } from './synthesis/synthesis.ts'
 import { keyOf, type System } from './synthesis/systems.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -22,8 +25,8 @@ export type RunningSystems = {
   start(system: System): Promise<Running>
   /** Deploys a changed stack in place. @throws when it cannot be deployed; the old one then runs on. */
   redeploy(running: Running, next: System): Promise<void>
-  /** Gives a function its new code. */
-  replaceCode(rebuilt: Rebuilt, folder: string): void
+  /** Gives a function its new code, if it loads. Returns why it does not load. */
+  replaceCode(rebuilt: Rebuilt, folder: string): Promise<CodeProblem | undefined>
   stop(running: Running): Promise<void>
   stopAll(): Promise<void>
   /** Resolves with the reason when a stack has ended by itself. */
@@ -31,6 +34,7 @@ export type RunningSystems = {
 }
 
 type Parts = {
+  readonly folder: string
   readonly options: DevOptions
   readonly bundles: Bundles
   readonly terminal: Terminal
@@ -48,14 +52,12 @@ type State = {
   readonly broken: PromiseWithResolvers<string>
   /** How many ports were given out. */
   ports: number
-  /** Processes for new code start one after the other. */
-  preparing: Promise<void>
 }
 
 export function createRunningSystems(parts: Parts): RunningSystems {
   const byName = new Map<string, Booted>()
   const broken = Promise.withResolvers<string>()
-  const state: State = { parts, byName, broken, ports: 0, preparing: Promise.resolve() }
+  const state: State = { parts, byName, broken, ports: 0 }
   return {
     all: () => [...byName.values()],
     start: system => start(state, system),
@@ -64,9 +66,7 @@ export function createRunningSystems(parts: Parts): RunningSystems {
       const booted = byName.get(keyOf(next))
       if (booted) booted.system = next
     },
-    replaceCode: ({ key }, folder) => {
-      for (const booted of byName.values()) replaceCode(state, booted, key, folder)
-    },
+    replaceCode: (rebuilt, folder) => replaceCode(state, rebuilt, folder),
     stop: async ({ system, cloud }) => {
       byName.get(keyOf(system))?.forget()
       byName.delete(keyOf(system))
@@ -100,8 +100,15 @@ async function start(state: State, system: System): Promise<Running> {
     maxSandboxesPerFunction: PROCESSES_PER_FUNCTION_MAX,
     code: (functionId, metadata) => {
       const spec = metadata[BUNDLE_METADATA] as BundleSpec | undefined
-      return spec && bundles.folderOf(bundleKey(system, functionId), spec)
+      if (!spec) return undefined
+      const named = `bundling ${spec.types.join(', ')}`
+      return terminal.during(named, () => bundles.folderOf(bundleKey(system, functionId), spec))
     },
+    onRunsDied: (runs, reason) => {
+      const url = byName.get(keyOf(system))?.cloud.apiUrl
+      if (url !== undefined) void reportDied(url, runs, reason)
+    },
+    during: terminal.during,
     ...(inspect && { inspect }),
     log: line => {
       const booted = byName.get(keyOf(system)) ?? { system }
@@ -118,14 +125,34 @@ async function start(state: State, system: System): Promise<Running> {
   return booted
 }
 
-function replaceCode(state: State, { system, cloud }: Booted, key: string, folder: string): void {
-  const handler = system.handlers.find(({ functionId }) => bundleKey(system, functionId) === key)
-  if (!handler) return
-  const served = cloud.functions.find(handler.functionId)
-  const hadProcesses = served.pids().length > 0
-  served.replaceCode(folder)
-  // The next run of a handler in use would wait for its process. A file of many handlers starts one process after the other.
-  if (hadProcesses) state.preparing = state.preparing.then(() => served.warm(1))
+async function replaceCode(
+  { byName, parts }: State,
+  { key, types }: Rebuilt,
+  folder: string,
+): Promise<CodeProblem | undefined> {
+  for (const { system, cloud } of byName.values()) {
+    const handler = system.handlers.find(({ functionId }) => bundleKey(system, functionId) === key)
+    const replaced = handler && (await cloud.functions.find(handler.functionId).replaceCode(folder))
+    if (!replaced?.problem) continue
+    const { errorType, errorMessage, trace = [] } = replaced.problem
+    const place = placeIn(trace, parts.folder) ?? 'without a place'
+    const problem = `the new code of ${types.join(', ')} does not load: ${errorType}: ${errorMessage} (${place})`
+    return { problem, hasEarlier: !replaced.isLive }
+  }
+  return undefined
+}
+
+/**
+ * Fails the runs of a process that has ended by itself. On AWS no part of Baton sees that end, and the runs are lost when their leases end.
+ * That also happens here when the API demands signatures, which this report does not have.
+ */
+async function reportDied(url: string, runs: readonly RunInProcess[], reason: string): Promise<void> {
+  const baton = createClient({ url })
+  const error = { name: 'ProcessDied', message: `the process of the run has ended: ${reason}` }
+  for (const { taskId, runId } of runs) {
+    const fence = Number(runId.slice(runId.lastIndexOf('.') + 1))
+    await baton.fail(taskId, runId, { fence, error }).catch(() => undefined)
+  }
 }
 
 function bundleKey(system: System, functionId: string): string {

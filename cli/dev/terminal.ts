@@ -1,31 +1,85 @@
-import { readFileSync } from 'node:fs'
-import { dirname, relative, resolve } from 'node:path'
-import type { BundleSpec } from '../../infra/bundling/esbuild.ts'
 import { CLOUD_SOURCE, type LogLine } from '../../local/log.ts'
 import type { DevOptions } from './command/dev-command.ts'
-import type { DeployedType, System } from './synthesis/systems.ts'
+import { placeIn } from './synthesis/synthesis.ts'
 
 /** What `baton dev` prints. */
 export type Terminal = {
   say(text: string): void
+  /** Does work that may take long. While it is under way, its name is printed after each silence. */
+  during<Result>(name: string, work: () => Promise<Result>): Promise<Result>
   /** Prints a line of a function or service, if it is shown. `label` names its stack when several run. */
   line(line: LogLine, isOwn: (source: string) => boolean, label?: string): void
   /** Changes which lines are shown. */
   show(shown: Shown): void
 }
 
-export function createTerminal({ verbose }: Pick<DevOptions, 'verbose'>, first: Shown = 'runs'): Terminal {
+export function createTerminal(
+  { verbose }: Pick<DevOptions, 'verbose'>,
+  folder: string,
+  first: Shown = 'runs',
+): Terminal {
   let shown = verbose ? 'everything' : first
-  // The present line may show a progress bar.
-  const say = (text: string) => console.log(process.stdout.isTTY ? `\r\x1b[K${text}` : text)
+  const { print, during } = createProgress()
   return {
-    say,
+    say: print,
+    during,
     line: (line, isOwn, label) => {
-      const text = terminalLine(line, { shown, isOwn })
-      if (text !== undefined) say(label === undefined ? text : `[${label}] ${text}`)
+      const text = terminalLine(line, { shown, isOwn, folder })
+      if (text !== undefined) print(label === undefined ? text : `[${label}] ${text}`)
     },
     show: next => {
       if (!verbose) shown = next
+    },
+  }
+}
+
+/** While something is under way, no more than this time passes without a sign. */
+const SILENCE_MS_MAX = 1_500
+
+/** Prints lines, and after each silence what is under way. At a terminal the next line takes the place of such a sign. */
+function createProgress() {
+  const phases = new Set<{ readonly name: string; readonly since: number }>()
+  const { stdout } = process
+  let timer: NodeJS.Timeout | undefined
+
+  // The present line may show a progress bar, or what is under way.
+  const clear = () => void (stdout.isTTY && stdout.write('\r\x1b[K'))
+
+  function print(text: string): void {
+    clear()
+    console.log(text)
+    awaitSilence()
+  }
+
+  function awaitSilence(): void {
+    clearTimeout(timer)
+    if (phases.size > 0) timer = setTimeout(showPhases, SILENCE_MS_MAX)
+  }
+
+  function showPhases(): void {
+    const now = performance.now()
+    const text = `… ${[...phases].map(({ name, since }) => `${name} (${Math.round((now - since) / 1_000)} s)`).join(', ')}`
+    clear()
+    if (stdout.isTTY) stdout.write(text)
+    else console.log(text)
+    awaitSilence()
+  }
+
+  return {
+    print,
+    during: async <Result>(name: string, work: () => Promise<Result>): Promise<Result> => {
+      const phase = { name, since: performance.now() }
+      phases.add(phase)
+      if (phases.size === 1) awaitSilence()
+      try {
+        return await work()
+      } finally {
+        phases.delete(phase)
+        if (phases.size === 0) {
+          clearTimeout(timer)
+          clear()
+        }
+      }
     },
   }
 }
@@ -42,6 +96,8 @@ type Reading = {
   readonly shown: Shown
   /** Whether a function is one of Baton's own. Of these, only runs and errors are shown. */
   isOwn(source: string): boolean
+  /** The folder of the project, to which the places of errors are relative. */
+  readonly folder: string
 }
 
 type LoggedFields = {
@@ -53,6 +109,10 @@ type LoggedFields = {
   readonly ms?: number
   readonly nextTry?: string
   readonly status?: string
+  /** The step of a flow, with its direction, or the stage. */
+  readonly step?: string
+  readonly direction?: string
+  readonly stage?: string
   readonly error?: ShownError
   readonly [field: string]: unknown
 }
@@ -60,6 +120,7 @@ type LoggedFields = {
 type ShownError = {
   readonly name?: string
   readonly message?: string
+  readonly stack?: string
   readonly causes?: ReadonlyArray<{ readonly name: string; readonly message: string }>
 }
 
@@ -85,7 +146,7 @@ export function terminalLine(given: LogLine, reading: Reading): string | undefin
 
 function loggedLine(source: string, logged: LoggedFields, reading: Reading): string | undefined {
   if ('_aws' in logged) return undefined
-  const run = runLine(logged)
+  const run = runLine(logged, reading)
   if (run) return run.isFailure || reading.shown !== 'failures' ? run.text : undefined
   return isSaid(source, reading) || logged.level === 'ERROR' ? plainLine(source, logged) : undefined
 }
@@ -116,29 +177,57 @@ const RUN_ENDS: Readonly<Record<string, { readonly mark: string; readonly verb: 
   'run lost': { mark: '✗', verb: 'was lost' },
 }
 
+/** How a step of a flow has succeeded, by its direction. */
+const STEP_SUCCESSES: typeof RUN_ENDS = {
+  do: { mark: '✓', verb: 'done' },
+  undo: { mark: '↺', verb: 'undone' },
+}
+
 /**
- * `✗ resize:img-1 failed after 31 ms (attempt 2): TypeError: fetch failed ← Error: connect ECONNREFUSED …; next try in 4 s`, with
- * the time before it.
+ * `✗ resize:img-1 failed after 31 ms (attempt 2): TypeError: fetch failed (tasks/resize.ts:7:11) ← Error: connect ECONNREFUSED …; next
+ * try in 4 s`, with the time before it. A run of a flow names its step: `↺ order:1 reserve undone after 31 ms`.
  */
-function runLine(line: LoggedFields): { readonly text: string; readonly isFailure: boolean } | undefined {
-  const { message = '', taskId, attempt = 1, ms, error } = line
-  const end = RUN_ENDS[message]
+function runLine(
+  line: LoggedFields,
+  { folder }: Reading,
+): { readonly text: string; readonly isFailure: boolean } | undefined {
+  const { message = '', taskId, attempt = 1, ms, error, direction = '' } = line
+  const success = message === 'run succeeded' ? STEP_SUCCESSES[direction] : undefined
+  const end = success ?? RUN_ENDS[message]
   if (!end || taskId === undefined) return undefined
   const isFailure = end.mark === '✗'
+  const piece = success ? line.step : pieceText(line)
   const said = [
     timeText(line.timestamp),
     end.mark,
     taskId,
+    ...(piece === undefined ? [] : [piece]),
     end.verb,
     ...(ms === undefined ? [] : [`after ${durationText(ms)}`]),
     ...(isFailure || attempt > 1 ? [`(attempt ${attempt})`] : []),
   ].join(' ')
-  return { text: isFailure ? `${said}: ${errorText(error)}; ${nextTryText(line)}` : said, isFailure }
+  const more = isFailure ? `: ${errorText(error, folder)}; ${nextTryText(line)}` : flowEndText(line)
+  return { text: said + more, isFailure }
 }
 
-function errorText(error: ShownError = {}): string {
-  const chain = [error, ...(error.causes ?? [])]
-  return chain.map(({ name = 'Error', message = '' }) => oneLine(`${name}: ${message}`)).join(' ← ')
+/** The step of a flow, as `reserve` or `undo reserve`, or the stage. */
+function pieceText({ step, direction, stage }: LoggedFields): string | undefined {
+  return step !== undefined && direction === 'undo' ? `undo ${step}` : (step ?? stage)
+}
+
+/** How the flow has ended with the run of a step. */
+function flowEndText({ step, status }: LoggedFields): string {
+  if (step === undefined || status === undefined) return ''
+  return `; its flow ${status === 'cancelled' ? 'was' : 'has'} ${status}`
+}
+
+function errorText(error: ShownError = {}, folder: string): string {
+  const [first = '', ...causes] = [error, ...(error.causes ?? [])].map(({ name = 'Error', message = '' }) =>
+    oneLine(`${name}: ${message}`),
+  )
+  const place = placeIn((error.stack ?? '').split('\n'), folder)
+  const isNamed = place === undefined || first.includes(place)
+  return [isNamed ? first : `${first} (${place})`, ...causes].join(' ← ')
 }
 
 const ERROR_CHARACTERS_MAX = 300
@@ -182,76 +271,4 @@ function nowText(): string {
 
 function clockText(at: Date): string {
   return `${at.toTimeString().slice(0, 8)}.${String(at.getMilliseconds()).padStart(3, '0')}`
-}
-
-/** What a developer needs to know of a system that has just started: its address, its types, and how a worker joins it. */
-export function summaryOf(system: System, apiUrl: string, folder: string, hasDashboard = false): string {
-  const files = new Map(system.handlers.flatMap(({ bundle }) => [...handlerFiles(bundle, folder)]))
-  const width =
-    Math.max(
-      ...system.types.map(({ type }) => type.length),
-      ...(hasDashboard ? ['dashboard'.length] : []),
-      'HTTP API'.length,
-    ) + 2
-  const row = (name: string, text: string) => `  ${name.padEnd(width)}${text}`
-  const types = system.types.toSorted((a, b) => a.type.localeCompare(b.type))
-  return [
-    ...(hasDashboard ? [row('dashboard', `${apiUrl}/`)] : []),
-    row('HTTP API', `${apiUrl}  (OpenAPI: ${apiUrl}/v1/openapi.json)`),
-    ...(hasDashboard ? [row('reference', `${apiUrl}/docs`)] : []),
-    ...types.map(one => row(one.type, serverOf(one, files))),
-    `A worker of your own joins with: npx baton worker FILE --url ${apiUrl}`,
-  ].join('\n')
-}
-
-function serverOf({ type, kind, servedBy, configuration }: DeployedType, files: ReadonlyMap<string, string>) {
-  if (kind === 'flow') return `flow: ${stepsIn(configuration).join(' → ')}`
-  if (servedBy === 'workers') return 'served by workers'
-  return files.get(type) ?? (kind === 'webhook' ? 'calls a URL' : 'served by a function')
-}
-
-/** An import of a definition in a generated entry. Other imports rename nothing. */
-const DEFINITION = /^import \{ \w+ as \w+ \} from ("[^"]+")/gm
-
-/** The file of each type that a function serves, relative to the project. */
-function handlerFiles({ entry, types }: BundleSpec, folder: string): Map<string, string> {
-  const paths = [...readIfThere(entry).matchAll(DEFINITION)].map(([, path = '""']) =>
-    relative(folder, resolve(dirname(entry), JSON.parse(path) as string)),
-  )
-  const fileOf = (index: number) => (paths.length === types.length ? paths[index] : paths.join(', '))
-  return new Map(types.map((type, index) => [type, fileOf(index) ?? '']))
-}
-
-function readIfThere(file: string): string {
-  try {
-    return readFileSync(file, 'utf8')
-  } catch {
-    return ''
-  }
-}
-
-function stepsIn(configuration: string): string[] {
-  const { steps = [] } = JSON.parse(configuration) as {
-    readonly steps?: ReadonlyArray<{ readonly name: string }>
-  }
-  return steps.map(({ name }) => name)
-}
-
-/** What a deployment changes, in words: `type thumbnail is new; type resize has changed`. */
-export function changesBetween(before: System, after: System): string {
-  const [old, fresh] = [before, after].map(({ types }) => new Map(types.map(one => [one.type, one])))
-  if (!old || !fresh) return ''
-  const added = [...fresh.keys()].filter(type => !old.has(type))
-  const removed = [...old.keys()].filter(type => !fresh.has(type))
-  const changed = [...fresh.values()].filter(one => isChanged(old.get(one.type), one)).map(({ type }) => type)
-  const parts = [clause(added, 'new'), clause(changed, 'changed'), clause(removed, 'removed')]
-  return parts.filter(part => part !== '').join('; ') || 'resources changed'
-}
-
-function isChanged(before: DeployedType | undefined, after: DeployedType): boolean {
-  return before !== undefined && JSON.stringify(before) !== JSON.stringify(after)
-}
-
-function clause(types: readonly string[], word: string): string {
-  return types.length === 0 ? '' : `${word}: ${types.join(', ')}`
 }

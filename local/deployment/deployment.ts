@@ -14,14 +14,14 @@ import { nameOfArn } from '../account.ts'
 import { eventsEnvironment } from '../events/events.ts'
 import type { NextFunctions } from '../functions/functions.ts'
 import { readTaskTables } from '../gateway/owners.ts'
-import { type Routes, readRoutes } from '../http/http.ts'
+import { type Routes, readOwnRoutes, readRoutes, systemApiOf } from '../http/routes.ts'
 import { type MappingSpec, readMappings } from '../mappings/mappings.ts'
 import { createPermissions, type Permissions } from '../permissions/permissions.ts'
 import type { Platform } from '../platform.ts'
 import { readSchedules, type TemplateSchedules } from '../scheduler/scheduler.ts'
 import { readServices, type ServiceSpec } from '../services/services.ts'
 import { isTable } from '../stores/tables.ts'
-import { emulationOf } from '../template/resource-types.ts'
+import { emulationOf, insteadOf } from '../template/resource-types.ts'
 import { type Assembly, openStack, readAssembly, type Stack } from '../template/stack.ts'
 import { deployCustomResources } from './custom-resources.ts'
 
@@ -50,6 +50,8 @@ export async function deploy(
 ): Promise<Deployment> {
   refuseIfEnding(platform)
   const assembly = readAssembly(resolve(assemblyDir), platform.stackName)
+  const apis = systemApiOf(assembly.template.Resources)
+  const opened = await platform.ownApis.open(apis.own)
   const stack = openStack(assembly, platform.stackName, platform.surroundings)
   const permissions = createPermissions(stack, platform.log, platform.denials)
   const environment = { ...platform.environment, ...eventsEnvironment(stack), ...platform.ownEnvironment }
@@ -58,9 +60,11 @@ export async function deploy(
   try {
     await provision(platform, { stack, permissions, functions, present }, undo)
     const report = reportUnsupported(stack, platform.log)
-    const next = readParts(platform, { stack, assembly, environment, functions, report })
+    const next = readParts(platform, { stack, assembly, environment, functions, report, apis })
     refuseIfEnding(platform)
     commit(platform, { ...next, stack, functions, permissions })
+    for (const id of opened)
+      platform.log(`${constructPathOf(stack, id)} is served at ${platform.ownApis.urlOf(id)}`)
     if (present) reportKeptData(present.stack, stack, platform)
     return { stack, permissions, resources: resourcesOf(stack), unsupported: report.found }
   } catch (cause) {
@@ -95,25 +99,23 @@ async function provision(
   { stack, permissions, functions, present }: Next,
   undo: Undo,
 ): Promise<void> {
-  const { stores, gateway } = platform
+  const { stores, gateway, during } = platform
   if (present) undo.add(async () => void (await stores.deploy(present.stack)))
-  undo.add(await stores.deploy(stack))
+  undo.add(await during('creating tables and queues', () => stores.deploy(stack)))
   if (present) undo.add(async () => gateway.protect(present.permissions.refusalOf))
   gateway.protect(call => {
     const isStillAllowed = present !== undefined && !present.permissions.wouldRefuse(call)
     return isStillAllowed ? undefined : permissions.refusalOf(call)
   })
-  const customResources = await deployCustomResources(stack, {
-    gateway,
-    log: platform.log,
-    state: platform.customResources,
-    invokeNext: functions.invoke,
-    invokePresent: (name, event) =>
+  const parts = {
+    ...{ gateway, log: platform.log, state: platform.customResources, invokeNext: functions.invoke },
+    invokePresent: (name: string, event: unknown) =>
       platform.functions
         .all()
         .find(one => one.hasName(name))
         ?.invoke(event),
-  })
+  }
+  const customResources = await during('registering types', () => deployCustomResources(stack, parts))
   undo.add(customResources.undo)
   await customResources.cleanUp()
 }
@@ -123,6 +125,8 @@ type Parts = {
   readonly services: readonly ServiceSpec[]
   readonly schedules: TemplateSchedules
   readonly routes: Routes
+  /** The routes of the other HTTP APIs, by the logical ids of the APIs. */
+  readonly ownRoutes: ReadonlyMap<string, Routes>
   readonly taskTables: ReadonlySet<string>
 }
 
@@ -130,25 +134,26 @@ type Readable = Pick<Next, 'stack' | 'functions'> & {
   readonly assembly: Assembly
   readonly environment: Readonly<Record<string, string>>
   readonly report: UnsupportedReport
+  readonly apis: ReturnType<typeof systemApiOf>
 }
 
 /** Reads all parts that `commit` replaces. Throws when one of them cannot be deployed. */
-function readParts(platform: Platform, { stack, assembly, environment, functions, report }: Readable): Parts {
+function readParts(platform: Platform, readable: Readable): Parts {
+  const { stack, assembly, environment, functions, report, apis } = readable
   functions.read(report.add)
   return {
     mappings: readMappings(stack, functions, report.add),
     services: platform.runsServices ? readServices(stack, assembly, environment, report.add) : [],
     schedules: readSchedules(stack),
-    routes: readRoutes(stack),
+    routes: readRoutes(stack, apis.system),
+    ownRoutes: new Map(apis.own.map(id => [id, readOwnRoutes(stack, id, report.add)])),
     taskTables: readTaskTables(stack),
   }
 }
 
 /** Replaces all parts within one turn of the event loop, so each request is served by one deployment or the other. */
-function commit(
-  { functions, mappings, scheduler, services, events, gateway, api, meter, partsDown }: Platform,
-  next: Parts & Pick<Next, 'stack' | 'functions' | 'permissions'>,
-): void {
+function commit(platform: Platform, next: Parts & Pick<Next, 'stack' | 'functions' | 'permissions'>): void {
+  const { functions, mappings, scheduler, services, events, gateway, api, meter, partsDown } = platform
   next.functions.commit()
   mappings.deploy(next.mappings)
   scheduler.deploy(next.schedules, next.permissions)
@@ -158,7 +163,9 @@ function commit(
   gateway.protect(next.permissions.refusalOf)
   const stream = events.stream()
   const { routes, permissions } = next
-  api.serve({ routes, permissions, functions, meter, partsDown, ...(stream && { stream }) })
+  const parts = { permissions, functions, meter, partsDown }
+  api.serve({ ...parts, routes, ...(stream && { stream }) })
+  platform.ownApis.serve(next.ownRoutes, parts)
 }
 
 type Undo = { add(step: () => Promise<void>): void; run(): Promise<void> }
@@ -205,7 +212,7 @@ function reportUnsupported(stack: Stack, log: (line: string) => void): Unsupport
     log(`NOT SUPPORTED locally: ${resource}: ${reason}`)
   }
   for (const id of stack.ids(type => emulationOf(type).kind === 'unsupported'))
-    add(id, 'it does nothing here')
+    add(id, `it does nothing here; ${insteadOf(stack.resource(id).Type)}`)
   return { add, found }
 }
 

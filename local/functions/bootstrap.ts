@@ -25,15 +25,27 @@ offerRuntimeSdk()
 await start()
 
 async function start() {
-  try {
-    const handler = await loadHandler(taskRoot, handlerName)
+  const serve = (handler: Handler) =>
     process.on('message', (request: InvocationRequest) => void run(handler, request))
+  try {
+    serve(await loadHandler(taskRoot, handlerName))
     send({ kind: 'ready', stopsOnSignal: process.listenerCount('SIGTERM') > 0 })
     // The compile cache is written now, because this process is killed in the end and could not write it then.
     flushCompileCache()
   } catch (cause) {
-    send({ kind: 'init-failed', error: { ...loadErrorOf(cause), isLoadFailure: true } })
+    const standIn = await loadStandIn(cause)
+    if (standIn) serve(standIn)
+    const hasStandIn = standIn !== undefined
+    send({ kind: 'init-failed', error: { ...loadErrorOf(cause), isLoadFailure: true, hasStandIn } })
   }
+}
+
+/** The file next to the handler's that makes a handler of why the code does not load. Only handlers of `baton dev` have one. */
+async function loadStandIn(cause: unknown): Promise<Handler | undefined> {
+  const file = join(taskRoot, 'stand-in.mjs')
+  if (!existsSync(file)) return undefined
+  const { standIn } = (await import(pathToFileURL(file).href)) as { standIn(cause: unknown): Handler }
+  return standIn(cause)
 }
 
 async function run(handler: Handler, request: InvocationRequest) {

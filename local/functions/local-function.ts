@@ -1,9 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Meter } from '../gateway/meter.ts'
-import { keepLines, type LogReceiver } from '../log.ts'
+import type { LogReceiver } from '../log.ts'
+import { createFunctionLog, meterInvocation } from './function-log.ts'
 import { watchRecursion } from './lineage.ts'
 import { createPool, type Pool, retryLater } from './pool.ts'
-import type { FunctionSpec, InvocationError, InvocationResult } from './sandbox.ts'
+import type { FunctionSpec, InvocationError, InvocationResult, RunInProcess } from './sandbox.ts'
 import { ANSWER_BYTES_MAX, payloadBytes } from './sandbox.ts'
 import { type Definition, isSameFunction } from './spec.ts'
 
@@ -43,13 +44,17 @@ export type LocalFunction = {
   /** The last lines that the function has written, oldest first. */
   readonly logs: readonly string[]
   /**
-   * Runs the code in this folder from now on. Invocations under way end in their processes, on the code that they began with. One
-   * that is older than 30 s is asked to stop (SIGTERM), and Baton's executors then release their runs.
+   * Loads the code in this folder in a new process, and runs it from then on. Invocations under way end in their processes, on the code
+   * that they began with. One that is older than 30 s is asked to stop (SIGTERM), and Baton's executors then release their runs. Code that
+   * does not load replaces nothing, unless the function has no code that has ever loaded.
    */
-  replaceCode(folder: string): void
+  replaceCode(folder: string): Promise<Replaced>
   /** Resolves when the function gets other code or settings, or after `ms`. */
   changed(ms: number): Promise<void>
 }
+
+/** The problem is why the new code does not load. `isLive` says whether it is the code of the function all the same. */
+type Replaced = { readonly problem?: InvocationError; readonly isLive: boolean }
 
 /** A function with the methods that only its registry may call. */
 export type DeployedFunction = LocalFunction & {
@@ -67,6 +72,8 @@ export type FunctionSetting = {
   readonly log: LogReceiver
   /** Gives the folder of a function's code. Undefined stands for the code in the template. */
   code?(logicalId: string, metadata: Definition['metadata']): Promise<string> | undefined
+  /** Receives the runs of tasks that were under way in a process that has ended by itself. */
+  onRunsDied?(runs: readonly RunInProcess[], reason: string): void
   /** The function that a debugger may attach to, and the port on loopback. */
   readonly inspect?: { readonly functionId: string; readonly port: number }
 }
@@ -74,7 +81,7 @@ export type FunctionSetting = {
 export function createLocalFunction(first: Definition, setting: FunctionSetting): DeployedFunction {
   const parts = partsOf(first, setting)
   const { present, pool, code, changes, later, recursion, logs, maxProcesses } = parts
-  const run = (event: unknown, trace?: string) => invoke(parts, setting.meter, event, trace)
+  const run = (event: unknown, trace?: string) => invoke(parts, setting, event, trace)
   const renew = () => {
     logs.forgetFailure()
     pool.renew()
@@ -97,10 +104,7 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
       pids: pool.pids,
       warm: pool.warm,
       logs: logs.lines,
-      replaceCode: folder => {
-        code.replace(folder)
-        renew()
-      },
+      replaceCode: folder => replaceCode(parts, folder, renew),
       changed: changes.next,
       become: next => {
         const before = present.definition
@@ -114,14 +118,32 @@ export function createLocalFunction(first: Definition, setting: FunctionSetting)
   )
 }
 
+async function replaceCode(
+  { present, pool, code, changes, logs }: Parts,
+  folder: string,
+  renew: () => void,
+): Promise<Replaced> {
+  const { definition } = present
+  const problem = await pool.replace({ ...definition, codeDir: folder }, () => {
+    code.replace(folder)
+    logs.forgetFailure()
+    return !present.isInspected && isSameFunction(definition, present.definition)
+  })
+  if (problem && pool.hasLoaded()) return { problem, isLive: false }
+  if (problem) code.replace(folder)
+  if (problem) renew()
+  else changes.announce()
+  return { ...(problem && { problem }), isLive: true }
+}
+
 type Parts = ReturnType<typeof partsOf>
 
 /** The parts of a function. Each reads the present definition, which a deployment changes. */
 function partsOf(first: Definition, setting: FunctionSetting) {
-  const present = { definition: first }
-  const definition = () => present.definition
   const { inspect } = setting
   const inspectPort = inspect?.functionId === first.logicalId ? inspect.port : undefined
+  const present = { definition: first, isInspected: inspectPort !== undefined }
+  const definition = () => present.definition
   const maxProcesses = () => (inspectPort === undefined ? definition().maxProcesses : 1)
   const logs = createFunctionLog(first.logicalId, setting)
   const code = chosenCode(definition, setting)
@@ -139,37 +161,9 @@ function partsOf(first: Definition, setting: FunctionSetting) {
   return { present, maxProcesses, logs, code, pool, recursion, later: retryLater(), changes: createSignal() }
 }
 
-/** The lines that a function writes. They are metered, sent on, and the last ones are kept. */
-function createFunctionLog(logicalId: string, { log, meter }: FunctionSetting) {
-  const kept = keepLines(logicalId, log)
-  const usageKey = { caller: logicalId, service: 'logs', operation: 'PutLogEvents', resource: '' }
-  let loadFailure: string | undefined
-
-  function add(line: string) {
-    kept.add(line)
-    meter.add(usageKey, { calls: 1, logBytes: Buffer.byteLength(line) }, meter.owners.ofLine(line))
-  }
-
-  return {
-    lines: kept.lines,
-    add,
-    /** Adds a failure. One to load the code is added once, however often the code is loaded again. */
-    addFailure: ({ errorType, errorMessage, isLoadFailure }: InvocationError) => {
-      const line = `${errorType}: ${errorMessage}`
-      if (isLoadFailure && line === loadFailure) return
-      loadFailure = isLoadFailure ? line : undefined
-      add(line)
-    },
-    /** The next failure to load the code is added in any case. */
-    forgetFailure: () => {
-      loadFailure = undefined
-    },
-  }
-}
-
 async function invoke(
   { present: { definition }, recursion, pool, logs }: Parts,
-  meter: Meter,
+  { meter, onRunsDied }: FunctionSetting,
   event: unknown,
   trace: string | undefined,
 ): Promise<InvocationResult> {
@@ -177,19 +171,11 @@ async function invoke(
   const chain = recursion.enter(trace)
   const result = deliverable(await pool.invoke(event, chain))
   meterInvocation(meter, definition, result.durationMs, meter.owners.ofInvocation(event, chain))
-  if (!result.ok) logs.addFailure(result.error)
+  if (result.ok) return result
+  logs.addFailure(result.error)
+  const { runs = [], errorMessage } = result.error
+  if (runs.length > 0) onRunsDied?.(runs, errorMessage)
   return result
-}
-
-function meterInvocation(
-  { add }: Meter,
-  { logicalId, memoryMb }: Definition,
-  durationMs: number,
-  owners: readonly string[],
-): void {
-  const usageKey = { caller: logicalId, service: 'lambda', operation: 'Invoke', resource: logicalId }
-  const gbMs = (Math.ceil(durationMs) * memoryMb) / 1024
-  add(usageKey, { calls: 1, requests: 1, gbMs }, owners)
 }
 
 /** Whether this is a function's logical id, name or ARN, with or without the qualifier of an alias or version. */

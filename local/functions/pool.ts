@@ -13,6 +13,10 @@ export type Pool = {
   pids(): number[]
   /** Starts processes ahead of the first invocations. */
   warm(count: number): Promise<void>
+  /** Renews the pool with a process on this code when it has loaded. Returns why it does not load: nothing has changed then. */
+  replace: Processes['replace']
+  /** Whether code of the function has ever loaded. */
+  hasLoaded(): boolean
   /** From now on invocations run in new processes. The present ones end as soon as their invocations have ended. */
   renew(): void
   /** Takes no more invocations. Resolves when those under way have ended. */
@@ -46,6 +50,8 @@ type PoolState = {
   readonly queue: Waiting[]
   /** The processes of the present generation that start. */
   starting: number
+  /** Whether code of the function has ever loaded. */
+  hasLoaded: boolean
   isStopped: boolean
   growth: NodeJS.Timeout | undefined
 }
@@ -56,7 +62,7 @@ export function createPool(setting: Setting): Pool {
   const processes = createProcesses({ source, onLine, isMostlyIdle, onEnd: () => pump(pool) })
   const pool: PoolState = {
     ...{ setting, processes, queue: [] },
-    ...{ starting: 0, isStopped: false, growth: undefined },
+    ...{ starting: 0, hasLoaded: false, isStopped: false, growth: undefined },
   }
   return {
     invoke: (event, traceId) => enqueue(pool, event, traceId),
@@ -65,6 +71,15 @@ export function createPool(setting: Setting): Pool {
       const missing = Math.max(0, Math.min(count, setting.maxProcesses()) - counted(pool))
       await Promise.all(Array.from({ length: missing }, () => startProcess(pool)))
     },
+    replace: async (spec, take) => {
+      const problem = await processes.replace(spec, () => take() && !pool.isStopped)
+      if (problem) return problem
+      pool.hasLoaded = true
+      pool.starting = 0
+      pump(pool)
+      return undefined
+    },
+    hasLoaded: () => pool.hasLoaded,
     renew: () => {
       processes.retireAll()
       pool.starting = 0
@@ -127,7 +142,8 @@ async function startProcess(pool: PoolState): Promise<void> {
   // The count begins again with each generation, and the waiting invocations get processes of the new one.
   if (started === 'outdated') return
   pool.starting -= 1
-  if (started !== 'ready') fail(pool, started)
+  if (started === 'ready') pool.hasLoaded = true
+  else if (started !== 'stand-in') fail(pool, started)
   pump(pool)
 }
 

@@ -6,8 +6,13 @@ export type Source = () => Promise<FunctionSpec>
 
 /** The processes of one function: the present generation, and retired processes that end their last invocation. */
 export type Processes = {
-  /** Starts a process. `outdated`: the generation has changed meanwhile. An error says why there is no process. */
-  start(): Promise<'ready' | 'outdated' | InvocationError>
+  /**
+   * Starts a process. `outdated`: the generation has changed meanwhile. `stand-in`: the code does not load, and its stand-in runs one
+   * invocation. An error says why there is no process.
+   */
+  start(): Promise<'ready' | 'stand-in' | 'outdated' | InvocationError>
+  /** Begins a new generation with a process on this code. If the code does not load, it returns why, and changes nothing. */
+  replace(spec: FunctionSpec, take: Take): Promise<InvocationError | undefined>
   /** Runs an invocation in an idle process. The caller has made sure that there is one. */
   invoke(event: unknown, traceId: string): Promise<InvocationResult>
   /** How many processes wait for an invocation. */
@@ -23,6 +28,9 @@ export type Processes = {
   /** Resolves when all retired processes have ended. */
   ended(): Promise<void>
 }
+
+/** Called when new code has loaded. Returns whether its process has the settings that the function has by then. */
+type Take = () => boolean
 
 type Setting = {
   readonly source: Source
@@ -54,6 +62,7 @@ export function createProcesses(setting: Setting): Processes {
   const state: State = { setting, present, old, idle, opening: 0, generation: 0 }
   return {
     start: () => start(state),
+    replace: (spec, take) => replace(state, spec, take),
     invoke: async (event, traceId) => {
       const sandbox = idle.take() as Sandbox
       const result = await sandbox.invoke(event, traceId)
@@ -74,24 +83,45 @@ export function createProcesses(setting: Setting): Processes {
   }
 }
 
-async function start(state: State): Promise<'ready' | 'outdated' | InvocationError> {
+async function start(state: State): ReturnType<Processes['start']> {
   const mine = state.generation
   state.opening += 1
   const spec = await state.setting.source().catch((cause: unknown) => missingCode(cause))
   if (mine !== state.generation) return 'outdated'
   state.opening -= 1
   if ('errorType' in spec) return spec
-  const sandbox = open(state, spec)
+  const sandbox = open(state, spec, state.present)
   const problem = await sandbox.started
   if (mine !== state.generation) return 'outdated'
-  if (problem) sandbox.kill()
-  else if (sandbox.alive()) state.idle.put(sandbox)
-  return problem ?? 'ready'
+  if (problem?.hasStandIn || sandbox.alive()) state.idle.put(sandbox)
+  else sandbox.kill()
+  return problem?.hasStandIn ? 'stand-in' : (problem ?? 'ready')
 }
 
-function open({ setting, present, old, idle }: State, spec: FunctionSpec): Sandbox {
-  const sandbox = startSandbox(spec, setting.onLine)
+/** Lambda gives code 10 s to load. A busy machine may need longer. */
+const LOADING_MS_MAX = 30_000
+
+async function replace(state: State, spec: FunctionSpec, take: Take): Promise<InvocationError | undefined> {
+  const { present, old, idle } = state
+  const sandbox = open(state, spec, old)
+  const overdue = setTimeout(sandbox.kill, LOADING_MS_MAX)
+  const problem = await sandbox.started
+  clearTimeout(overdue)
+  const isKept = !problem && take()
+  if (!problem) retireAll(state)
+  if (!isKept || !sandbox.alive()) {
+    sandbox.kill()
+    return problem
+  }
+  old.delete(sandbox)
   present.add(sandbox)
+  idle.put(sandbox)
+  return undefined
+}
+
+function open({ setting, present, old, idle }: State, spec: FunctionSpec, among: Set<Sandbox>): Sandbox {
+  const sandbox = startSandbox(spec, setting.onLine)
+  among.add(sandbox)
   void sandbox.ended.then(() => {
     present.delete(sandbox)
     old.delete(sandbox)

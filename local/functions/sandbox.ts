@@ -42,6 +42,9 @@ export type Sandbox = {
   kill(): void
 }
 
+/** A run of a task in a function's process. */
+export type RunInProcess = { readonly taskId: string; readonly runId: string }
+
 type Running = { readonly requestId: string; readonly begun: number; finish(outcome: Outcome): void }
 type Outcome = { ok: true; payload: unknown } | { ok: false; error: InvocationError }
 
@@ -69,6 +72,8 @@ type State = {
   readonly spec: FunctionSpec
   readonly child: ChildProcess
   running: Running | undefined
+  /** The runs of tasks under way, as the function has announced them. */
+  runs: readonly RunInProcess[]
   /** Whether the process can take another invocation. */
   isAlive: boolean
   stopsOnSignal: boolean
@@ -78,22 +83,27 @@ type State = {
 export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void): Sandbox {
   const child = spawnRuntime(spec)
   const state: State = {
-    ...{ spec, child, running: undefined },
+    ...{ spec, child, running: undefined, runs: [] },
     ...{ isAlive: true, stopsOnSignal: false, stopping: undefined },
   }
   const started = Promise.withResolvers<InvocationError | undefined>()
   const ended = Promise.withResolvers<void>()
   onLinesOf(child, onLine)
   child.on('message', (message: SandboxMessage) => {
-    if (message.kind === 'init-failed') return started.resolve(message.error)
-    if (message.kind !== 'ready') return answer(state, message)
-    state.stopsOnSignal = message.stopsOnSignal
-    started.resolve(undefined)
+    if (message.kind === 'runs') state.runs = message.runs
+    else if (message.kind === 'init-failed') {
+      // If the code has a stand-in, it runs one invocation. The next invocation tries the code again.
+      state.isAlive = false
+      started.resolve(message.error)
+    } else if (message.kind === 'ready') {
+      state.stopsOnSignal = message.stopsOnSignal
+      started.resolve(undefined)
+    } else answer(state, message)
   })
   onEndOf(child, reason => {
     state.isAlive = false
     clearTimeout(state.stopping)
-    const error = { errorType: 'Runtime.ExitError', errorMessage: reason }
+    const error = { errorType: 'Runtime.ExitError', errorMessage: reason, runs: state.runs }
     started.resolve(error)
     state.running?.finish({ ok: false, error })
     ended.resolve()
@@ -153,6 +163,8 @@ function askToStop(state: State): void {
 
 function kill(state: State): void {
   state.isAlive = false
+  // The cloud ends it, so its runs have not died of themselves.
+  state.runs = []
   state.child.kill('SIGKILL')
 }
 
@@ -231,6 +243,10 @@ export type InvocationError = {
   readonly trace?: readonly string[]
   /** Set when the function's code could not be loaded, so that the invocation has not begun. */
   readonly isLoadFailure?: true
+  /** Set when the process has a stand-in for that code. */
+  readonly hasStandIn?: boolean
+  /** The runs of tasks that were under way when the process ended by itself. */
+  readonly runs?: readonly RunInProcess[]
 }
 
 /** The messages that a function's process sends back. */
@@ -238,6 +254,8 @@ export type SandboxMessage =
   /** `stopsOnSignal`: the function answers SIGTERM and ends its work early. Baton's executors do. */
   | { readonly kind: 'ready'; readonly stopsOnSignal: boolean }
   | { readonly kind: 'init-failed'; readonly error: InvocationError }
+  /** The runs of tasks under way, when they change. Baton's executors say so here, but not on AWS. */
+  | { readonly kind: 'runs'; readonly runs: readonly RunInProcess[] }
   | { readonly kind: 'result'; readonly requestId: string; readonly payload: unknown }
   | { readonly kind: 'error'; readonly requestId: string; readonly error: InvocationError }
 

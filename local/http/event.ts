@@ -29,7 +29,7 @@ export function httpEventOf(
     match,
     apiId,
     caller,
-  }: { readonly match: RouteMatch; readonly apiId: string; readonly caller: HttpCaller },
+  }: { readonly match: RouteMatch; readonly apiId: string; readonly caller: HttpCaller | undefined },
 ) {
   const { method = 'GET', url = '/' } = request
   const [path = '/', rawQueryString = ''] = splitQuery(url)
@@ -48,7 +48,7 @@ export function httpEventOf(
     requestContext: {
       accountId: ACCOUNT_ID,
       apiId,
-      authorizer: { iam: caller },
+      ...(caller && { authorizer: { iam: caller } }),
       domainName,
       domainPrefix: apiId,
       http: {
@@ -103,7 +103,14 @@ function accessLogTime(time: Date) {
 }
 
 /** A route of an HTTP API: `GET /v1/tasks/{key}`, `ANY /{proxy+}` or `$default`. */
-export type Route = { readonly key: string; readonly functionArn: string }
+export type Route = {
+  readonly key: string
+  readonly functionArn: string
+  /** Whether its requests must be signed. */
+  readonly isSigned?: boolean
+  /** Why it is not served here. */
+  readonly problem?: string
+}
 
 type RouteMatch = { readonly route: Route; readonly parameters: Record<string, string> }
 

@@ -16,17 +16,10 @@ import { EVENT_BYTES_MAX, payloadBytes } from '../functions/sandbox.ts'
 import { close, listen } from '../gateway/gateway.ts'
 import type { Meter } from '../gateway/meter.ts'
 import type { Permissions } from '../permissions/permissions.ts'
-import type { Stack } from '../template/stack.ts'
 import { type Authentication, callerOf, mayInvoke } from './caller.ts'
-import {
-  EVENTS_PATH,
-  findRoute,
-  gatewayAnswer,
-  httpAnswerOf,
-  httpEventOf,
-  type Route,
-  serverError,
-} from './event.ts'
+import type { HttpCaller, Route } from './event.ts'
+import { EVENTS_PATH, findRoute, gatewayAnswer, httpAnswerOf, httpEventOf, serverError } from './event.ts'
+import { answeringCors, corsAdmits, type Routes, type Serve } from './routes.ts'
 
 /** Limits of an HTTP API: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html */
 const BODY_BYTES_MAX = 10 * 1024 * 1024
@@ -41,7 +34,7 @@ export type ApiServer = {
   stop(): Promise<void>
 }
 
-type Served = {
+export type Served = {
   readonly routes: Routes
   readonly functions: Functions
   readonly meter: Meter
@@ -80,8 +73,6 @@ const forbidden = gatewayAnswer(
   'the role that signed the request may not call this route',
 )
 
-type Serve = (request: IncomingMessage, body: Buffer) => Promise<HttpAnswer>
-
 export type ApiSettings = {
   readonly port: number
   readonly allowedHosts: readonly string[] | undefined
@@ -99,8 +90,11 @@ export async function startApiServer(settings: ApiSettings): Promise<ApiServer> 
   let serve: Serve = async () => unavailable
   let stream: RequestHandler | undefined
   let admit: Admit = () => unavailable
+  let cors: NonNullable<Routes['own']>['cors']
   const server: Server = createServer((request, response) => {
-    const refusal = admit(request)
+    // Pages that the CORS settings of the API admit are not foreign.
+    const isAdmitted = corsAdmits(cors, request)
+    const refusal = admit(isAdmitted ? { headers: { host: request.headers.host } } : request)
     if (refusal) return send(response, refusal)
     if ([stream, costs, pages].some(handle => handle?.(request, response))) return
     readLimited(request)
@@ -115,7 +109,11 @@ export async function startApiServer(settings: ApiSettings): Promise<ApiServer> 
   return {
     url,
     serve: served => {
-      serve = answeringHealth(served, createServe(served, settings))
+      const { own } = served.routes
+      cors = own?.cors
+      const routed = createServe(served, settings)
+      const answered = own ? routed : answeringHealth(served, routed)
+      serve = cors ? answeringCors(cors, answered) : answered
       stream = served.stream && admitted(served.stream, served, settings)
     },
     stop: () => close(server),
@@ -169,38 +167,48 @@ function admitted(
   }
 }
 
-function createServe(
-  { routes: { routes, apiId }, functions, meter, permissions }: Served,
-  { authentication, log }: ApiSettings,
-): Serve {
+function createServe(served: Served, settings: ApiSettings): Serve {
+  const { routes, functions, meter } = served
   return async (request, body) => {
     const { method = 'GET', url = '/' } = request
     const [path = '/'] = url.split('?')
-    const match = findRoute(routes, method, path)
+    const match = findRoute(routes.routes, method, path)
     if (!match) return noRoute
-    const usageKey = {
-      caller: 'client',
-      service: 'execute-api',
-      operation: 'Request',
-      resource: match.route.key,
-    }
+    const { key, functionArn } = match.route
+    const usageKey = { caller: 'client', service: 'execute-api', operation: 'Request', resource: key }
     const usage = { calls: 1, requests: Math.max(1, Math.ceil(body.length / BILLED_CHUNK_BYTES)) }
     meter.add(usageKey, usage)
-    const caller = callerOf(request, body, permissions, authentication)
-    if ('reason' in caller) {
-      log(JSON.stringify({ level: 'WARN', message: 'a request was refused', method, path, ...caller }))
-      return unauthenticated
-    }
-    if (!mayInvoke(caller, { method, path, apiId }, permissions)) return forbidden
-    const event = httpEventOf(request, body, { match, apiId, caller })
+    const caller = calling(request, body, match.route, served, settings)
+    if (caller && 'status' in caller) return caller
+    const event = httpEventOf(request, body, { match, apiId: routes.apiId, caller })
     // Lambda refuses such an event with 413, and the API answers with the same status.
     if (payloadBytes(event) >= EVENT_BYTES_MAX) return tooLarge
-    const invoke = (trace: string) => functions.find(match.route.functionArn).invoke(event, trace)
+    const invoke = (trace: string) => functions.find(functionArn).invoke(event, trace)
     const { result, owners } = await following(request, meter, trace => within(TIMEOUT_MS, invoke(trace)))
     meter.charge(usageKey, usage, owners)
     if (!result) return unavailable
     return result.ok ? httpAnswerOf(result.payload) : serverError
   }
+}
+
+/** The caller of a route, or the answer that refuses it. Undefined for a route that everybody may call. */
+function calling(
+  request: IncomingMessage,
+  body: Buffer,
+  { isSigned, problem }: Route,
+  { routes: { own, apiId }, permissions }: Served,
+  { authentication, log }: ApiSettings,
+): HttpCaller | HttpAnswer | undefined {
+  if (problem !== undefined) return gatewayAnswer('not-implemented', 501, 'Not Implemented', problem)
+  if (own && !isSigned) return undefined
+  const { method = 'GET', url = '/' } = request
+  const [path = '/'] = url.split('?')
+  const caller = callerOf(request, body, permissions, authentication)
+  if ('reason' in caller) {
+    log(JSON.stringify({ level: 'WARN', message: 'a request was refused', method, path, ...caller }))
+    return unauthenticated
+  }
+  return mayInvoke(caller, { method, path, apiId }, permissions) ? caller : forbidden
 }
 
 /** Does the work of a request, and finds the tasks that it is for. */
@@ -245,32 +253,6 @@ function within<T>(ms: number, value: Promise<T>): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   const timer = setTimeout(resolve, ms, undefined)
   return Promise.race([value, promise]).finally(() => clearTimeout(timer))
-}
-
-/** The routes of a stack's HTTP API. */
-export type Routes = { readonly apiId: string; readonly routes: readonly Route[] }
-
-/** Reads the routes of a stack. Throws when one of them has no target in it. */
-export function readRoutes(stack: Stack): Routes {
-  const apiId = stack.ids('AWS::ApiGatewayV2::Api').map(id => stack.describe(id).physicalId)[0] ?? 'local'
-  return { apiId, routes: routesIn(stack) }
-}
-
-function routesIn(stack: Stack): Route[] {
-  return stack.ids('AWS::ApiGatewayV2::Route').map(logicalId => {
-    const { RouteKey, Target } = stack.properties(logicalId) as { RouteKey: string; Target: string }
-    const integration = stack
-      .ids('AWS::ApiGatewayV2::Integration')
-      .find(id => Target === `integrations/${stack.describe(id).physicalId}`)
-    if (!integration) throw new Error(`Route ${RouteKey} targets ${Target}, which is not in the stack`)
-    return { key: RouteKey, functionArn: integratedFunction(stack, integration) }
-  })
-}
-
-// A Lambda integration names the function, or the invocation path that contains its ARN.
-function integratedFunction(stack: Stack, integration: string) {
-  const uri = String(stack.properties(integration).IntegrationUri)
-  return /functions\/(arn:[^/]+)\/invocations/.exec(uri)?.[1] ?? uri
 }
 
 /** The body, or `undefined` when it is longer than an HTTP API accepts. */

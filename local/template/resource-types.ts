@@ -12,6 +12,8 @@ export type Described = {
 export type Surroundings = {
   readonly gatewayUrl: string
   readonly apiUrl: string
+  /** The address of another HTTP API than the task system's, by its logical id. */
+  ownApiUrl?(logicalId: string): string | undefined
   queueUrl(name: string): string
 }
 
@@ -28,6 +30,21 @@ export type Emulation = {
   readonly kind: 'provided' | 'passive' | 'unsupported'
   readonly reason?: string
   describe(resource: Resource): Described
+}
+
+/** What serves in place of resources that do not run here, by the beginnings of their types. */
+const INSTEAD: Readonly<Record<string, string>> = {
+  'AWS::ApiGateway::': 'use an HttpApi, which runs here',
+  'AWS::Lambda::Url': 'use an HttpApi, which runs here',
+  'AWS::ApiGatewayV2::': 'use an HttpApi with the stage $default, which runs here',
+  'AWS::StepFunctions::': 'use a flow or a canvas',
+  'AWS::Events::Rule': 'use a schedule of the task system, or publish the task by hand',
+}
+
+const ELSEWHERE = 'run a stand-in of your own, and give your client its endpoint'
+
+export function insteadOf(type: string): string {
+  return Object.entries(INSTEAD).find(([start]) => type.startsWith(start))?.[1] ?? ELSEWHERE
 }
 
 /** Returns how a resource type is emulated. A type that `table` does not list is `unsupported` and must be reported. */
@@ -125,7 +142,9 @@ const httpApi: Emulation = {
   describe: resource => {
     const id = resource.logicalId.toLowerCase().slice(-10)
     const arn = `arn:aws:apigateway:${REGION}::/apis/${id}`
-    return { physicalId: id, arn, attributes: { ApiId: id, ApiEndpoint: resource.surroundings.apiUrl } }
+    const { surroundings, logicalId } = resource
+    const ApiEndpoint = surroundings.ownApiUrl?.(logicalId) ?? surroundings.apiUrl
+    return { physicalId: id, arn, attributes: { ApiId: id, ApiEndpoint } }
   },
 }
 

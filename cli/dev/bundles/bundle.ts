@@ -31,14 +31,14 @@ type Setting = {
   onInputs(files: readonly string[]): void
 }
 
-/** The folders of a bundle that are kept: processes on old code may still read their source maps. */
-const FOLDERS_KEPT = 3
+/** The folders of a bundle that are kept: processes on old code read their source maps, and code that loads may be this many saves old. */
+const FOLDERS_KEPT = 20
 
 /** The file in the folder of a bundle that exports what the bundle is for. */
 const MAIN = 'index.mjs'
 
 export function openBundle({ project, root, spec, runtime, onInputs }: Setting): Bundle {
-  const versions = keepVersions(root, spec)
+  const versions = keepVersions(root, spec, () => runtimeFolder)
   let context: Promise<BuildContext> | undefined
   let inputs: ReadonlySet<string> = new Set()
   let isBroken = false
@@ -75,7 +75,7 @@ export function openBundle({ project, root, spec, runtime, onInputs }: Setting):
 }
 
 /** Writes each version of a bundle into a folder of its own, and removes old ones. */
-function keepVersions(root: string, spec: BundleSpec) {
+function keepVersions(root: string, spec: BundleSpec, runtimeFolder: () => string) {
   const folders: string[] = []
   let digest = ''
   return {
@@ -86,6 +86,8 @@ function keepVersions(root: string, spec: BundleSpec) {
       if (latest !== undefined && fresh === digest) return latest
       const folder = join(root, fresh.slice(0, 16))
       writeBundle(folder, files, spec)
+      if (spec.runtime)
+        writeFileSync(join(folder, 'stand-in.mjs'), standInText(join(runtimeFolder(), MAIN), spec))
       digest = fresh
       // The same code may come back: its folder is then the newest again.
       for (const [index, one] of folders.entries()) if (one === folder) folders.splice(index, 1)
@@ -165,6 +167,19 @@ function writeBundle(folder: string, files: readonly OutputFile[], { nodeModules
   mkdirSync(join(folder, 'node_modules'), { recursive: true })
   for (const { path, contents } of files) writeFileSync(join(folder, basename(path)), contents)
   for (const name of nodeModules) linkPackage(folder, name, root)
+}
+
+/** Code that runs in place of code that does not load: it fails each run of these types, and says why. */
+function standInText(executor: string, { types }: BundleSpec): string {
+  return `import { executorOf } from ${JSON.stringify(pathToFileURL(executor).href)}
+export const standIn = cause => {
+  const why = cause instanceof Error ? \`\${cause.name}: \${cause.message}\` : String(cause)
+  const error = new Error(\`the code of the handler does not load (\${why}); mend it and save the file\`)
+  error.stack = cause?.stack
+  const run = () => { throw error }
+  return executorOf(...${JSON.stringify(types)}.map(type => ({ type, run })))
+}
+`
 }
 
 /** Links a package that stays outside of the bundle, as the handler would find it. */

@@ -13,12 +13,15 @@ import { messageOf } from '../../../shared/core/values/values.ts'
 import type { Project } from '../synthesis/synthesis.ts'
 import { type Bundle, openBundle } from './bundle.ts'
 
+/** Why new code does not run, and whether earlier code keeps running. */
+export type CodeProblem = { readonly problem: string; readonly hasEarlier: boolean }
+
 /** A bundle that has been made again. */
 export type Rebuilt = {
   readonly key: string
   readonly types: readonly string[]
   /** The folder with its code, or why there is none. It is undefined when the code is the same as before. */
-  readonly outcome: { readonly folder: string } | { readonly problem: string } | undefined
+  readonly outcome: { readonly folder: string } | CodeProblem | undefined
 }
 
 export type Bundles = {
@@ -79,7 +82,7 @@ async function again(key: string, bundle: Bundle): Promise<Rebuilt> {
     const folder = await bundle.build()
     return { key, types, outcome: folder === before ? undefined : { folder } }
   } catch (error) {
-    return { key, types, outcome: { problem: messageOf(error) } }
+    return { key, types, outcome: { problem: messageOf(error), hasEarlier: before !== undefined } }
   }
 }
 

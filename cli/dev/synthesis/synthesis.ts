@@ -215,8 +215,8 @@ function furtherLines(lines: readonly string[]): string[] {
   return lines.slice(0, end < 0 ? 0 : end)
 }
 
-/** The first place in a stack trace, or above the source line that Node shows, that lies in the project. */
-function placeIn(lines: readonly string[], folder: string): string | undefined {
+/** The first place in a stack trace, or above the source line that Node shows, that lies in the project. It is relative to `folder`. */
+export function placeIn(lines: readonly string[], folder: string): string | undefined {
   for (const line of lines) {
     const [, file, position] =
       /(?:^\s+at .*?\(?|^)((?:file:\/\/)?\/[^():]+):(\d+(?::\d+)?)\)?$/.exec(line) ?? []

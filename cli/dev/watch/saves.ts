@@ -4,12 +4,15 @@ import type { Project } from '../synthesis/synthesis.ts'
 import type { Terminal } from '../terminal.ts'
 import { isWithin, type Watching, watchFolders } from './watch.ts'
 
+/** Receives saved files, and the time of the first save (`performance.now()`). */
+type Take = (files: ReadonlySet<string>, since: number) => void
+
 /** A watch for files of a project that a developer saves. */
 export type Saves = {
   /** Also watches the folders of these files, except for installed packages. */
   alsoFoldersOf(files: readonly string[]): void
   /** Gives all changed files to `take` from now on, and first those that have changed since the watch began. */
-  giveTo(take: (files: ReadonlySet<string>) => void): void
+  giveTo(take: Take): void
   stop(): void
 }
 
@@ -24,13 +27,15 @@ type Watched = {
 /** Watches a project. It begins before the app starts, because a developer saves during a start, too. */
 export function watchSaves({ project, folders, isLeftOut, terminal }: Watched): Saves {
   const early = new Set<string>()
-  let take = (files: ReadonlySet<string>) => {
+  let earliest = 0
+  let take: Take = (files, since) => {
+    if (early.size === 0) earliest = since
     for (const file of files) early.add(file)
   }
   const watcher = watchFolders(folders, {
     ignored: ignoredFolders(project),
     isLeftOut,
-    onChange: files => take(files),
+    onChange: (files, since) => take(files, since),
     onProblem: terminal.say,
   })
   return {
@@ -40,7 +45,7 @@ export function watchSaves({ project, folders, isLeftOut, terminal }: Watched): 
     },
     giveTo: taker => {
       take = taker
-      if (early.size > 0) taker(early)
+      if (early.size > 0) taker(early, earliest)
     },
     stop: watcher.stop,
   }
@@ -99,36 +104,36 @@ function linkedFolder(from: string, name: string): string | undefined {
 /** Decides when changed files are bundled and when the app is synthesised, so that each happens once at a time and misses no change. */
 
 export type Reloading = {
-  /** Brings changed files to the handlers that contain them. */
-  rebuild(files: ReadonlySet<string>): Promise<void>
-  /** Runs the app again and deploys what has changed. */
-  resynthesise(): Promise<void>
+  /** Brings changed files, the first of which was saved at `since`, to the handlers that contain them. */
+  rebuild(files: ReadonlySet<string>, since: number): Promise<void>
+  /** Runs the app again and deploys what has changed since the same save. */
+  resynthesise(since: number): Promise<void>
   /** Receives what one of the two has thrown. The next change is handled as usual. */
   onProblem(error: unknown): void
 }
 
 type Reloader = {
-  changed(files: ReadonlySet<string>): void
+  changed: Take
   /** Resolves when all changes so far have been taken over. */
   idle(): Promise<void>
 }
 
 /**
- * Handlers come first: their bundles take some 50 ms, a synthesis takes seconds of processor time. Both run at the same time when
- * files change during a synthesis.
+ * Handlers come first: their bundles and processes take some 300 ms, a synthesis takes seconds of processor time. Both run at the same
+ * time when files change during a synthesis.
  */
 export function createReloader({ rebuild, resynthesise, onProblem }: Reloading): Reloader {
   let files = new Set<string>()
   const synthesis = oneAtATime(resynthesise, onProblem)
-  const bundling = oneAtATime(async () => {
+  const bundling = oneAtATime(async since => {
     const taken = files
     files = new Set()
-    await rebuild(taken).finally(synthesis.ask)
+    await rebuild(taken, since).finally(() => synthesis.ask(since))
   }, onProblem)
   return {
-    changed: changed => {
+    changed: (changed, since) => {
       for (const file of changed) files.add(file)
-      bundling.ask()
+      bundling.ask(since)
     },
     idle: async () => {
       await bundling.idle()
@@ -137,22 +142,26 @@ export function createReloader({ rebuild, resynthesise, onProblem }: Reloading):
   }
 }
 
-/** Runs `work` once after each time that it is requested, never twice at the same time. Several requests may share a run. */
-function oneAtATime(work: () => Promise<void>, onProblem: (error: unknown) => void) {
-  let isRequested = false
+/**
+ * Runs `work` once after each time that it is requested, never twice at the same time. Several requests may share a run, which gets
+ * the time of the first.
+ */
+function oneAtATime(work: (since: number) => Promise<void>, onProblem: (error: unknown) => void) {
+  let requested: number | undefined
   let running: Promise<void> | undefined
 
   async function run(): Promise<void> {
-    while (isRequested) {
-      isRequested = false
-      await work().catch(onProblem)
+    while (requested !== undefined) {
+      const since = requested
+      requested = undefined
+      await work(since).catch(onProblem)
     }
     running = undefined
   }
 
   return {
-    ask: () => {
-      isRequested = true
+    ask: (since: number) => {
+      requested ??= since
       running ??= run()
     },
     idle: async () => {

@@ -22,8 +22,8 @@ export type Watching = {
   readonly ignored: ReadonlySet<string>
   /** Whether a further folder is left out, by its path. A folder that is watched may be left out later. */
   readonly isLeftOut?: ((folder: string) => boolean) | undefined
-  /** Receives the changed files of a burst. */
-  onChange(files: ReadonlySet<string>): void
+  /** Receives the changed files of a burst, and when it began (`performance.now()`). */
+  onChange(files: ReadonlySet<string>, since: number): void
   /** Receives why a folder cannot be watched. */
   onProblem(message: string): void
 }
@@ -50,10 +50,10 @@ type State = {
 
 export function watchFolders(folders: readonly string[], watching: Watching): Watcher {
   const contents = rememberContents()
-  const burst = collectBursts(files => {
+  const burst = collectBursts((files, since) => {
     const watched = [...files].filter(file => !watching.isLeftOut?.(dirname(file)))
     const changed = new Set(watched.filter(contents.hasChanged))
-    if (changed.size > 0) watching.onChange(changed)
+    if (changed.size > 0) watching.onChange(changed, since)
   })
   const guards = createGuards(root => look(state, root, false))
   const state: State = {
@@ -156,7 +156,7 @@ function createGuards(onReplaced: (folder: string) => void) {
   }
 }
 
-function collectBursts(report: (files: ReadonlySet<string>) => void) {
+function collectBursts(report: (files: ReadonlySet<string>, since: number) => void) {
   let files = new Set<string>()
   let since = 0
   let timer: NodeJS.Timeout | undefined
@@ -164,7 +164,7 @@ function collectBursts(report: (files: ReadonlySet<string>) => void) {
   function end(): void {
     const ended = files
     files = new Set()
-    report(ended)
+    report(ended, since)
   }
 
   return {

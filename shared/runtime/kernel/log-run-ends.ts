@@ -47,11 +47,24 @@ function logEnd(log: Log, before: Task, after: Task, fence: number, run: EndedRu
     ...runFields(before, fence),
     ...(startedAt !== undefined && { ms: Math.max(0, (run?.endedAt ?? after.updatedAt) - startedAt) }),
     ...(hasFailed && { ...nextTry(before, after), error: run?.error }),
+    ...(before.flow && after.state !== 'open' && after.state !== 'removed' && { status: after.state }),
   })
 }
 
 function runFields(task: Task, fence: number): LogFields {
-  return { ...logFields(task), runId: runId(task.born, fence), attempt: task.failures + 1 }
+  return {
+    ...logFields(task),
+    runId: runId(task.born, fence),
+    attempt: task.failures + 1,
+    ...pieceFields(task),
+  }
+}
+
+/** The present step of a flow with its direction, or the stage of the task. */
+function pieceFields({ flow, stage }: Task): LogFields {
+  const step = flow?.definition.steps[flow.presentStep]
+  if (step) return { step: step.name, direction: flow?.direction }
+  return stage === undefined ? {} : { stage }
 }
 
 /** When the task is tried again. A flow that undoes its steps does not try the failed step again. */

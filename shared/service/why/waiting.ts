@@ -33,7 +33,7 @@ export function explainRetry({ task, now, path, lastRun = lastRunOf(task) }: Sen
   const until = nextOwnRetryAt(task) ?? task.dueAt
   return {
     sentence: `${task.id} waits for its retry at ${timeText(until, now)}${failed}${error}; ${countText(left, 'run is', 'runs are')} left.`,
-    next: `There is nothing to do. PATCH ${path} with {"delayMs": 0} retries now; POST ${path}/cancel stops it.`,
+    next: `${lastRun?.state === 'released' ? 'There is nothing to do.' : 'Repair the cause if it remains.'} PATCH ${path} with {"delayMs": 0} retries now; POST ${path}/cancel stops it.`,
     until,
     ...defined({ since: lastRun?.endedAt, log: lastRun?.log }),
   }

@@ -9,8 +9,39 @@ import { isAlive, processesOf } from '../../support/local-system/local-process.t
 let shop: Shop
 let dev: DevProcess
 
+const REFUSED = "throw new Error('no such user', { cause: new TypeError('no @') })"
+
+/** Code that loads in the synthesis, and not in a function. */
+const UNLOADABLE = "if (process.env.AWS_LAMBDA_FUNCTION_NAME) throw new Error('no settings')\n"
+
+const FLOW = `import { defineFlow } from 'baton-tasks'
+import { task as resize } from './resize.ts'
+import { task as mail } from './mail.ts'
+
+export const order = defineFlow('order', {
+  steps: [
+    { name: 'reserve', do: resize, undo: resize },
+    { name: 'notify', do: mail, retry: { maxRetries: 0 } },
+  ],
+})
+`
+
 beforeAll(async () => {
-  shop = aShop()
+  shop = aShop({
+    'tasks/mail.ts': aTask('mail', REFUSED),
+    'tasks/unset.ts': UNLOADABLE + aTask('unset', ''),
+    'tasks/exit.ts': aTask(
+      'exit',
+      'input.signal ? process.kill(process.pid, input.signal) : process.exit(3); await new Promise(() => {})',
+      'retry: { maxRetries: 0 },',
+    ),
+    'tasks/order.ts': FLOW,
+  })
+  shop.edit(
+    'infra/app.ts',
+    '// more',
+    "for (const id of ['unset', 'exit']) tasks.addHandler(id, { entry: 'tasks/' + id + '.ts' })\ntasks.addFlow('Order', { entry: 'tasks/order.ts' })\n// more",
+  )
   dev = await startDevProcess(shop.folder)
 })
 
@@ -39,8 +70,40 @@ describe('baton dev', () => {
     await dev.line(/ resize:first resizing$/)
     await dev.line(/ resize:first printed$/)
     await dev.line(
-      / ✗ mail:first failed after .+ \(attempt 1\): Error: no such user ← TypeError: no @; next try in/,
+      / ✗ mail:first failed after .+ \(attempt 1\): Error: no such user \(tasks\/mail\.ts:7:11\) ← TypeError: no @; next try in/,
     )
+  })
+
+  it('names the steps of a flow, with their direction and outcome', async () => {
+    await dev.run('order', 'ff1')
+
+    await dev.line(/ ✓ order:ff1 reserve done after \d/)
+    await dev.line(/ ✗ order:ff1 notify failed after .+ Error: no such user .+; its flow is undone now/)
+    await dev.line(/ ↺ order:ff1 reserve undone after \d.*; its flow has failed/)
+  })
+
+  it('fails runs with the reason why their code does not load, until it is mended', async () => {
+    const running = dev.run('unset', 'first')
+    await dev.line(
+      / ✗ unset:first failed .+ does not load \(Error: no settings\).+ \(tasks\/unset\.ts:1:\d+\)/,
+    )
+    const { body } = await dev.call('GET', '/v1/tasks/unset:first')
+    expect(body.error.message).toMatch(/does not load .+ mend it and save the file/)
+
+    shop.write('tasks/unset.ts', aTask('unset', ''))
+
+    await dev.line(/↻ unset: new code is live/)
+    expect((await running).status).toBe('succeeded')
+  })
+
+  it.each([
+    ['its exit code', {}, 'exit status 3'],
+    ['its signal', { signal: 'SIGKILL' }, 'signal: SIGKILL'],
+  ])('says on the task that the process of its run has ended, with %s', async (_what, input, how) => {
+    const { status, error } = await dev.run('exit', how, input)
+
+    expect([status, error.name]).toEqual(['failed', 'ProcessDied'])
+    expect(error.message).toContain(how)
   })
 
   it('runs the new code of a changed handler, also of a file that it imports', async () => {
@@ -84,6 +147,22 @@ describe('baton dev', () => {
     await dev.line(/↻ resize: new code/, from)
 
     expect((await dev.run('resize', 'mended')).result).toEqual({ version: 3 })
+  })
+
+  it('says where new code throws while it loads, runs the old code on, and recovers', async () => {
+    const from = dev.lines.length
+    shop.write('tasks/version.ts', `${UNLOADABLE}export const VERSION: number = 4\n`)
+
+    await dev.line(
+      /✗ the new code of [a-z]+ does not load: Error: no settings \(tasks\/version\.ts:1:\d+\)/,
+      from,
+    )
+    await dev.line(/The earlier code keeps running\. Mend the file and save it\./, from)
+    expect((await dev.run('resize', 'while-unloadable')).result).toEqual({ version: 3 })
+
+    shop.write('tasks/version.ts', 'export const VERSION: number = 3')
+    await dev.line(/↻ .*resize.*: new code is live/, from)
+    expect((await dev.run('resize', 'loadable')).result).toEqual({ version: 3 })
   })
 
   it('deploys a new type and changed options in place, and keeps what is there', async () => {
@@ -181,6 +260,6 @@ it('an app that is broken at the start ends it with code 1, and says where', asy
 
   const [code] = (await once(child, 'exit')) as [number]
 
-  expect(lines).toEqual(['infra/app.ts:1: Error: no app'])
+  expect(lines.filter(line => !line.startsWith('…'))).toEqual(['infra/app.ts:1: Error: no app'])
   expect(code).toBe(1)
 })

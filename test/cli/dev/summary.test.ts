@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
+import { changesBetween, summaryOf } from '../../../cli/dev/summary.ts'
 import type { DeployedType, System } from '../../../cli/dev/synthesis/systems.ts'
-import { changesBetween, summaryOf } from '../../../cli/dev/terminal.ts'
 import { aFolder } from '../../support/a-folder.ts'
 
 const aType = (type: string, configuration: object = {}, more: Partial<DeployedType> = {}): DeployedType => ({

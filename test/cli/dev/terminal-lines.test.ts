@@ -28,7 +28,7 @@ function seen(line: string | object, source = HANDLER) {
   const text = typeof line === 'string' ? line : JSON.stringify(line)
   const levels: Shown[] = ['failures', 'runs', 'everything']
   const isOwn = (one: string) => one === OWN
-  return levels.map(shown => terminalLine({ source, line: text }, { shown, isOwn }))
+  return levels.map(shown => terminalLine({ source, line: text }, { shown, isOwn, folder: '/shop' }))
 }
 
 const always = (text: string) => [text, text, text]
@@ -65,6 +65,14 @@ describe('each run is one line:', () => {
     expect(seen({ ...FAILED, ...more }, OWN)).toEqual(always(`${CLOCK} ${shown}`))
   })
 
+  it('a failure with its place in the project', () => {
+    const stack =
+      'TypeError: x\n    at load (/shop/node_modules/sharp/x.js:1:1)\n    at run (/shop/tasks/resize.ts:7:11)'
+    const [line] = seen({ ...FAILED, error: { name: 'TypeError', message: 'no size', stack } })
+
+    expect(line).toContain(': TypeError: no size (tasks/resize.ts:7:11); next try in')
+  })
+
   const ended = { level: 'INFO', timestamp: AT, taskId: 'resize:k', runId: 'r', ms: 1_234 }
 
   it.each([
@@ -75,6 +83,17 @@ describe('each run is one line:', () => {
       '✓ resize:k succeeded after 1.2 s (attempt 2)',
     ],
     ['a release', { message: 'run released', attempt: 1 }, '↺ resize:k was released after 1.2 s'],
+    ['a step', { message: 'run succeeded', step: 'pay', direction: 'do' }, '✓ resize:k pay done after 1.2 s'],
+    [
+      'a last undo',
+      { message: 'run succeeded', step: 'pay', direction: 'undo', status: 'failed' },
+      '↺ resize:k pay undone after 1.2 s; its flow has failed',
+    ],
+    [
+      'a stage',
+      { message: 'run succeeded', stage: 'fetch', attempt: 2 },
+      '✓ resize:k fetch succeeded after 1.2 s (attempt 2)',
+    ],
     ['a cancel', { message: 'run cancelled', attempt: 1 }, '∅ resize:k was cancelled after 1.2 s'],
   ])('%s, unless only failures are shown', (_name, more, shown) => {
     const text = `${CLOCK} ${shown}`

@@ -59,7 +59,7 @@ describe('replaced code', () => {
     const underWay = api.invoke({ folder: barrier.folder })
     await barrier.begun()
 
-    api.replaceCode(folderWith(waitingCode('two')))
+    await api.replaceCode(folderWith(waitingCode('two')))
 
     expect(await api.invoke({})).toMatchObject({ payload: { version: 'two' } })
     barrier.open()
@@ -84,7 +84,7 @@ describe('replaced code', () => {
     const now = performance.now()
     vi.spyOn(performance, 'now').mockReturnValue(now + 31_000)
 
-    api.replaceCode(folderWith(waitingCode('two')))
+    await api.replaceCode(folderWith(waitingCode('two')))
 
     expect(await underWay).toMatchObject({ ok: true, payload: 'released' })
   })
@@ -97,7 +97,7 @@ describe('replaced code', () => {
     const now = performance.now()
     vi.spyOn(performance, 'now').mockReturnValue(now + 31_000)
 
-    api.replaceCode(folderWith(waitingCode('two')))
+    await api.replaceCode(folderWith(waitingCode('two')))
     expect(await api.invoke({})).toMatchObject({ payload: { version: 'two' } })
     barrier.open()
 
@@ -108,14 +108,40 @@ describe('replaced code', () => {
     ['with a syntax error', 'exports.handler = async (', /^SyntaxError: .* \(index\.js:1\)$/],
     ['that throws while it is loaded', 'throw new Error("no settings")', /^Error: no settings$/],
     ['without a handler', 'exports.other = 1', /^Error: index\.handler is undefined or not exported$/],
-  ])('%s says so; messages wait for code that loads, and are received once', async (_what, broken, line) => {
-    const { cloud: running, api } = await boot(counting)
+  ])('%s replaces nothing, and the reason is returned', async (_what, broken, line) => {
+    const { api } = await boot(waitingCode('one'))
+    expect(await api.invoke({})).toMatchObject({ payload: { version: 'one' } })
 
-    api.replaceCode(folderWith(broken))
+    const { problem, isLive } = await api.replaceCode(folderWith(broken))
+
+    expect(`${problem?.errorType}: ${problem?.errorMessage}`).toMatch(line)
+    expect(isLive).toBe(false)
+    expect(await api.invoke({})).toMatchObject({ payload: { version: 'one' } })
+  })
+
+  it('that ends its process while it loads replaces nothing', async () => {
+    const { api } = await boot(waitingCode('one'))
+    await api.invoke({})
+
+    expect(await api.replaceCode(folderWith('process.exit(3)'))).toMatchObject({
+      problem: { errorMessage: 'Runtime exited with error: exit status 3' },
+      isLive: false,
+    })
+    expect(await api.invoke({})).toMatchObject({ payload: { version: 'one' } })
+  })
+})
+
+describe('code that has never loaded', () => {
+  it.each([
+    ['with a syntax error', 'exports.handler = async (', /^SyntaxError: .* \(index\.js:1\)$/],
+    ['that throws while it is loaded', 'throw new Error("no settings")', /^Error: no settings$/],
+  ])('%s says so; messages wait for code that loads, and are received once', async (_what, broken, line) => {
+    const { cloud: running, api } = await boot(broken)
+
     await send(running, 'patient')
     await eventually('its receipt', () => stateIn(running) === 'in-flight')
     await eventually('the reason', () => api.logs.some(one => line.test(one)))
-    api.replaceCode(folderWith(counting))
+    await api.replaceCode(folderWith(counting))
 
     await eventually('the message', () => api.logs.includes('patient received 1'))
   })
@@ -148,7 +174,7 @@ describe('`code`', () => {
     expect(await api.invoke({})).toMatchObject({ error: { errorMessage: 'shop.ts:3: expected ";"' } })
     await send(running, 'patient')
     await eventually('its receipt', () => stateIn(running) === 'in-flight')
-    api.replaceCode(folderWith(counting))
+    await api.replaceCode(folderWith(counting))
 
     await eventually('the message', () => api.logs.includes('patient received 1'))
   })
@@ -168,7 +194,7 @@ it('a function with a debugger runs in one process at the port, without timeouts
   expect(payloads[0]?.pid).toBe(payloads[1]?.pid)
   expect(payloads[0]?.leftMs).toBeGreaterThan(3_600_000)
   expect(await targets()).toHaveLength(1)
-  api.replaceCode(folderWith(waitingCode('two')))
+  await api.replaceCode(folderWith(waitingCode('two')))
   expect(await api.invoke({})).toMatchObject({ payload: { version: 'two' } })
   expect(await targets()).toHaveLength(1)
   expect(api.pids()).toHaveLength(1)

@@ -51,7 +51,7 @@ export const handler = async (event, context) =>
 `,
   )
   writeFileSync(killing, '')
-  fn.replaceCode(code)
+  await fn.replaceCode(code)
   return () => rmSync(killing)
 }
 

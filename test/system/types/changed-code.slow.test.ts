@@ -95,7 +95,7 @@ it(`none of ${TASKS} tasks is lost while the code of their handler is replaced $
   const ids = await publishMany('swapped', 'probe', () => ({ sleepMs: 50 }))
 
   for (let swap = 1; swap <= SWAPS; swap += 1) {
-    system.cloud.functions.find('Probe').replaceCode(probeOf(`version ${swap}`))
+    await system.cloud.functions.find('Probe').replaceCode(probeOf(`version ${swap}`))
     const id = await system.publish({ type: 'probe', key: `after-${swap}`, input: {} })
     const { result } = await system.taskWhen(id, ({ status }) => status === 'succeeded')
     expect(result.version).toBe(`version ${swap}`)
@@ -112,7 +112,7 @@ it('a run of more than 30 s is released when its code was replaced, and costs no
   })
   const { runId } = await system.reportWhen(({ event, key }) => event === 'started' && key === 'long')
 
-  system.cloud.functions.find('Probe').replaceCode(probeOf('next'))
+  await system.cloud.functions.find('Probe').replaceCode(probeOf('next'))
 
   const again = await system.reportWhen(
     one => one.event === 'started' && one.key === 'long' && one.runId !== runId,

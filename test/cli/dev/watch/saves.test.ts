@@ -102,7 +102,7 @@ it('a change reaches the bundles first, and then the synthesis', async () => {
     resynthesise: async () => void told.push('synthesise'),
   })
 
-  reloader.changed(new Set(['/a']))
+  reloader.changed(new Set(['/a']), 0)
   await reloader.idle()
 
   expect(told).toEqual(['bundle /a', 'synthesise'])
@@ -117,11 +117,11 @@ it('changes during a synthesis reach the bundles at once, and cause one more syn
   })
   const settled = () => new Promise(resolve => setImmediate(resolve))
 
-  reloader.changed(new Set(['/a']))
+  reloader.changed(new Set(['/a']), 0)
   await settled()
-  reloader.changed(new Set(['/b']))
+  reloader.changed(new Set(['/b']), 0)
   await settled()
-  reloader.changed(new Set(['/c']))
+  reloader.changed(new Set(['/c']), 0)
   await settled()
 
   expect(rebuilt).toEqual(['/a', '/b', '/c'])
@@ -133,22 +133,25 @@ it('changes during a synthesis reach the bundles at once, and cause one more syn
   expect(synthesis.state).toEqual({ begun: 2, together: 0, most: 1 })
 })
 
-it('changes while bundles are made are taken together by the next run', async () => {
+it('changes while bundles are made are taken together by the next run, with the time of the first', async () => {
   const bundling = heldWork()
-  const seen: string[][] = []
+  const seen: unknown[] = []
   const reloader = aReloader({
-    rebuild: async files => {
-      seen.push([...files])
+    rebuild: async (files, since) => {
+      seen.push([[...files], since])
       await bundling.work()
     },
   })
 
-  for (const file of ['/a', '/b', '/c']) reloader.changed(new Set([file]))
+  for (const [at, file] of ['/a', '/b', '/c'].entries()) reloader.changed(new Set([file]), at)
   await bundling.let()
   await bundling.let()
   await reloader.idle()
 
-  expect(seen).toEqual([['/a'], ['/b', '/c']])
+  expect(seen).toEqual([
+    [['/a'], 0],
+    [['/b', '/c'], 1],
+  ])
 })
 
 it('what throws is told, and the next change is taken over all the same', async () => {
@@ -167,7 +170,7 @@ it('what throws is told, and the next change is taken over all the same', async 
   })
 
   for (const file of ['/a', '/b']) {
-    reloader.changed(new Set([file]))
+    reloader.changed(new Set([file]), 0)
     await reloader.idle()
   }
 
