@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { admitting, type HttpAnswer } from '../../loopback/loopback.ts'
+import { ARRIVAL, type ArrivalBounds, admitting, type HttpAnswer } from '../../loopback/loopback.ts'
 import { servePages } from '../../loopback/pages.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
@@ -106,6 +106,7 @@ type DashboardSettings = Forwarding & {
   readonly folder: string
   /** 0 takes a free port. */
   readonly port: number
+  readonly arrival?: ArrivalBounds
 }
 
 export type DashboardServer = {
@@ -117,9 +118,7 @@ export type DashboardServer = {
 }
 
 const HOST = '127.0.0.1'
-/** A browser sends a request at once. The bounds are for programs that keep connections. */
-const HEADERS_TIMEOUT_MS = 10_000
-const REQUEST_TIMEOUT_MS = 60_000
+/** A bound for programs that keep connections. */
 const CONNECTIONS_MAX = 200
 
 /**
@@ -128,8 +127,8 @@ const CONNECTIONS_MAX = 200
  * @throws BatonError `misconfigured` when the port is taken
  */
 export async function startDashboard(settings: DashboardSettings): Promise<DashboardServer> {
-  const { folder, port, isReadOnly } = settings
-  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS })
+  const { folder, port, isReadOnly, arrival = ARRIVAL } = settings
+  const server = createServer(arrival)
   server.maxConnections = CONNECTIONS_MAX
   const pages = servePages(folder)
   const forward = createForward(settings)

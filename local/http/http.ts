@@ -8,8 +8,9 @@ import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } fro
 import { createServer, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Admit, HttpAnswer, RequestHandler } from '../../loopback/loopback.ts'
-import { admitting, problemAnswer } from '../../loopback/loopback.ts'
+import { ARRIVAL, type ArrivalBounds, admitting, problemAnswer } from '../../loopback/loopback.ts'
 import { servePages } from '../../loopback/pages.ts'
+import { nameOfArn } from '../account.ts'
 import type { Functions } from '../functions/functions.ts'
 import { newTrace } from '../functions/lineage.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/sandbox.ts'
@@ -58,12 +59,8 @@ const tooLarge = gatewayAnswer(
   'Request Entity Too Large',
   'the request is larger than API Gateway or Lambda takes',
 )
-const unavailable = gatewayAnswer(
-  'unavailable',
-  503,
-  'Service Unavailable',
-  'the system is still starting, or a function took too long',
-)
+const unavailable = (detail: string) => gatewayAnswer('unavailable', 503, 'Service Unavailable', detail)
+const starting = unavailable('the system is still starting')
 const noRoute = gatewayAnswer('not-found', 404, 'Not Found', 'no route of the API fits this method and path')
 
 /** The answer of API Gateway to a request whose sender it does not recognise. It does not say why. */
@@ -90,16 +87,17 @@ export type ApiSettings = {
   readonly costs: RequestHandler | undefined
   readonly authentication: Authentication
   readonly log: (line: string) => void
+  readonly arrival?: ArrivalBounds
 }
 
 /** Listens for the HTTP API at once, because functions' environments contain its address. */
 export async function startApiServer(settings: ApiSettings): Promise<ApiServer> {
-  const { port, allowedHosts = [], dashboardDir, costs } = settings
+  const { port, allowedHosts = [], dashboardDir, costs, arrival = ARRIVAL } = settings
   const pages = dashboardDir === undefined ? undefined : servePages(dashboardDir)
-  let serve: Serve = async () => unavailable
+  let serve: Serve = async () => starting
   let stream: RequestHandler | undefined
-  let admit: Admit = () => unavailable
-  const server: Server = createServer((request, response) => {
+  let admit: Admit = () => starting
+  const server: Server = createServer(arrival, (request, response) => {
     const refusal = admit(request)
     if (refusal) return send(response, refusal)
     if ([stream, costs, pages].some(handle => handle?.(request, response))) return
@@ -195,10 +193,12 @@ function createServe(
     const event = httpEventOf(request, body, { match, apiId, caller })
     // Lambda refuses such an event with 413, and the API answers with the same status.
     if (payloadBytes(event) >= EVENT_BYTES_MAX) return tooLarge
-    const invoke = (trace: string) => functions.find(match.route.functionArn).invoke(event, trace)
+    const { functionArn } = match.route
+    const invoke = (trace: string) => functions.find(functionArn).invoke(event, trace)
     const { result, owners } = await following(request, meter, trace => within(TIMEOUT_MS, invoke(trace)))
     meter.charge(usageKey, usage, owners)
-    if (!result) return unavailable
+    if (!result)
+      return unavailable(`${nameOfArn(functionArn)} has not answered within ${TIMEOUT_MS / 1_000} s`)
     return result.ok ? httpAnswerOf(result.payload) : serverError
   }
 }

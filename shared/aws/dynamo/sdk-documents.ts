@@ -17,23 +17,45 @@ import { type Documents, plainItem, unavailable, unstorable, type Written } from
  * table refuses its content. When the table refuses a read or a deletion, the code or the deployment is wrong, and the SDK's error is
  * thrown unchanged.
  */
-export function sdkDocuments(client: DynamoDBDocumentClient): Documents {
+export function sdkDocuments(client: DynamoDBDocumentClient, monotonic = () => performance.now()): Documents {
+  const waiting = (operation: string, table: string): Waiting => {
+    const begin = monotonic()
+    return () => `${operation} on ${table} failed after ${((monotonic() - begin) / 1_000).toFixed(1)} s`
+  }
   return {
-    get: async request => (await answerOf(client.send(new GetCommand(metered(request))))).Item,
-    put: request => written(storing(client.send(new PutCommand(metered(request))))),
-    update: request => written(storing(client.send(new UpdateCommand(metered(request))))),
-    delete: request => written(answerOf(client.send(new DeleteCommand(metered(request))))),
+    get: async request => {
+      const answer = client.send(new GetCommand(metered(request)))
+      return (await answerOf(answer, waiting('GetItem', request.TableName))).Item
+    },
+    put: request => {
+      const answer = client.send(new PutCommand(metered(request)))
+      return written(storing(answer, waiting('PutItem', request.TableName)))
+    },
+    update: request => {
+      const answer = client.send(new UpdateCommand(metered(request)))
+      return written(storing(answer, waiting('UpdateItem', request.TableName)))
+    },
+    delete: request => {
+      const answer = client.send(new DeleteCommand(metered(request)))
+      return written(answerOf(answer, waiting('DeleteItem', request.TableName)))
+    },
     query: async request => {
       const {
         Items = [],
         Count = 0,
         LastEvaluatedKey,
-      } = await answerOf(client.send(new QueryCommand(metered(request))))
+      } = await answerOf(
+        client.send(new QueryCommand(metered(request))),
+        waiting('Query', [request.TableName, request.IndexName].filter(Boolean).join('/')),
+      )
       return { items: Items, count: Count, next: LastEvaluatedKey }
     },
     batchGet: async request => {
       const command = new BatchGetCommand(metered(request) as BatchGetCommandInput)
-      const { Responses = {}, UnprocessedKeys = {} } = await answerOf(client.send(command))
+      const { Responses = {}, UnprocessedKeys = {} } = await answerOf(
+        client.send(command),
+        waiting('BatchGetItem', Object.keys(request.RequestItems).join()),
+      )
       const isLeft = Object.values(UnprocessedKeys).some(({ Keys = [] }) => Keys.length > 0)
       const left = isLeft ? (UnprocessedKeys as typeof request.RequestItems) : undefined
       return { items: Object.values(Responses).flat(), left }
@@ -46,17 +68,21 @@ function metered<Request>(request: Request) {
   return { ReturnConsumedCapacity: 'INDEXES', ...request } as const
 }
 
-async function answerOf<T>(request: Promise<T>): Promise<T> {
+/** Says what has waited, and for how long until now. */
+type Waiting = () => string
+
+/** The cause may name addresses, which callers of the API should not read. So the message has its name only. */
+async function answerOf<T>(request: Promise<T>, waiting: Waiting): Promise<T> {
   try {
     return await request
   } catch (error) {
-    throw isOutage(error) ? unavailable(error) : error
+    throw isOutage(error) ? unavailable(`${waiting()} (${error.name})`, error) : error
   }
 }
 
-async function storing<T>(request: Promise<T>): Promise<T> {
+async function storing<T>(request: Promise<T>, waiting: Waiting): Promise<T> {
   try {
-    return await answerOf(request)
+    return await answerOf(request, waiting)
   } catch (error) {
     throw isRefusedContent(error) ? unstorable(error) : error
   }
@@ -96,7 +122,7 @@ const PASSING = [
 ]
 
 /** An outage passes with time. A bad request or a missing right is a bug or a misconfiguration, not an outage. */
-function isOutage(error: unknown): boolean {
+function isOutage(error: unknown): error is Error {
   if (!(error instanceof Error)) return false
   const { $metadata: metadata } = error as { $metadata?: { httpStatusCode?: number; attempts?: number } }
   if (PASSING.includes(error.name)) return true
