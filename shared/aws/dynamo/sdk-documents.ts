@@ -17,44 +17,30 @@ import { type Documents, plainItem, unavailable, unstorable, type Written } from
  * table refuses its content. When the table refuses a read or a deletion, the code or the deployment is wrong, and the SDK's error is
  * thrown unchanged.
  */
-export function sdkDocuments(client: DynamoDBDocumentClient, monotonic = () => performance.now()): Documents {
-  const waiting = (operation: string, table: string): Waiting => {
-    const begin = monotonic()
-    return () => `${operation} on ${table} failed after ${((monotonic() - begin) / 1_000).toFixed(1)} s`
-  }
+export function sdkDocuments(client: DynamoDBDocumentClient): Documents {
   return {
-    get: async request => {
-      const answer = client.send(new GetCommand(metered(request)))
-      return (await answerOf(answer, waiting('GetItem', request.TableName))).Item
-    },
-    put: request => {
-      const answer = client.send(new PutCommand(metered(request)))
-      return written(storing(answer, waiting('PutItem', request.TableName)))
-    },
-    update: request => {
-      const answer = client.send(new UpdateCommand(metered(request)))
-      return written(storing(answer, waiting('UpdateItem', request.TableName)))
-    },
-    delete: request => {
-      const answer = client.send(new DeleteCommand(metered(request)))
-      return written(answerOf(answer, waiting('DeleteItem', request.TableName)))
-    },
+    get: async request =>
+      (await answerOf('GetItem', request, client.send(new GetCommand(metered(request))))).Item,
+    put: request => written(storing('PutItem', request, client.send(new PutCommand(metered(request))))),
+    update: request =>
+      written(storing('UpdateItem', request, client.send(new UpdateCommand(metered(request))))),
+    delete: request =>
+      written(answerOf('DeleteItem', request, client.send(new DeleteCommand(metered(request))))),
     query: async request => {
       const {
         Items = [],
         Count = 0,
         LastEvaluatedKey,
-      } = await answerOf(
-        client.send(new QueryCommand(metered(request))),
-        waiting('Query', [request.TableName, request.IndexName].filter(Boolean).join('/')),
-      )
+      } = await answerOf('Query', request, client.send(new QueryCommand(metered(request))))
       return { items: Items, count: Count, next: LastEvaluatedKey }
     },
     batchGet: async request => {
       const command = new BatchGetCommand(metered(request) as BatchGetCommandInput)
+      const TableName = Object.keys(request.RequestItems).join()
       const { Responses = {}, UnprocessedKeys = {} } = await answerOf(
+        'BatchGetItem',
+        { TableName },
         client.send(command),
-        waiting('BatchGetItem', Object.keys(request.RequestItems).join()),
       )
       const isLeft = Object.values(UnprocessedKeys).some(({ Keys = [] }) => Keys.length > 0)
       const left = isLeft ? (UnprocessedKeys as typeof request.RequestItems) : undefined
@@ -68,21 +54,28 @@ function metered<Request>(request: Request) {
   return { ReturnConsumedCapacity: 'INDEXES', ...request } as const
 }
 
-/** Says what has waited, and for how long until now. */
-type Waiting = () => string
+type OfTable = { readonly TableName: string; readonly IndexName?: string }
 
 /** The cause may name addresses, which callers of the API should not read. So the message has its name only. */
-async function answerOf<T>(request: Promise<T>, waiting: Waiting): Promise<T> {
+async function answerOf<T>(
+  operation: string,
+  { TableName, IndexName }: OfTable,
+  answer: Promise<T>,
+): Promise<T> {
+  const begin = performance.now()
   try {
-    return await request
+    return await answer
   } catch (error) {
-    throw isOutage(error) ? unavailable(`${waiting()} (${error.name})`, error) : error
+    if (!isOutage(error)) throw error
+    const place = IndexName === undefined ? TableName : `${TableName}/${IndexName}`
+    const seconds = ((performance.now() - begin) / 1_000).toFixed(1)
+    throw unavailable(`${operation} on ${place} failed after ${seconds} s (${error.name})`, error)
   }
 }
 
-async function storing<T>(request: Promise<T>, waiting: Waiting): Promise<T> {
+async function storing<T>(operation: string, request: OfTable, answer: Promise<T>): Promise<T> {
   try {
-    return await answerOf(request, waiting)
+    return await answerOf(operation, request, answer)
   } catch (error) {
     throw isRefusedContent(error) ? unstorable(error) : error
   }
