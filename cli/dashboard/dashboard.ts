@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -135,17 +136,18 @@ export async function startDashboard(settings: DashboardSettings): Promise<Dashb
   const taken = String(await listen(server, port))
   const admit = admitting(taken, [], { name: 'the dashboard', hint: '' })
   const session = createSession(taken)
-  const usedTwice = Promise.withResolvers<void>()
+  const second = new EventEmitter()
+  const usedTwice = once(second, 'use').then(() => undefined)
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (isReadOnly) response.setHeader('baton-read-only', 'true')
     const refusal = admit(request) ?? session.check(request)
-    if (session.isOver()) response.once('close', usedTwice.resolve)
+    if (session.isOver()) response.once('close', () => second.emit('use'))
     if (refusal) send(response, refusal)
     else if (!pages(request, response)) void forward(request, response)
   })
   return {
     url: `http://${HOST}:${taken}${session.entry}`,
-    usedTwice: usedTwice.promise,
+    usedTwice,
     stop: () => stop(server),
   }
 }
