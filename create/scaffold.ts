@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
@@ -134,10 +134,10 @@ type TemplateFile = { readonly file: string; readonly stored: string }
 
 /** The files of the starter besides its manifest, each by its path in the project and in the template. */
 function templateFiles({ test }: ScriptNames): TemplateFile[] {
-  const names = readdirSync(TEMPLATE, { recursive: true, withFileTypes: true })
-    .filter(entry => entry.isFile())
-    .map(entry => relative(TEMPLATE, join(entry.parentPath, entry.name)))
-    .filter(file => file !== MANIFEST)
+  // Yarn runs this from an archive, where the entries of a folder do not know their parents.
+  const names = readdirSync(TEMPLATE, { recursive: true, encoding: 'utf8' }).filter(
+    file => file !== MANIFEST && statSync(join(TEMPLATE, file)).isFile(),
+  )
   const paths: Readonly<Record<string, string>> = {
     ...IN_PROJECT,
     ...(test !== 'test' && { [TEST]: TEST_BESIDE_OTHERS }),

@@ -2,11 +2,29 @@
  * What the servers on a developer's machine share: the API of the local system, and `baton dashboard` for a deployed one. Both listen on
  * 127.0.0.1, and a browser on this machine may show pages that would like to use them.
  *
- * This file refuses the requests of foreign pages, and has the form of an answer. `pages.ts` serves the files of the dashboard, under a
+ * This file bounds how long a request may arrive, refuses the requests of foreign pages, and has the form of an answer. `pages.ts` serves the files of the dashboard, under a
  * policy that lets nothing else run.
  */
 
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
+
+/**
+ * Bounds on a request that arrives; its answer may take longer. A client that sends headers for ever would keep its connection for ever.
+ * API Gateway has the same bounds on the whole request and on its headers.
+ * Source: https://docs.aws.amazon.com/apigateway/latest/developerguide/http-api-quotas.html
+ */
+export const ARRIVAL: ArrivalBounds = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  connectionsCheckingInterval: 5_000,
+  maxHeaderSize: 10_240,
+}
+
+/** Options of Node's HTTP server: milliseconds, and bytes of the headers. */
+export type ArrivalBounds = Pick<
+  ServerOptions,
+  'headersTimeout' | 'requestTimeout' | 'connectionsCheckingInterval' | 'maxHeaderSize'
+>
 
 /** The refusal of a request; undefined if it is admitted. */
 export type Admit = (request: Pick<IncomingMessage, 'headers'>) => HttpAnswer | undefined

@@ -65,7 +65,7 @@ export const PROBLEM_MEANINGS: Readonly<Record<ApiProblemCode, { means: string; 
     todo: 'Deploy that version or a later one.',
   },
   unavailable: {
-    means: 'The storage does not answer, or refuses because of too many requests.',
+    means: 'The storage does not answer, or refuses because of too many requests. `detail` names the call.',
     todo: 'Repeat what may be repeated, after the seconds in `Retry-After`.',
   },
 }

@@ -1,9 +1,10 @@
 import { spawn } from 'node:child_process'
+import { EventEmitter, once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { admitting, type HttpAnswer } from '../../loopback/loopback.ts'
+import { ARRIVAL, type ArrivalBounds, admitting, type HttpAnswer } from '../../loopback/loopback.ts'
 import { servePages } from '../../loopback/pages.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
@@ -106,6 +107,7 @@ type DashboardSettings = Forwarding & {
   readonly folder: string
   /** 0 takes a free port. */
   readonly port: number
+  readonly arrival?: ArrivalBounds
 }
 
 export type DashboardServer = {
@@ -117,9 +119,7 @@ export type DashboardServer = {
 }
 
 const HOST = '127.0.0.1'
-/** A browser sends a request at once. The bounds are for programs that keep connections. */
-const HEADERS_TIMEOUT_MS = 10_000
-const REQUEST_TIMEOUT_MS = 60_000
+/** A bound for programs that keep connections. */
 const CONNECTIONS_MAX = 200
 
 /**
@@ -128,25 +128,26 @@ const CONNECTIONS_MAX = 200
  * @throws BatonError `misconfigured` when the port is taken
  */
 export async function startDashboard(settings: DashboardSettings): Promise<DashboardServer> {
-  const { folder, port, isReadOnly } = settings
-  const server = createServer({ headersTimeout: HEADERS_TIMEOUT_MS, requestTimeout: REQUEST_TIMEOUT_MS })
+  const { folder, port, isReadOnly, arrival = ARRIVAL } = settings
+  const server = createServer(arrival)
   server.maxConnections = CONNECTIONS_MAX
   const pages = servePages(folder)
   const forward = createForward(settings)
   const taken = String(await listen(server, port))
   const admit = admitting(taken, [], { name: 'the dashboard', hint: '' })
   const session = createSession(taken)
-  const usedTwice = Promise.withResolvers<void>()
+  const second = new EventEmitter()
+  const usedTwice = once(second, 'use').then(() => undefined)
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     if (isReadOnly) response.setHeader('baton-read-only', 'true')
     const refusal = admit(request) ?? session.check(request)
-    if (session.isOver()) response.once('close', usedTwice.resolve)
+    if (session.isOver()) response.once('close', () => second.emit('use'))
     if (refusal) send(response, refusal)
     else if (!pages(request, response)) void forward(request, response)
   })
   return {
     url: `http://${HOST}:${taken}${session.entry}`,
-    usedTwice: usedTwice.promise,
+    usedTwice,
     stop: () => stop(server),
   }
 }

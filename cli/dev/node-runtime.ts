@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { npmFailure } from '../../infra/bundling/places.ts'
 import { BatonError, messageOf } from '../../shared/core/values/values.ts'
 
 /** The packages that contain the Node that runs the local system. None of them has an install script. */
@@ -104,6 +105,5 @@ function install(name: string, folder: string): string | undefined {
     encoding: 'utf8',
   })
   if (status === 0) return undefined
-  const lines = (stderr ?? '').trim().split('\n')
-  return error?.message ?? (lines.find(line => line.startsWith('npm error')) || lines[0] || 'npm failed')
+  return npmFailure({ stderr, ...(error && { message: error.message }) })
 }

@@ -210,8 +210,7 @@ function pack(draft: string, spec: FetchSpec): Packed {
     const file = fs.readdirSync(draft).find(name => name.endsWith('.tgz')) ?? ''
     return { file, integrity }
   } catch (cause) {
-    const { stderr, message } = cause as { readonly stderr?: string | null; readonly message: string }
-    const reason = (stderr ?? '').split('\n').find(line => /^npm (error|ERR!)/.test(line)) ?? message
+    const reason = npmFailure(cause as NpmFailure)
     throw new BatonError(
       'invalid',
       `${spec.title}: '${spec.by}' needs ${wanted} for the function's platform, which is not installed and could not be fetched (${reason}); ` +
@@ -219,6 +218,14 @@ function pack(draft: string, spec: FetchSpec): Packed {
       { cause },
     )
   }
+}
+
+type NpmFailure = { readonly stderr?: string | null; readonly message?: string }
+
+/** Why npm failed, in one line: the first that says more than a code. `message` is the reason when npm itself did not start. */
+export function npmFailure({ stderr, message = 'npm failed' }: NpmFailure): string {
+  const lines = (stderr ?? '').split('\n').filter(line => /^npm (error|ERR!)/.test(line))
+  return lines.find(line => !/^npm \S+ code /.test(line)) ?? lines[0] ?? message
 }
 
 /** Yarn's own settings are the only ones that npm does not read. */

@@ -5,6 +5,7 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { ARRIVAL, type ArrivalBounds } from '../../loopback/loopback.ts'
 import { REGION } from '../account.ts'
 import type { Answer, Backend, Call } from './call.ts'
 import { bodyOf, carriesKey, errorAnswer, identify, textFields } from './call.ts'
@@ -46,6 +47,9 @@ type State = {
   refusalOf: (call: Call) => Answer | undefined
 }
 
+/** AWS services take longer headers than API Gateway: Node's 16 KB. */
+const CALL_ARRIVAL: ArrivalBounds = { ...ARRIVAL, maxHeaderSize: 16 * 1024 }
+
 /**
  * Starts the one endpoint of all AWS services of the local cloud. The gateway attributes calls, meters them and injects faults. It
  * accepts only requests with `accessKey`, so no web page and no other user of the machine can call.
@@ -55,6 +59,7 @@ export async function startGateway(
   faults: Faults,
   accessKey: string,
   log: (line: string) => void,
+  arrival: ArrivalBounds = CALL_ARRIVAL,
 ): Promise<Gateway> {
   const state: State = {
     ...{ meter, accessKey, log, refusalOf: () => undefined },
@@ -62,11 +67,10 @@ export async function startGateway(
   }
   const serveCall = faults.around(call => served(state, call))
   const answerCall: Backend = async call => state.refusalOf(call) ?? serveCall(call)
-  const server = createServer((request, response) => {
+  const server = createServer(arrival, (request, response) => {
     answerRequest(state, answerCall, request, response).catch(cause => refuse(response, cause))
   })
-  // Long polls last longer than Node's defaults, and an SDK client must retry when the server closes its idle connection.
-  server.requestTimeout = 0
+  // An SDK client must retry when the server closes its idle connection.
   server.keepAliveTimeout = 0
   const url = await listen(server)
   return {

@@ -8,8 +8,9 @@ import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } fro
 import { createServer, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Admit, HttpAnswer, RequestHandler } from '../../loopback/loopback.ts'
-import { admitting, problemAnswer } from '../../loopback/loopback.ts'
+import { ARRIVAL, type ArrivalBounds, admitting, problemAnswer } from '../../loopback/loopback.ts'
 import { servePages } from '../../loopback/pages.ts'
+import { nameOfArn } from '../account.ts'
 import type { Functions } from '../functions/functions.ts'
 import { newTrace } from '../functions/lineage.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/sandbox.ts'
@@ -51,12 +52,8 @@ const tooLarge = gatewayAnswer(
   'Request Entity Too Large',
   'the request is larger than API Gateway or Lambda takes',
 )
-const unavailable = gatewayAnswer(
-  'unavailable',
-  503,
-  'Service Unavailable',
-  'the system is still starting, or a function took too long',
-)
+const unavailable = (detail: string) => gatewayAnswer('unavailable', 503, 'Service Unavailable', detail)
+const starting = unavailable('the system is still starting')
 const noRoute = gatewayAnswer('not-found', 404, 'Not Found', 'no route of the API fits this method and path')
 
 /** The answer of API Gateway to a request whose sender it does not recognise. It does not say why. */
@@ -81,17 +78,18 @@ export type ApiSettings = {
   readonly costs: RequestHandler | undefined
   readonly authentication: Authentication
   readonly log: (line: string) => void
+  readonly arrival?: ArrivalBounds
 }
 
 /** Listens for the HTTP API at once, because functions' environments contain its address. */
 export async function startApiServer(settings: ApiSettings): Promise<ApiServer> {
-  const { port, allowedHosts = [], dashboardDir, costs } = settings
+  const { port, allowedHosts = [], dashboardDir, costs, arrival = ARRIVAL } = settings
   const pages = dashboardDir === undefined ? undefined : servePages(dashboardDir)
-  let serve: Serve = async () => unavailable
+  let serve: Serve = async () => starting
   let stream: RequestHandler | undefined
-  let admit: Admit = () => unavailable
+  let admit: Admit = () => starting
   let cors: NonNullable<Routes['own']>['cors']
-  const server: Server = createServer((request, response) => {
+  const server: Server = createServer(arrival, (request, response) => {
     // Pages that the CORS settings of the API admit are not foreign.
     const isAdmitted = corsAdmits(cors, request)
     const refusal = admit(isAdmitted ? { headers: { host: request.headers.host } } : request)
@@ -186,7 +184,8 @@ function createServe(served: Served, settings: ApiSettings): Serve {
     const invoke = (trace: string) => functions.find(functionArn).invoke(event, trace)
     const { result, owners } = await following(request, meter, trace => within(TIMEOUT_MS, invoke(trace)))
     meter.charge(usageKey, usage, owners)
-    if (!result) return unavailable
+    if (!result)
+      return unavailable(`${nameOfArn(functionArn)} has not answered within ${TIMEOUT_MS / 1_000} s`)
     return result.ok ? httpAnswerOf(result.payload) : serverError
   }
 }

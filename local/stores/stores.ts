@@ -5,7 +5,7 @@
 
 import { nameOfArn } from '../account.ts'
 import type { DataFolder } from '../data-folder.ts'
-import { type Backend, bodyOf, errorAnswer } from '../gateway/call.ts'
+import { type Backend, bodyOf, errorAnswer, textFields } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
 import { type DynamoDbLocal, joinDynamoDbLocal, startDynamoDbLocal } from './dynamodb-local.ts'
@@ -48,10 +48,8 @@ export async function startStores(
     if (dynamo || stack.ids(isTable).length === 0) return
     dynamo = await startDynamoFor(setting)
     atEnd(dynamo.stop)
-    gateway.serve(
-      'dynamodb',
-      refusingRepeatedItems(dynamo.answer, name => keys.get(name)),
-    )
+    const answer = refusingRepeatedItems(dynamo.answer, name => keys.get(name))
+    gateway.serve('dynamodb', reportingSlowness(answer, setting.log))
   }
 
   return {
@@ -85,6 +83,27 @@ async function startDynamoFor(setting: StoreSetting): Promise<DynamoDbLocal> {
   if (dynamoDbPort !== undefined && data === undefined) return joinDynamoDbLocal(dynamoDbPort, accessKey)
   return startDynamoDbLocal({ accessKey, log, onLost, ...(data && { dataDir: data.dynamodb }) })
 }
+
+/** A call of the SDK gives up after this time. */
+const SLOW_MS = 3_000
+/** A store that is slow again within this time is not reported again. */
+const QUIET_MS = 60_000
+
+/** Reports calls that wait so long that the SDK gives them up: once, until the store has not been slow for a minute. */
+export function reportingSlowness(answer: Backend, log: (line: string) => void, slowMs = SLOW_MS): Backend {
+  let quietUntil = 0
+  return call => {
+    const report = () => {
+      const what = [call.operation, ...textFields(call.body, 'TableName').slice(0, 1)].join(' on ')
+      if (Date.now() > quietUntil) log(`the store is slow: DynamoDB Local has not answered ${what} ${SLOW}`)
+      quietUntil = Date.now() + QUIET_MS
+    }
+    const timer = setTimeout(report, slowMs)
+    return answer(call).finally(() => clearTimeout(timer))
+  }
+}
+
+const SLOW = 'in time; until it does, runs wait and the API answers 503'
 
 /** The names of a table's key attributes; undefined for a table that no stack has. */
 type KeyNames = (table: string) => readonly string[] | undefined

@@ -69,7 +69,10 @@ function problemExample(code: ApiProblemCode, exchanged: readonly Exchanged[]): 
 /** What happens to a request of any operation when a part of the system fails. */
 const OUTAGES: Partial<Readonly<Record<ApiProblemCode, Error>>> = {
   internal: new Error('unexpected'),
-  unavailable: new BatonError('unavailable', 'the storage does not answer'),
+  unavailable: new BatonError(
+    'unavailable',
+    'the table does not answer: PutItem on baton-tasks failed after 9.3 s (TimeoutError)',
+  ),
 }
 
 const REQUEST_ID = '01JCZ3V5T8Q4X6Y7Z8A9B0C1D2'

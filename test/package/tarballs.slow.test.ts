@@ -1,9 +1,13 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { globSync, readFileSync, statSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 import { publint } from 'publint'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { aProject, emptyProject, type Project } from '../support/package/a-project.ts'
+import { aProject, emptyProject, machineEnvironment, type Project } from '../support/package/a-project.ts'
 import { tarballs } from '../support/package/tarballs.ts'
 
 const [KB, MB] = [1_000, 1_000_000]
@@ -40,6 +44,7 @@ describe('each package', () => {
       const contents = globSync('**', { cwd: unpack(file) })
 
       expect(contents).toContain('LICENSE')
+      if (file.includes('create-')) expect(contents).toContain('README.md')
       expect(
         contents.filter(path => /(?<!\.d)\.ts$/.test(path) && !path.startsWith('create/template')),
       ).toEqual([])
@@ -217,7 +222,30 @@ describe('without any other package, on the Node of the machine', () => {
     expect(project.succeed('node', 'worker.cjs')).toContain('leave baton-tasks out of the bundle')
   })
 
-  it('the command lists its commands', () => {
+  it('the command lists its commands, and completes them', () => {
     expect(project.run('npx', '--no-install', 'baton').output).toContain('worker')
+    expect(project.succeed('npx', '--no-install', 'baton', 'completion', 'bash')).toContain('dashboard')
+  })
+
+  it('the dashboard starts, and ends when its address is opened twice', async () => {
+    const api = createServer((_request, response) => response.end('{"types":[]}'))
+    await once(api.listen(0, '127.0.0.1'), 'listening')
+    const { port } = api.address() as AddressInfo
+    const args = ['dashboard', '--url', `http://127.0.0.1:${port}`, '--no-open']
+    const dashboard = spawn('node', [join(installed, 'cli/program/baton.js'), ...args], {
+      cwd: project.folder,
+      env: machineEnvironment(),
+    })
+    let output = ''
+    dashboard.stdout.on('data', chunk => (output += chunk))
+    const ended = once(dashboard, 'exit')
+    const address = /http:\/\/127\.0\.0\.1:\d+\/\S+/
+
+    await expect.poll(() => address.test(output) || dashboard.exitCode !== null).toBe(true)
+    const [url = ''] = address.exec(output) ?? []
+    for (const _use of [1, 2]) await fetch(url, { redirect: 'manual' })
+
+    expect(await ended).toEqual([1, null])
+    api.close()
   })
 })

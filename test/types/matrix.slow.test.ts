@@ -3,6 +3,7 @@ import { resolve } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../architecture/sources.ts'
 import { tarballs } from '../support/package/tarballs.ts'
+import { snippets } from '../support/snippets.ts'
 import { undocumentedOptions } from './documented.ts'
 import { type CompilerError, differences, errorsIn, expectationsIn, type Version } from './expectations.ts'
 import { foreignProject, ownPackages, SETTINGS, type Settings } from './foreign-project.ts'
@@ -64,6 +65,16 @@ const { status } = await createClient({ url: 'a' }).get('a:b')
 export const number: number = status
 `
 const ONLY_ERROR = [{ file: 'only-client.ts', line: 3, message: 'TS2322', code: '' }]
+
+it('the handler of docs/handlers.md that retries by status compiles', () => {
+  using project = foreignProject(installed)
+  const code = snippets('docs/handlers.md', 'ts').find(snippet => snippet.includes('RetryLater')) ?? ''
+  project.write('retries.ts', code)
+  project.configure('strict', ['retries.ts'])
+
+  expect(VERSIONS.flatMap(version => errorsIn(project.folder, version))).toEqual([])
+  expect(code).toContain('429')
+})
 
 it('each option that users can give has a comment, with its unit and its default', () => {
   expect(undocumentedOptions(file => readFileSync(resolve(BUILT, file), 'utf8'))).toEqual([])

@@ -80,10 +80,9 @@ type Requests = {
 /** A request, by the method of the port that answers it. */
 export type RequestOf<Method extends keyof Documents> = Requests[Method]
 
-/** The error of a table that does not answer, or throttles. */
-export function unavailable(cause: unknown): BatonError {
-  const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause)
-  return new BatonError('unavailable', `the table does not answer: ${reason}`, { cause })
+/** The error of a table that does not answer, or throttles. Callers of the API read the problem. */
+export function unavailable(problem: string, cause?: unknown): BatonError {
+  return new BatonError('unavailable', `the table does not answer: ${problem}`, { cause })
 }
 
 /** The error of a table that refuses the content of an item. */
@@ -273,5 +272,6 @@ async function readBatch(
     request = { ...request, RequestItems: left }
     await clock.sleep(FIRST_PAUSE_MS * 2 ** round * (0.5 + chance.fraction() / 2))
   }
-  throw unavailable(`${BATCH_ROUNDS_MAX} requests in a row left keys unprocessed`)
+  const table = Object.keys(first.RequestItems).join()
+  throw unavailable(`${BATCH_ROUNDS_MAX} requests BatchGetItem on ${table} left keys unprocessed`)
 }

@@ -19,21 +19,29 @@ import { type Documents, plainItem, unavailable, unstorable, type Written } from
  */
 export function sdkDocuments(client: DynamoDBDocumentClient): Documents {
   return {
-    get: async request => (await answerOf(client.send(new GetCommand(metered(request))))).Item,
-    put: request => written(storing(client.send(new PutCommand(metered(request))))),
-    update: request => written(storing(client.send(new UpdateCommand(metered(request))))),
-    delete: request => written(answerOf(client.send(new DeleteCommand(metered(request))))),
+    get: async request =>
+      (await answerOf('GetItem', request, client.send(new GetCommand(metered(request))))).Item,
+    put: request => written(storing('PutItem', request, client.send(new PutCommand(metered(request))))),
+    update: request =>
+      written(storing('UpdateItem', request, client.send(new UpdateCommand(metered(request))))),
+    delete: request =>
+      written(answerOf('DeleteItem', request, client.send(new DeleteCommand(metered(request))))),
     query: async request => {
       const {
         Items = [],
         Count = 0,
         LastEvaluatedKey,
-      } = await answerOf(client.send(new QueryCommand(metered(request))))
+      } = await answerOf('Query', request, client.send(new QueryCommand(metered(request))))
       return { items: Items, count: Count, next: LastEvaluatedKey }
     },
     batchGet: async request => {
       const command = new BatchGetCommand(metered(request) as BatchGetCommandInput)
-      const { Responses = {}, UnprocessedKeys = {} } = await answerOf(client.send(command))
+      const TableName = Object.keys(request.RequestItems).join()
+      const { Responses = {}, UnprocessedKeys = {} } = await answerOf(
+        'BatchGetItem',
+        { TableName },
+        client.send(command),
+      )
       const isLeft = Object.values(UnprocessedKeys).some(({ Keys = [] }) => Keys.length > 0)
       const left = isLeft ? (UnprocessedKeys as typeof request.RequestItems) : undefined
       return { items: Object.values(Responses).flat(), left }
@@ -46,17 +54,28 @@ function metered<Request>(request: Request) {
   return { ReturnConsumedCapacity: 'INDEXES', ...request } as const
 }
 
-async function answerOf<T>(request: Promise<T>): Promise<T> {
+type OfTable = { readonly TableName: string; readonly IndexName?: string }
+
+/** The cause may name addresses, which callers of the API should not read. So the message has its name only. */
+async function answerOf<T>(
+  operation: string,
+  { TableName, IndexName }: OfTable,
+  answer: Promise<T>,
+): Promise<T> {
+  const begin = performance.now()
   try {
-    return await request
+    return await answer
   } catch (error) {
-    throw isOutage(error) ? unavailable(error) : error
+    if (!isOutage(error)) throw error
+    const place = IndexName === undefined ? TableName : `${TableName}/${IndexName}`
+    const seconds = ((performance.now() - begin) / 1_000).toFixed(1)
+    throw unavailable(`${operation} on ${place} failed after ${seconds} s (${error.name})`, error)
   }
 }
 
-async function storing<T>(request: Promise<T>): Promise<T> {
+async function storing<T>(operation: string, request: OfTable, answer: Promise<T>): Promise<T> {
   try {
-    return await answerOf(request)
+    return await answerOf(operation, request, answer)
   } catch (error) {
     throw isRefusedContent(error) ? unstorable(error) : error
   }
@@ -96,7 +115,7 @@ const PASSING = [
 ]
 
 /** An outage passes with time. A bad request or a missing right is a bug or a misconfiguration, not an outage. */
-function isOutage(error: unknown): boolean {
+function isOutage(error: unknown): error is Error {
   if (!(error instanceof Error)) return false
   const { $metadata: metadata } = error as { $metadata?: { httpStatusCode?: number; attempts?: number } }
   if (PASSING.includes(error.name)) return true

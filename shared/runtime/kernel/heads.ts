@@ -96,7 +96,7 @@ export async function publishedBody(
 ): Promise<Json | undefined> {
   const value = await bodyValue(system, id, body)
   if (value === undefined && system.clock.now() < createdAt + BODY_MAY_FOLLOW_MS) {
-    throw new BatonError('unavailable', `an item of ${id} is not stored yet; try again in a moment`)
+    throw new BatonError('unavailable', `an item of ${id} is not stored yet`)
   }
   return value
 }

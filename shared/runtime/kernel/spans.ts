@@ -71,7 +71,7 @@ type Flushable = { getDelegate?(): unknown; forceFlush?(): Promise<void> }
 
 /**
  * Exports the finished spans. Await it before the end of an invocation: a frozen sandbox exports nothing, and
- * layers that flush after the handler cannot wrap the handler of an ES module. Spans that cannot be exported in
+ * an SDK without a layer does not flush by itself. Spans that cannot be exported in
  * time do not fail the work. The SDK reports its own errors.
  */
 export async function flushSpans(clock: Clock): Promise<void> {

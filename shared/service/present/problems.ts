@@ -98,8 +98,8 @@ export function problemOfError(error: unknown, requestId: string): Problem {
     const detail = `an unexpected error; the log describes it under request ${requestId}`
     return problem(kind, detail, { requestId })
   }
-  if (kind === 'unavailable') return problem(kind, 'try again in a moment', { requestId })
   const { message, problems } = error as BatonError
+  if (kind === 'unavailable') return problem(kind, `${message}; try again in a moment`, { requestId })
   return problem(kind, message, { requestId, ...(problems.length > 0 && { errors: problems }) })
 }
 

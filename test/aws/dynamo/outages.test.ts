@@ -1,19 +1,27 @@
-import { DynamoDBClient, ResourceNotFoundException } from '@aws-sdk/client-dynamodb'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import {
+  DynamoDBClient,
+  type DynamoDBClientConfig,
+  ResourceNotFoundException,
+} from '@aws-sdk/client-dynamodb'
 import { describe, expect, it } from 'vitest'
 import { create } from '../../../shared/core/publish.ts'
 import { isItemFault } from '../../../shared/core/values/values.ts'
 import { aDynamo } from '../../support/dynamo/a-dynamo.ts'
 import { dynamoStores } from '../../support/dynamo/dynamo-stores.ts'
+import { anApi } from '../../support/http/an-api.ts'
 import { aPublication, NOW } from '../../support/tasks/a-task.ts'
 
 const dynamo = aDynamo()
 
 const UNAVAILABLE = expect.objectContaining({ code: 'unavailable', cause: expect.any(Error) })
 
-/** A client of an address at which no server listens. */
-function deafClient(maxAttempts: number): DynamoDBClient {
+/** A client of an address at which no server listens, unless another one is given. */
+function deafClient(maxAttempts: number, more: DynamoDBClientConfig = {}): DynamoDBClient {
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' }
-  return new DynamoDBClient({ endpoint: 'http://127.0.0.1:1', region: 'us-east-1', maxAttempts, credentials })
+  const endpoint = 'http://127.0.0.1:1'
+  return new DynamoDBClient({ endpoint, region: 'us-east-1', maxAttempts, credentials, ...more })
 }
 
 /** A client whose every request meets `failure` before it leaves. */
@@ -113,6 +121,29 @@ describe('the table', () => {
 
     await expect(tasks.head('a:b')).rejects.toThrow(ResourceNotFoundException)
   })
+})
+
+it('the API names the table, the call and the wait when the table holds its answers back', async () => {
+  const holding = createServer()
+  await new Promise<void>(resolve => holding.listen(0, '127.0.0.1', resolve))
+  const endpoint = `http://127.0.0.1:${(holding.address() as AddressInfo).port}`
+  const requestHandler = { requestTimeout: 50, throwOnRequestTimeout: true }
+  const client = deafClient(1, { endpoint, requestHandler })
+  const api = await anApi({ tasks: dynamoStores(client, 'Tasks-1').tasks })
+
+  const read = await api.call('GET', '/v1/tasks/jobs:a')
+  const published = await api.call('POST', '/v1/tasks', { type: 'jobs' })
+
+  const waited = (what: string) =>
+    new RegExp(
+      `^the table does not answer: ${what} on Tasks-1 failed after \\d+\\.\\d s \\(TimeoutError\\); try again in a moment$`,
+    )
+  expect([read.status, published.status]).toEqual([503, 503])
+  expect(read.body.detail).toMatch(waited('GetItem'))
+  expect(published.body.detail).toMatch(waited('(Put|Update)Item'))
+  client.destroy()
+  holding.closeAllConnections()
+  holding.close()
 })
 
 describe('keys that DynamoDB leaves unprocessed', () => {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { nodeBinary } from '../../../cli/dev/node-runtime.ts'
+import { npmFailure } from '../../../infra/bundling/places.ts'
 
 type Machine = NonNullable<Parameters<typeof nodeBinary>[0]>
 
@@ -94,4 +95,15 @@ it('a platform without a package says so', () => {
   expect(() => nodeBinary(aMachine({ platform: 'win32' }))).toThrow(
     'the local system needs Node 24, and there is no package with one for win32-x64; install Node 24 and run the command with it',
   )
+})
+
+it.each([
+  [
+    'npm warn old\nnpm error code E404\nnpm error 404 Not Found - GET https://r/x',
+    'npm error 404 Not Found - GET https://r/x',
+  ],
+  ['npm ERR! code ENOTFOUND', 'npm ERR! code ENOTFOUND'],
+  ['', 'spawnSync npm ENOENT'],
+])('the reason that npm has given is its first line that says more than a code: %j', (stderr, reason) => {
+  expect(npmFailure({ stderr, message: 'spawnSync npm ENOENT' })).toBe(reason)
 })

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
 import type { Call } from '../../../local/gateway/call.ts'
 import type { Gateway } from '../../../local/gateway/gateway.ts'
-import { refusingRepeatedItems } from '../../../local/stores/stores.ts'
+import { refusingRepeatedItems, reportingSlowness } from '../../../local/stores/stores.ts'
 import { deployTables } from '../../../local/stores/tables.ts'
 import type { Stack } from '../../../local/template/stack.ts'
 
@@ -87,4 +87,26 @@ it.each([
 
 it('other calls reach DynamoDB', async () => {
   expect(await transact([put, put], 'TransactGetItems')).toBe(reached)
+})
+
+it('a store that is slow is reported once, with the call that waits, until it has been quick for a minute', async () => {
+  const logged: string[] = []
+  const held = Promise.withResolvers<typeof reached>()
+  const slow = reportingSlowness(
+    () => held.promise,
+    line => void logged.push(line),
+    1,
+  )
+  const call = { operation: 'PutItem', body: Buffer.from('{"TableName":"tasks"}') } as Call
+
+  const answers = [slow(call), slow(call)]
+  await expect.poll(() => logged.length).toBeGreaterThan(0)
+  answers.push(slow(call))
+  await new Promise(resolve => setTimeout(resolve, 5))
+  held.resolve(reached)
+
+  expect(await Promise.all(answers)).toEqual([reached, reached, reached])
+  expect(logged).toEqual([
+    'the store is slow: DynamoDB Local has not answered PutItem on tasks in time; until it does, runs wait and the API answers 503',
+  ])
 })

@@ -1,6 +1,5 @@
-import { AsyncLocalStorage } from 'node:async_hooks'
-import type { Context, ContextManager } from '@opentelemetry/api'
 import { context, ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -52,7 +51,7 @@ describe('with an SDK in the process', () => {
     trace.setGlobalTracerProvider(
       new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }),
     )
-    context.setGlobalContextManager(contextsByAsyncLocalStorage())
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   })
 
   afterEach(() => {
@@ -184,17 +183,4 @@ function spanNamed(name: string) {
   const [span] = spansNamed(name)
   if (!span) throw new Error(`there is no span '${name}'`)
   return span
-}
-
-/** The parts of an SDK for Node. */
-function contextsByAsyncLocalStorage(): ContextManager {
-  const storage = new AsyncLocalStorage<Context>()
-  const manager: ContextManager = {
-    active: () => storage.getStore() ?? ROOT_CONTEXT,
-    with: (active, work, self, ...rest) => storage.run(active, () => work.call(self, ...rest)),
-    bind: (_active, target) => target,
-    enable: () => manager,
-    disable: () => manager,
-  }
-  return manager
 }

@@ -83,7 +83,7 @@ function start(starter: Starter, ...args: readonly string[]): Running {
   const [command, ...first] = starter.execute
   const child: ChildProcess = spawn(command, [...first, ...args], {
     cwd: starter.folder,
-    env: machineEnvironment(),
+    env: machineEnvironment(starter.nodeFolder),
     detached: true,
   })
   let output = ''
@@ -130,6 +130,6 @@ const PUBLISH = `
 import { createClient } from 'baton-tasks'
 import { welcome } from './tasks/welcome.ts'
 const [url = '', key = '', input = ''] = process.argv.slice(2)
-const handle = await createClient({ url }).publish(welcome, JSON.parse(input), { key })
-console.log(JSON.stringify(await handle.result()))
+const published = createClient({ url }).publish(welcome, JSON.parse(input), { key })
+published.then(handle => handle.result()).then(result => console.log(JSON.stringify(result)))
 `

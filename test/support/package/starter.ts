@@ -1,6 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { emptyProject, install, type Manager, managerCommand, type Project, within } from './a-project.ts'
+import {
+  emptyProject,
+  install,
+  type Manager,
+  managerCommand,
+  nodeFolderOf,
+  type Project,
+  within,
+} from './a-project.ts'
 import { tarballs } from './tarballs.ts'
 
 /** How users install the packages: their package manager, and what their `package.json` names. */
@@ -10,6 +18,12 @@ export type Installation = {
   readonly fromFolders?: boolean
   /** Whether the project is the folder `apps/tasks` of a workspace. */
   readonly inWorkspace?: boolean
+  /** @default the Node of the machine */
+  readonly node?: number
+  /** The version of TypeScript. @default as the starter has it */
+  readonly typescript?: string
+  /** Whether the user has made the project one of CommonJS modules. */
+  readonly isCommonJs?: boolean
 }
 
 /** A project that the starter has made, installed and ready. */
@@ -23,20 +37,23 @@ export type Starter = Project & {
 
 type Files = Readonly<Record<string, string>>
 
-export async function aStarter({ manager, fromFolders, inWorkspace }: Installation): Promise<Starter> {
+export async function aStarter(way: Installation): Promise<Starter> {
+  const { manager, fromFolders, inWorkspace, node } = way
   const files = await tarballs()
-  const root = inWorkspace ? aWorkspace() : emptyProject()
+  const root = inWorkspace ? aWorkspace() : emptyProject(node === undefined ? undefined : nodeFolderOf(node))
   create(root, manager, files, inWorkspace ? WORKSPACE_FOLDER : '.')
   const project = inWorkspace ? within(root, WORKSPACE_FOLDER) : root
-  usePackages(project, fromFolders ? vendored(project, files) : files)
+  change(project, fromFolders ? vendored(project, files) : files, way)
   install(root, manager)
   return {
     ...project,
-    execute: manager === 'npm' ? ['npx', '--no-install'] : managerCommand('pnpm', 'exec'),
+    execute: manager === 'npm' ? ['npx', '--no-install'] : managerCommand(manager, ...EXECUTE[manager]),
     script: name => project.succeed(...managerCommand(manager, 'run', name)),
     read: file => readFileSync(join(project.folder, file), 'utf8'),
   }
 }
+
+const EXECUTE = { pnpm: ['exec'], 'yarn 1': ['--silent', 'run'], 'yarn 4': ['run'] }
 
 const WORKSPACE_FOLDER = 'apps/tasks'
 
@@ -50,11 +67,18 @@ function aWorkspace(): Project {
   return root
 }
 
-/** `npm create baton-tasks` and `pnpm create baton-tasks`, with the package of this build. */
+/** `npm create baton-tasks` and so on, with the package of this build. Yarn 1 has no way to run a package that is a file. */
 function create(root: Project, manager: Manager, files: Files, folder: string): void {
-  const specifier = `--package=file:${files[STARTER]}`
-  const args = manager === 'npm' ? ['exec', '--yes', specifier, STARTER] : [specifier, 'dlx', STARTER]
-  root.succeed(...managerCommand(manager, ...args, folder))
+  const file = `file:${files[STARTER]}`
+  const commands: Record<Manager, () => [string, ...string[]]> = {
+    npm: () => managerCommand('npm', 'exec', '--yes', `--package=${file}`, STARTER),
+    pnpm: () => managerCommand('pnpm', `--package=${file}`, 'dlx', STARTER),
+    'yarn 1': () => commands.npm(),
+    'yarn 4': () => managerCommand('yarn 4', 'dlx', '--package', `${STARTER}@${file}`, STARTER),
+  }
+  root.succeed(...commands[manager](), folder)
+  if (manager === 'yarn 4')
+    root.write({ '.yarnrc.yml': 'nodeLinker: node-modules\nenableImmutableInstalls: false\n' })
 }
 
 const STARTER = 'create-baton-tasks'
@@ -73,8 +97,8 @@ function vendored(project: Project, files: Files): Files {
   return Object.fromEntries(folders)
 }
 
-/** The starter names versions on npm. Here the packages of this build stand for them. */
-function usePackages(project: Project, places: Files): void {
+/** The starter names versions on npm. Here the packages of this build stand for them. The user may change more. */
+function change(project: Project, places: Files, { manager, isCommonJs, typescript }: Installation): void {
   const path = join(project.folder, 'package.json')
   const manifest = JSON.parse(readFileSync(path, 'utf8'))
   for (const kind of ['dependencies', 'devDependencies']) {
@@ -82,5 +106,9 @@ function usePackages(project: Project, places: Files): void {
       if (places[name] !== undefined) manifest[kind][name] = `file:${places[name]}`
     }
   }
+  // Yarn looks up what `aws-cdk-lib` has in its tarball, and the registry lacks that version.
+  if (manager.startsWith('yarn')) manifest.resolutions = { '@aws/cloudformation-validate': '1.9.0-beta' }
+  if (isCommonJs) manifest.type = 'commonjs'
+  if (typescript !== undefined) manifest.devDependencies.typescript = typescript
   writeFileSync(path, JSON.stringify(manifest))
 }

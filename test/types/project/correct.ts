@@ -1,5 +1,15 @@
 import type { Canvas, Flow, Json, PartialOptions, TaskContext, TaskDefinition } from 'baton-tasks'
-import { chain, chord, createClient, defineSchedule, defineTask, group } from 'baton-tasks'
+import {
+  chain,
+  chord,
+  createClient,
+  defineSchedule,
+  defineTask,
+  Fatal,
+  group,
+  Release,
+  RetryLater,
+} from 'baton-tasks'
 import { montage, notify, order, page, resize } from './definitions.js'
 import { type IsAny, type Same, verify } from './same.js'
 
@@ -65,6 +75,9 @@ export const handlers = defineTask('handlers', {
     verify<IsAny<typeof ctx.params>>(false)
     ctx.progress({ done: 1 })
     ctx.log.info('done', { id })
+    if (id === 'busy') return new Release(1_000)
+    if (id === 'bad') throw new Fatal('no', { cause: new Error('why') })
+    throw new RetryLater(1_000, 'later', { cause: new Error('why') })
   },
 })
 

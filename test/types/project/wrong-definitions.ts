@@ -1,4 +1,4 @@
-import { defineTask } from 'baton-tasks'
+import { defineTask, Fatal, Release, RetryLater } from 'baton-tasks'
 import { z } from 'zod'
 
 const input = z.object({ url: z.string() })
@@ -44,3 +44,15 @@ defineTask('a', { previous: z.object({ bytes: z.number() }), run: (_input, ctx) 
 
 // expect-error: Property 'cents' does not exist
 defineTask('a', { params: z.object({ sku: z.string() }), run: (_input, ctx) => ctx.params.cents })
+
+// expect-error: Argument of type 'string' is not assignable to parameter of type 'number'.
+new RetryLater('30 s')
+
+// expect-error: Expected 1-3 arguments, but got 0.
+new RetryLater()
+
+// expect-error: Argument of type 'Date' is not assignable to parameter of type 'number'.
+new Release(new Date())
+
+// expect-error: Property 'delayMs' does not exist on type 'Fatal'.
+new Fatal('no').delayMs
