@@ -12,6 +12,8 @@ export const ENDPOINTS = {
   cancel: ['post', '/v1/tasks/{id}/cancel'],
   retry: ['post', '/v1/tasks/{id}/retry'],
   remove: ['delete', '/v1/tasks/{id}'],
+  startBulk: ['post', '/v1/bulk'],
+  getBulk: ['get', '/v1/bulk/{id}'],
   claim: ['post', '/v1/claims'],
   heartbeat: ['post', '/v1/tasks/{id}/runs/{runId}/heartbeat'],
   succeed: ['post', '/v1/tasks/{id}/runs/{runId}/succeed'],

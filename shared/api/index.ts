@@ -1,4 +1,5 @@
 /** The HTTP contract: the rules of its requests and answers, their types, and the paths. */
+export * from './bulk.ts'
 export * from './canvases.ts'
 export * from './changes.ts'
 export * from './diagnosis/dead-letters.ts'

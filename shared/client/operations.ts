@@ -33,6 +33,10 @@ export type Operations = {
   cancel(id: string, change?: ChangeOptions): Promise<api.ApiTask>
   /** Starts an ended task over, resumes a failed flow, or publishes owed callbacks, as `how.action` says. */
   retry(id: string, how?: api.RetryTaskBody, call?: CallOptions): Promise<api.ApiTask>
+  /** Begins a job on the server that does one action on many tasks; see `BulkBody`. It continues when the caller has left. */
+  startBulk(which: api.BulkBody, call?: CallOptions): Promise<api.BulkStarted>
+  /** Reads a bulk operation: how far it is, and its outcome. */
+  bulk(id: string, call?: CallOptions): Promise<api.ApiBulk>
   /** Reads a canvas with one page of its tasks. */
   canvas(id: string, page?: PageQuery, call?: CallOptions): Promise<api.ApiCanvas>
   /** Cancels a canvas and its open tasks. */
@@ -167,6 +171,9 @@ function taskOperations(send: Send): Pick<Operations, TaskOperation> {
 function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOperation> {
   return {
     canvas: (id, page, call) => send(targetOf('getCanvas', id), reading(page, call)),
+    // A second one would act on the tasks that have come meanwhile.
+    startBulk: (body, call) => send(targetOf('startBulk'), { body, call }),
+    bulk: (id, call) => send(targetOf('getBulk', id), reading({}, call)),
     cancelCanvas: (id, call) => send(targetOf('cancelCanvas', id), changeOf(call)),
     schedules: (page, call) => send(targetOf('listSchedules'), reading(page, call)),
     schedule: (name, call) => send(targetOf('getSchedule', name), reading({}, call)),

@@ -1,5 +1,6 @@
 import type { DiagnosticSystem, System } from '../runtime/kernel/system.ts'
 import type { Operation } from './operation.ts'
+import { bulkOperations } from './operations/bulk.ts'
 import { canvasOperations, previousOperations } from './operations/canvases.ts'
 import { activityOperations, loadOperations, whyOperations } from './operations/diagnosis.ts'
 import { deadLetterOperations, observingOperations, serviceOperations } from './operations/observing.ts'
@@ -14,6 +15,7 @@ export const OPERATIONS: readonly Operation<System>[] = [
   ...publishOperations,
   ...taskOperations,
   ...previousOperations,
+  ...bulkOperations,
   ...claimOperations,
   ...runOperations,
   ...typeOperations,

@@ -18,11 +18,11 @@ const ROUNDS_MAX = 20
 
 /**
  * The fields that a change sets, and the operator that asked for it. Fields that are not named here stay or follow
- * from the others. Purges and unapplied changes stay if they are not given.
+ * from the others. Purges, bulk operations and unapplied changes stay if they are not given.
  */
 type TypeChange = Pick<
   TaskType,
-  'configuration' | 'handlerSince' | 'servedBy' | 'handlerVersion' | 'purges'
+  'configuration' | 'handlerSince' | 'servedBy' | 'handlerVersion' | 'purges' | 'bulks'
 > &
   Partial<Pick<TaskType, 'paused' | 'isFair' | 'unapplied'>> & { readonly operator?: Operator | undefined }
 
@@ -73,6 +73,7 @@ function successor(
     servedBy,
     handlerVersion,
     purges = before?.purges ?? [],
+    bulks = before?.bulks ?? [],
     paused = before?.paused ?? false,
     isFair,
     unapplied,
@@ -88,6 +89,7 @@ function successor(
     ...((before?.wasFlow || before?.configuration.kind === 'flow') && { wasFlow: true as const }),
     ...defined({ handlerSince, servedBy, handlerVersion }),
     ...(purges.length > 0 && { purges }),
+    ...(bulks.length > 0 && { bulks }),
     ...(left.length > 0 && { unapplied: left }),
     version: (before?.version ?? 0) + 1,
     createdAt: before?.createdAt ?? now,
@@ -125,6 +127,8 @@ export function jobRanges(job: TypeJob, now: number): readonly JobRange[] {
       return [{ bucket: 'open' }, { bucket: 'compensating' }]
     case 'purge':
       return rangesOfPurge(job)
+    case 'bulk':
+      return []
   }
 }
 
