@@ -97,6 +97,12 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     examples: ['baton remove resize:img-1', 'baton remove --type resize --status failed --dry-run'],
     load: async () => (await import('../tasks/act.ts')).remove,
   },
+  bulk: {
+    group: 'tasks',
+    summary: 'shows how far the retry, cancel or removal of many tasks is',
+    examples: ['baton bulk 01JDXH5Q7T8Z3M6V9K2N4P1R5S'],
+    load: async () => (await import('../bulk/act-on-tasks.ts')).bulk,
+  },
   types: {
     group: 'system',
     summary: 'lists the task types, or shows one with the counts of its tasks',

@@ -30,7 +30,10 @@ export function recordsContract(makeStores: MakeStores): void {
 
   it('replaces a record only while it has the value that was seen', async () => {
     const { records } = await makeStores()
-    const [seen, next] = [{ page: ['a', 'b'], leftOut: {} }, { page: [], leftOut: { changed: 1 } }]
+    const [seen, next] = [
+      { page: ['a', 'b'], leftOut: {} },
+      { page: [], leftOut: { changed: 1 } },
+    ]
     await records.put('bulk#1', seen, NOW + HOUR)
 
     const outcomes = []

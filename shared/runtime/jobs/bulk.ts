@@ -25,7 +25,7 @@ import { isolateEach, readTasks } from '../kernel/heads.ts'
 import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { type ListQuery, listRanges, matches } from '../list/list-query.ts'
 import { listDeadLetters, replayDeadLetters } from '../operate/dead-letters.ts'
-import { cancelTask, restartTask, removeTask, withoutNeeded } from '../operate/operate.ts'
+import { cancelTask, removeTask, restartTask, withoutNeeded } from '../operate/operate.ts'
 import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair.ts'
 import { changeType, throwIfUnsent } from '../types/change-type.ts'
 
@@ -87,7 +87,16 @@ export async function startBulk(
   const now = system.clock.now()
   const id = system.chance.ulid(now)
   const counts = { examined: 0, selected: 0, done: 0, leftOut: {} }
-  const bulk: Bulk = { ...request, ...defined({ by }), id, askedAt: now, updatedAt: now, range: 0, page: [], ...counts }
+  const bulk: Bulk = {
+    ...request,
+    ...defined({ by }),
+    id,
+    askedAt: now,
+    updatedAt: now,
+    range: 0,
+    page: [],
+    ...counts,
+  }
   await system.records.put(bulkRecord(id), bulk as Json, now + RECORD_TTL_MS)
   const { after } = await changeType(system, request.type, stored => {
     const { bulks = [] } = stored ?? {}
@@ -177,7 +186,9 @@ function rangesOf(bulk: Bulk, type: TaskType): IndexRange[] {
   const query = { ...queryOf(bulk), types: [type] }
   const [open, ended] = [true, false].map(isOpen => bulk.statuses.filter(one => areOpen([one]) === isOpen))
   return [
-    ...(ended?.length ? listRanges({ ...query, statuses: ended, until: bulk.askedAt + 1 }, bulk.askedAt) : []),
+    ...(ended?.length
+      ? listRanges({ ...query, statuses: ended, until: bulk.askedAt + 1 }, bulk.askedAt)
+      : []),
     ...(open?.length ? listRanges({ ...query, statuses: open }, bulk.askedAt) : []),
   ]
 }
@@ -212,7 +223,9 @@ const DONE = 'done'
 async function actOnTasks(system: System, bulk: Bulk): Promise<Outcome[]> {
   const tasks = await readTasks(system, bulk.page)
   const isRemoval = bulk.action === 'remove'
-  const free = isRemoval ? new Set(await withoutNeeded(system, tasks, task => fits(system, bulk, task))) : undefined
+  const free = isRemoval
+    ? new Set(await withoutNeeded(system, tasks, task => fits(system, bulk, task)))
+    : undefined
   const outcomes = await isolateEach(system, tasks, CHANGES_AT_ONCE_MAX, async task => {
     if (isDone(system, bulk, task)) return DONE
     if (!fits(system, bulk, task)) return undefined

@@ -1,7 +1,7 @@
 import * as api from '../../api/index.ts'
 import { STATUSES } from '../../core/states.ts'
 import { defined } from '../../core/values/values.ts'
-import { type Bulk, BULKS_MAX, readBulk, startBulk } from '../../runtime/jobs/bulk.ts'
+import { BULKS_MAX, type Bulk, readBulk, startBulk } from '../../runtime/jobs/bulk.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import { type Answer, answerInvalid, answerProblem, type Call, operation } from '../operation.ts'
 import { problem, unknownType } from '../present/problems.ts'

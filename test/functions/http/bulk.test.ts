@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest'
 import { sweepBulks, workOnBulk } from '../../../shared/runtime/jobs/bulk.ts'
 import type { System } from '../../../shared/runtime/kernel/system.ts'
 import { anApiPerTest, expectRefused, published, reported, type Shown } from '../../support/http/an-api.ts'
-import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { aLetter } from '../../support/tasks/a-letter.ts'
+import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
 import { servedJobs } from '../../support/worlds/memory-system.ts'
 
 const api = anApiPerTest()
