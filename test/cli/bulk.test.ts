@@ -96,7 +96,10 @@ describe('tasks of a filter', () => {
       return api.app.request(asked)
     }
     const args = ['retry', '--type', 'jobs', '--yes']
-    const { code, err } = await runOn(api, args, { signal: interruption.signal, fetch: async one => fetch(one) })
+    const { code, err } = await runOn(api, args, {
+      signal: interruption.signal,
+      fetch: async one => fetch(one),
+    })
     const [, id = ''] = /the server continues; baton bulk (\w+) shows/.exec(err) ?? []
     await servedJobs(api.system)
 

@@ -97,7 +97,10 @@ async function run(example: string): Promise<Ran> {
 function answersOf(name: string, args: readonly string[]): string[] {
   const asks =
     name === 'purge' || (name === 'dead-letters' && args[0] === 'replay' && args.includes('--queue'))
-  return [...(args.includes('--from') ? ['--report', join(folder, 'report')] : []), ...(asks ? ['--yes'] : [])]
+  return [
+    ...(args.includes('--from') ? ['--report', join(folder, 'report')] : []),
+    ...(asks ? ['--yes'] : []),
+  ]
 }
 
 async function whileTimePasses(running: Promise<Ran>): Promise<Ran> {

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../cli/program/commands.ts'
@@ -56,7 +56,8 @@ const ENDING: readonly Case[] = [
   [['retry', 'video:retried', '--action', 'retry-do'], 1, /./],
   [['cancel', 'video:cancelled'], 0, /cancelled/],
   [['remove', 'video:none'], 1, /./],
-  [['remove', '--type', 'video', '--status', 'delayed', '--dry-run'], 0, /video:removed/],
+  [['remove', '--type', 'video', '--status', 'delayed', '--dry-run'], 0, /selected, nothing was done/],
+  [['bulk', 'none'], 1, /no bulk operation/],
   [['types'], 0, /probe/],
   [['types', 'probe'], 0, /handler/],
   [['pause', 'clip'], 0, /clip/],

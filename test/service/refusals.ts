@@ -20,6 +20,7 @@ const READS = [
   ...['get', 'previous', 'why', 'listTypes', 'getType', 'counts', 'limitUsage', 'listActivity', 'listCounts'],
   ...[
     'getCanvas',
+    'getBulk',
     'listSchedules',
     'getSchedule',
     'listFailures',
@@ -55,6 +56,8 @@ export const REFUSALS: readonly Step[] = [
       ...(operation.endsWith('Type') ? { body: {} } : {}),
     }),
   ),
+  refuses('startBulk', 'no-type', 404, { body: { action: 'replay', type: 'none' } }),
+  refuses('getBulk', 'no-bulk', 404, {}),
   refuses('purge', 'no-type', 404, { path: NO_TYPE, body: { status: ['failed'] } }),
   refuses('heartbeat', 'no-run', 404, { path: NO_RUN, body: { fence: 1 } }),
   refuses('succeed', 'no-run', 404, { path: NO_RUN, body: { fence: 1 } }),

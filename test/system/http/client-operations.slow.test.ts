@@ -140,6 +140,13 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
       taskId: expect.any(String),
     }),
   failures: async () => expect(await client.failures({ type: ['sheet'] })).toEqual({ items: [] }),
+  startBulk: async () =>
+    expect(await client.startBulk({ action: 'replay', type: 'sheet' })).toEqual({ id: expect.any(String) }),
+  bulk: async () => {
+    const { id } = await client.startBulk({ action: 'replay', type: 'sheet', dryRun: true })
+    const isOver = async () => (await client.bulk(id)).state === 'finished'
+    await expect.poll(isOver, { timeout: 60_000 }).toBe(true)
+  },
   deadLettersPage: async () => expect(await client.deadLettersPage({ queue: 'jobs' })).toEqual({ items: [] }),
   deadLetters: async () => expect(await taken(client.deadLetters({ queue: 'jobs' }))).toEqual([]),
   replayDeadLetters: async () => {
