@@ -57,6 +57,12 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     ],
     load: async () => (await import('../tasks/read.ts')).list,
   },
+  search: {
+    group: 'tasks',
+    summary: 'finds tasks by id, key, user, tag, or the text of an error',
+    examples: ['baton search img-1', 'baton search team=red --limit 50', 'baton search resize:img-1 --json'],
+    load: async () => (await import('../tasks/read.ts')).search,
+  },
   watch: {
     group: 'tasks',
     summary: 'shows a task, a flow or a type while it changes',

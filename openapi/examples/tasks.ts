@@ -93,6 +93,13 @@ export const publishSteps: readonly Step[] = [
     status: 400,
     asks: { query: { status: ['failed'] } },
   },
+  {
+    operation: 'search',
+    name: 'found',
+    title: 'The tasks with this key, of any type',
+    status: 200,
+    asks: { query: { q: 'img-2', limit: 10 } },
+  },
   { operation: 'why', name: 'due', title: 'A task that is not due yet', status: 200, asks: {} },
   {
     operation: 'patch',

@@ -5,6 +5,7 @@ export const ENDPOINTS = {
   publish: ['post', '/v1/tasks'],
   publishMany: ['post', '/v1/tasks/batch'],
   list: ['get', '/v1/tasks'],
+  search: ['get', '/v1/search'],
   get: ['get', '/v1/tasks/{id}'],
   why: ['get', '/v1/tasks/{id}/why'],
   previous: ['get', '/v1/tasks/{id}/previous'],

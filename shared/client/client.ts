@@ -64,6 +64,8 @@ export type Client = Operations & {
   ): Promise<api.PublishResult[]>
   /** Yields all tasks that match a filter. It reads the next page when the caller has taken all tasks of the present one. */
   list(filter: api.ListFilter, call?: CallOptions): Items<api.ApiTask>
+  /** Yields all tasks that a text finds: by id, key and user exactly, then by tag and by the text of the error, which takes long. */
+  search(q: string, call?: CallOptions): Items<api.ApiTask>
   /** Yields all failures, grouped by type and error, those with the most failures first. */
   allFailures(query?: api.FailuresQuery, call?: CallOptions): Items<api.ApiFailureGroup>
   /** Yields all dead letters: by queue, and within a queue the newest first. */
@@ -145,6 +147,7 @@ export function createClient(settings: ClientSettings = {}): Client {
       yield* followEvents({ open, pauseFor, clientProblem }, options)
     },
     list: allPages(operations.listPage, {}),
+    search: (q, call) => allPages(operations.searchPage, {})({ q }, call),
     allFailures: allPages(operations.failures),
     deadLetters: allPages(operations.deadLettersPage),
     allTypes: call => allPages(operations.types)({}, call),

@@ -23,6 +23,11 @@ export type Operations = {
   why(id: string, query?: api.WhyQuery, call?: CallOptions): Promise<api.WhyAnswer>
   /** Reads one page of a list of tasks. `list` reads all pages. */
   listPage(filter: api.ListFilter, call?: CallOptions): Promise<Page<api.ApiTask>>
+  /**
+   * Reads one page of a search: by id, key and user exactly, then by tag and by the text of the error. A page may be empty and still have a
+   * `nextCursor`. `search` reads all pages.
+   */
+  searchPage(query: api.SearchQuery, call?: CallOptions): Promise<api.SearchAnswer>
   /** Reads one page of the results that earlier tasks of a canvas handed on to this task. */
   previous(id: string, page?: PageQuery, call?: CallOptions): Promise<Page<Json>>
   /** Changes an open task. Throws with status 409 when the task has ended. */
@@ -150,7 +155,16 @@ function replacement(body: object & ExpectedRevision, call: CallOptions | undefi
   return { body, call, isRepeatable: isUnconditional(body) }
 }
 
-type TaskOperation = 'get' | 'why' | 'previous' | 'listPage' | 'patch' | 'remove' | 'cancel' | 'retry'
+type TaskOperation =
+  | 'get'
+  | 'why'
+  | 'previous'
+  | 'listPage'
+  | 'searchPage'
+  | 'patch'
+  | 'remove'
+  | 'cancel'
+  | 'retry'
 type WorkerOperation = 'claim' | 'heartbeat' | 'succeed' | 'fail' | 'release' | 'heartbeatMany' | 'finishMany'
 
 function taskOperations(send: Send): Pick<Operations, TaskOperation> {
@@ -160,6 +174,7 @@ function taskOperations(send: Send): Pick<Operations, TaskOperation> {
     why: (id, query, call) => send(targetOf('why', id), reading(query, call)),
     previous: (id, page, call) => send(targetOf('previous', id), reading(page, call)),
     listPage: (filter, call) => send(targetOf('list'), reading(filter, call)),
+    searchPage: (query, call) => send(targetOf('search'), reading(query, call)),
     patch: (id, body, call) => taskIn(send(targetOf('patch', id), replacement(body, call))),
     remove: (id, change) => send(targetOf('remove', id), removal(change)),
     cancel: (id, change) => taskIn(send(targetOf('cancel', id), changeOf(change))),

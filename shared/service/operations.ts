@@ -7,6 +7,7 @@ import { deadLetterOperations, observingOperations, serviceOperations } from './
 import { publishOperations } from './operations/publish.ts'
 import { claimOperations, runOperations } from './operations/runs.ts'
 import { scheduleOperations } from './operations/schedules.ts'
+import { searchOperations } from './operations/search.ts'
 import { taskOperations } from './operations/tasks.ts'
 import { typeOperations } from './operations/types.ts'
 
@@ -14,6 +15,7 @@ import { typeOperations } from './operations/types.ts'
 export const OPERATIONS: readonly Operation<System>[] = [
   ...publishOperations,
   ...taskOperations,
+  ...searchOperations,
   ...previousOperations,
   ...bulkOperations,
   ...claimOperations,

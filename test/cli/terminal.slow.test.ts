@@ -49,6 +49,7 @@ const ENDING: readonly Case[] = [
   [['why', 'probe:later'], 0, /delayed/],
   [['list', 'probe', '--status', 'failed', '--since', '1h'], 0, /probe:fails/],
   [['list', 'probe', '--tag', 'team:red'], 0, /probe:later/],
+  [['search', 'done'], 0, /probe:done/],
   [['watch', 'probe:fails'], 1, /failed/],
   [['result', 'probe:done'], 0, /./],
   [['result', 'probe:fails'], 1, /probe:fails/],

@@ -21,6 +21,7 @@ const READS = [
   ...[
     'getCanvas',
     'getBulk',
+    'search',
     'listSchedules',
     'getSchedule',
     'listFailures',

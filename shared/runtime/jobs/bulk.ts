@@ -21,7 +21,7 @@ import type { Task } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { defined, type Json } from '../../core/values/values.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
-import { isolateEach, readTasks } from '../kernel/heads.ts'
+import { isolateEach, readTasks, sideBySide } from '../kernel/heads.ts'
 import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { type ListQuery, listRanges, matches } from '../list/list-query.ts'
 import { listDeadLetters, replayDeadLetters } from '../operate/dead-letters.ts'
@@ -75,6 +75,8 @@ const INDEX_DELAY_S = 2
 const RECORD_TTL_MS = 30 * 86_400_000
 const PAGE_ITEMS = 100
 const CHANGES_AT_ONCE_MAX = 25
+/** Their bodies have up to 1 MiB. */
+const LETTERS_AT_ONCE_MAX = 10
 /** Longer than the work on one page takes. */
 const SILENT_MS = 60_000
 
@@ -171,8 +173,7 @@ async function withNextPage(system: System, bulk: Bulk, type: TaskType): Promise
   const ranges = rangesOf(bulk, type)
   for (let { range, after } = bulk; range < ranges.length; range += 1, after = undefined) {
     const { entries } = await system.tasks.page({
-      ...(ranges[range] as IndexRange),
-      limit: PAGE_ITEMS,
+      ...{ ...(ranges[range] as IndexRange), limit: PAGE_ITEMS },
       ...(after && { after }),
     })
     const last = entries.at(-1)
@@ -282,21 +283,17 @@ async function withNextLetters(system: System, bulk: Bulk, updatedAt: number): P
     : { ...bulk, updatedAt, page, finishedAt: updatedAt }
 }
 
-/** A letter that is gone was sent again by an earlier delivery of the message, or by an operator. */
+/** A letter that is gone was sent again before. */
 async function replayLetters(system: System, bulk: Bulk): Promise<Outcome[]> {
   const letters = lettersOf(system)
   const { since = 0, error = '', askedAt, isDryRun } = bulk
-  const outcomes = bulk.page.map(async id => {
+  return sideBySide(bulk.page, LETTERS_AT_ONCE_MAX, async id => {
     const { letter } = (await letters.deadLetters.get(id)) ?? {}
-    const isSelected =
-      !letter ||
-      (letter.arrivedAt >= since &&
-        letter.arrivedAt <= askedAt &&
-        (letter.error ?? '').toLowerCase().includes(error.toLowerCase()))
-    if (!isSelected) return undefined
-    if (isDryRun || !letter) return DONE
+    if (!letter) return DONE
+    const isInTime = letter.arrivedAt >= since && letter.arrivedAt <= askedAt
+    if (!isInTime || !(letter.error ?? '').toLowerCase().includes(error.toLowerCase())) return undefined
+    if (isDryRun) return DONE
     const [replayed] = await replayDeadLetters(letters, [id])
     return replayed?.outcome === 'sent' || replayed?.outcome === 'unknown' ? DONE : replayed?.outcome
   })
-  return Promise.all(outcomes)
 }

@@ -31,7 +31,7 @@ export const bulkOperations = [
     name: 'getBulk',
     tag: 'Bulk',
     summary: 'Get a bulk operation',
-    description: 'Shows who asked for it and when, how far it is, and its outcome. It is kept for 30 days.',
+    description: 'Shows its caller and its time, how far it is, and its outcome. It is kept for 30 days.',
     cost: '1 read unit per 4 KB, of which the ids of a page take some.',
     answers: { 200: { description: 'The bulk operation.', schema: api.bulkAnswer } },
     problems: ['not-found'],

@@ -140,6 +140,9 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
       taskId: expect.any(String),
     }),
   failures: async () => expect(await client.failures({ type: ['sheet'] })).toEqual({ items: [] }),
+  searchPage: async () =>
+    expect(await client.searchPage({ q: 'no such text' })).toMatchObject({ items: [], matches: [] }),
+  search: async () => expect(await taken(client.search('no such text'))).toEqual([]),
   startBulk: async () =>
     expect(await client.startBulk({ action: 'replay', type: 'sheet' })).toEqual({ id: expect.any(String) }),
   bulk: async () => {
