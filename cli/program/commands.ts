@@ -135,11 +135,12 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   },
   schedules: {
     group: 'system',
-    summary: 'lists schedules, and shows, puts, pauses, resumes, triggers or removes one',
+    summary: 'lists schedules, and shows, puts, pauses, resumes, triggers or removes one, or shows its ticks',
     examples: [
       'baton schedules',
       'baton schedules show nightly',
       `baton schedules put nightly '{"cron": "0 3 * * *", "timezone": "Europe/Berlin", "task": {"type": "report"}}'`,
+      'baton schedules ticks nightly',
       'baton schedules trigger nightly',
     ],
     load: async () => (await import('../operate/schedules.ts')).schedules,

@@ -41,6 +41,7 @@ export const ENDPOINTS = {
   removeSchedule: ['delete', '/v1/schedules/{name}'],
   pauseSchedule: ['post', '/v1/schedules/{name}/pause'],
   resumeSchedule: ['post', '/v1/schedules/{name}/resume'],
+  listTicks: ['get', '/v1/schedules/{name}/ticks'],
   triggerSchedule: ['post', '/v1/schedules/{name}/trigger'],
   listFailures: ['get', '/v1/failures'],
   listDeadLetters: ['get', '/v1/dead-letters'],

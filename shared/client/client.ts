@@ -74,6 +74,8 @@ export type Client = Operations & {
   allTypes(call?: CallOptions): Items<api.ApiType>
   /** Yields all schedules, ordered by their next tick. */
   allSchedules(call?: CallOptions): Items<api.ApiSchedule>
+  /** Yields the past ticks of a schedule with their tasks, newest first. */
+  allTicks(name: string, call?: CallOptions): Items<api.ApiTick>
   /** Yields all live workers. */
   allWorkers(call?: CallOptions): Items<api.ApiWorker>
   /** Yields all tasks of a canvas, in the order of its body. */
@@ -152,6 +154,7 @@ export function createClient(settings: ClientSettings = {}): Client {
     deadLetters: allPages(operations.deadLettersPage),
     allTypes: call => allPages(operations.types)({}, call),
     allSchedules: call => allPages(operations.schedules)({}, call),
+    allTicks: (name, call) => allPages(page => operations.ticks(name, page, call))(),
     allWorkers: call => allPages(operations.workers)({}, call),
     canvasItems: (id, call) => allPages(page => operations.canvas(id, page, call))(),
     allPrevious: (id, call) => allPages(page => operations.previous(id, page, call))(),

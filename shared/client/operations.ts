@@ -58,6 +58,8 @@ export type Operations = {
   pauseSchedule(name: string, change?: ChangeOptions): Promise<api.ApiSchedule>
   /** Ends the pause of a schedule. */
   resumeSchedule(name: string, change?: ChangeOptions): Promise<api.ApiSchedule>
+  /** Reads one page of the past ticks of a schedule with their tasks, newest first. `allTicks` reads all pages. */
+  ticks(name: string, query?: api.TicksQuery, call?: CallOptions): Promise<Page<api.ApiTick>>
   /** Publishes the schedule's task now, in addition to its ticks. */
   triggerSchedule(name: string, call?: CallOptions): Promise<api.TriggerAnswer>
   /** Reads one page of failures, grouped by type and error, those with the most failures first. `allFailures` reads all pages. */
@@ -196,6 +198,7 @@ function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOpe
     removeSchedule: (name, change) => send(targetOf('removeSchedule', name), removal(change)),
     pauseSchedule: (name, change) => send(targetOf('pauseSchedule', name), changeOf(change)),
     resumeSchedule: (name, change) => send(targetOf('resumeSchedule', name), changeOf(change)),
+    ticks: (name, query, call) => send(targetOf('listTicks', name), reading(query, call)),
     // A second one would publish a second task.
     triggerSchedule: (name, call) => send(targetOf('triggerSchedule', name), { body: {}, call }),
     failures: (query, call) => send(targetOf('listFailures'), reading(query, call)),

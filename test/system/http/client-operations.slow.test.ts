@@ -135,6 +135,8 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
     await client.pauseSchedule('resumed')
     expect(await client.resumeSchedule('resumed')).toMatchObject({ paused: false })
   },
+  ticks: async () => expect(await client.ticks(await aSchedule('ticked'))).toEqual({ items: [] }),
+  allTicks: async () => expect(await taken(client.allTicks(await aSchedule('ticked-too')))).toEqual([]),
   triggerSchedule: async () =>
     expect(await client.triggerSchedule(await aSchedule('triggered'))).toMatchObject({
       taskId: expect.any(String),
