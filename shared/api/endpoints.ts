@@ -8,6 +8,7 @@ export const ENDPOINTS = {
   search: ['get', '/v1/search'],
   get: ['get', '/v1/tasks/{id}'],
   why: ['get', '/v1/tasks/{id}/why'],
+  log: ['get', '/v1/tasks/{id}/log'],
   previous: ['get', '/v1/tasks/{id}/previous'],
   patch: ['patch', '/v1/tasks/{id}'],
   cancel: ['post', '/v1/tasks/{id}/cancel'],

@@ -21,6 +21,8 @@ export type Operations = {
    * yet needs `query.canvasId`.
    */
   why(id: string, query?: api.WhyQuery, call?: CallOptions): Promise<api.WhyAnswer>
+  /** Reads the stored log lines of a task. `after` is the `next` of an earlier answer. */
+  log(id: string, query?: api.LogQuery, call?: CallOptions): Promise<api.TaskLog>
   /** Reads one page of a list of tasks. `list` reads all pages. */
   listPage(filter: api.ListFilter, call?: CallOptions): Promise<Page<api.ApiTask>>
   /**
@@ -160,6 +162,7 @@ function replacement(body: object & ExpectedRevision, call: CallOptions | undefi
 type TaskOperation =
   | 'get'
   | 'why'
+  | 'log'
   | 'previous'
   | 'listPage'
   | 'searchPage'
@@ -174,6 +177,7 @@ function taskOperations(send: Send): Pick<Operations, TaskOperation> {
   return {
     get: (id, call) => send(targetOf('get', id), reading({}, call)),
     why: (id, query, call) => send(targetOf('why', id), reading(query, call)),
+    log: (id, query, call) => send(targetOf('log', id), reading(query, call)),
     previous: (id, page, call) => send(targetOf('previous', id), reading(page, call)),
     listPage: (filter, call) => send(targetOf('list'), reading(filter, call)),
     searchPage: (query, call) => send(targetOf('search'), reading(query, call)),

@@ -3,6 +3,7 @@ import type { Operation } from './operation.ts'
 import { bulkOperations } from './operations/bulk.ts'
 import { canvasOperations, previousOperations } from './operations/canvases.ts'
 import { activityOperations, loadOperations, whyOperations } from './operations/diagnosis.ts'
+import { logOperations } from './operations/log.ts'
 import { deadLetterOperations, observingOperations, serviceOperations } from './operations/observing.ts'
 import { publishOperations } from './operations/publish.ts'
 import { claimOperations, runOperations } from './operations/runs.ts'
@@ -16,6 +17,7 @@ export const OPERATIONS: readonly Operation<System>[] = [
   ...publishOperations,
   ...taskOperations,
   ...searchOperations,
+  ...logOperations,
   ...previousOperations,
   ...bulkOperations,
   ...claimOperations,
