@@ -7,6 +7,7 @@ const FIRST = {
   userId: 'ada',
   delayMs: 60_000,
   tags: { team: 'red' },
+  liveLog: true,
   retry: { maxRetries: 5, delayMs: 2_000 },
 }
 

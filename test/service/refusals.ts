@@ -17,7 +17,18 @@ const refuses = (operation: string, name: string, status: number, asks: object):
   prepares(operation, `refused-${name}`, status, asks)
 
 const READS = [
-  ...['get', 'previous', 'why', 'listTypes', 'getType', 'counts', 'limitUsage', 'listActivity', 'listCounts'],
+  ...[
+    'get',
+    'log',
+    'previous',
+    'why',
+    'listTypes',
+    'getType',
+    'counts',
+    'limitUsage',
+    'listActivity',
+    'listCounts',
+  ],
   ...[
     'getCanvas',
     'getBulk',
@@ -46,10 +57,10 @@ export const REFUSALS: readonly Step[] = [
   refuses('list', 'no-canvas', 404, { query: { canvasId: 'canvas:none' } }),
   refuses('list', 'no-type', 404, { query: { type: ['none'] } }),
   refuses('listActivity', 'no-type', 404, { query: { type: ['none'] } }),
-  ...['patch', 'cancel', 'retry', 'previous', 'why'].map(operation =>
+  ...['patch', 'cancel', 'retry', 'log', 'previous', 'why'].map(operation =>
     refuses(operation, 'no-task', 404, {
       path: NO_TASK,
-      ...(['previous', 'why'].includes(operation) ? {} : { body: {} }),
+      ...(['log', 'previous', 'why'].includes(operation) ? {} : { body: {} }),
     }),
   ),
   ...['pauseType', 'resumeType', 'counts', 'limitUsage'].map(operation =>

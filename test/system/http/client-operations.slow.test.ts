@@ -142,6 +142,9 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
       taskId: expect.any(String),
     }),
   failures: async () => expect(await client.failures({ type: ['sheet'] })).toEqual({ items: [] }),
+  log: async () => {
+    await expect(client.log('sheet:none')).rejects.toMatchObject({ code: 'not-found' })
+  },
   searchPage: async () =>
     expect(await client.searchPage({ q: 'no such text' })).toMatchObject({ items: [], matches: [] }),
   search: async () => expect(await taken(client.search('no such text'))).toEqual([]),
