@@ -8,7 +8,7 @@ import type { ApiBulk, BulkBody } from '../../shared/api/bulk.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import { STATUSES } from '../../shared/core/states.ts'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, type Invocation, someOf, timeBefore } from '../terminal/command.ts'
 import { confirm, FAILED_EXIT_CODE, INTERRUPTED_EXIT_CODE } from '../terminal/io.ts'
@@ -99,26 +99,23 @@ async function actOnIds(
 
 async function actOnMany(context: Context, action: TaskAction, options: BulkOptions): Promise<number> {
   const { type, status = action.defaultStatus, since, error, dryRun, yes } = options
+  const { ofOne = [] } = action
   if (type === undefined) throw new BatonError('invalid', 'give the ids of tasks, or --type')
-  const ofOne = action.ofOne ?? []
   if (ofOne.length > 0) throw new BatonError('invalid', `${ofOne.join(', ')} is for tasks named by their ids`)
-  const body: BulkBody = {
-    ...{ action: action.name, type, status },
-    ...(since !== undefined && { since }),
-    ...(error !== undefined && { error }),
-  }
-  if (dryRun || !yes) {
-    const counted = await finishedBulk(context, { ...body, dryRun: true })
-    if (typeof counted === 'number') return counted
-    if (dryRun || counted.selected === 0) return showBulk(context, counted)
-    const tasks = `${counted.selected} task${counted.selected === 1 ? '' : 's'}`
-    if (!(await confirm(context.io, `${action.verb} ${tasks}${leftOutText(counted)}?`))) {
-      context.printer.warn('nothing was done')
-      return FAILED_EXIT_CODE
-    }
-  }
+  const body = { action: action.name, type, status, ...defined({ since, error }) }
+  const counted = dryRun || !yes ? await finishedBulk(context, { ...body, dryRun: true }) : undefined
+  if (typeof counted === 'number') return counted
+  if (counted && (dryRun || counted.selected === 0)) return showBulk(context, counted)
+  if (counted && !(await isSure(context, action, counted))) return FAILED_EXIT_CODE
   const bulk = await finishedBulk(context, body)
   return typeof bulk === 'number' ? bulk : showBulk(context, bulk)
+}
+
+async function isSure({ io, printer }: Context, { verb }: TaskAction, counted: ApiBulk): Promise<boolean> {
+  const tasks = `${counted.selected} task${counted.selected === 1 ? '' : 's'}`
+  if (await confirm(io, `${verb} ${tasks}${leftOutText(counted)}?`)) return true
+  printer.warn('nothing was done')
+  return false
 }
 
 /** Begins a bulk operation, shows its progress and waits for its end. Returns the exit code after an interruption. */

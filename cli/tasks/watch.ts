@@ -8,7 +8,7 @@ import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, durationOption } from '../terminal/command.ts'
 import { FAILED_EXIT_CODE } from '../terminal/io.ts'
 import { createLiveView, tableLines } from '../terminal/printer.ts'
-import { clockText, oneLine, relativeTime, safeLines } from '../terminal/style.ts'
+import { clockText, oneLine, safeLines } from '../terminal/style.ts'
 import { contentLines, taskColumns, taskLines } from './read.ts'
 
 type WatchOptions = { readonly interval: number }

@@ -88,8 +88,12 @@ function createTail() {
       while (bytes - 1 > RUN_LOG_BYTES_MAX) bytes -= textBytes(lines.shift() ?? '') + 1
     },
     newest: (bytesMax: number) => {
-      let left = bytesMax + 1
-      const first = lines.findLastIndex(line => (left -= textBytes(line) + 1) < 0) + 1
+      let [first, left] = [lines.length, bytesMax + 1]
+      while (first > 0) {
+        left -= textBytes(lines[first - 1] ?? '') + 1
+        if (left < 0) break
+        first -= 1
+      }
       const last = lines.at(-1)
       return last === undefined ? undefined : lines.slice(first).join('\n') || beginningOf(last, bytesMax)
     },

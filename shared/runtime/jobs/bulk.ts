@@ -12,6 +12,8 @@
  * again (`sweepBulks`).
  */
 
+import type { ApiBulk, BulkBody } from '../../api/bulk.ts'
+import type { DeadLetter } from '../../core/dead-letters.ts'
 import { needsAttention } from '../../core/flow/flow.ts'
 import { isGone } from '../../core/publish.ts'
 import { bulkRecord } from '../../core/record-names.ts'
@@ -29,43 +31,27 @@ import { cancelTask, removeTask, restartTask, withoutNeeded } from '../operate/o
 import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair.ts'
 import { changeType, throwIfUnsent } from '../types/change-type.ts'
 
-/** What a caller asks for. */
-type BulkRequest = {
-  readonly action: 'retry' | 'cancel' | 'remove' | 'replay'
-  readonly type: string
-  /** Empty for a replay. */
+/** What a caller asks for: the fields of `api/bulk.ts`. A replay has no statuses. */
+type BulkRequest = Pick<BulkBody, 'action' | 'type' | 'error'> & {
   readonly statuses: readonly Status[]
-  /** Ended tasks that ended from this time on, open tasks that are due from this time on, dead letters that arrived from it on. */
   readonly since?: number
-  /** Text in the name or the message of the error, in upper or lower case. */
-  readonly error?: string
   /** Whether it only counts. */
   readonly isDryRun: boolean
 }
 
-/** A bulk operation as its record keeps it. */
-export type Bulk = BulkRequest & {
-  readonly id: string
-  /** The caller, if operations record it. */
-  readonly by?: string
-  readonly askedAt: number
-  readonly updatedAt: number
-  readonly finishedAt?: number
-  /** The range of the type's view that it is at. */
-  readonly range: number
-  /** The last entry of the page. */
-  readonly after?: IndexEntry
-  /** The ids of the tasks or dead letters that it works on. */
-  readonly page: readonly string[]
-  /** How many tasks or dead letters it has read. */
-  readonly examined: number
-  /** How many of them fit the request. */
-  readonly selected: number
-  /** For how many of these the action was done. */
-  readonly done: number
-  /** How many of these it left out, by reason. */
-  readonly leftOut: Readonly<Record<string, number>>
-}
+/** A bulk operation as its record keeps it, with the counts of `api/bulk.ts`. */
+export type Bulk = BulkRequest &
+  Pick<ApiBulk, 'id' | 'by' | 'examined' | 'selected' | 'done' | 'leftOut'> & {
+    readonly askedAt: number
+    readonly updatedAt: number
+    readonly finishedAt?: number
+    /** The range of the type's view that it is at. */
+    readonly range: number
+    /** The last entry of the page. */
+    readonly after?: IndexEntry
+    /** The ids of the tasks or dead letters that it works on. */
+    readonly page: readonly string[]
+  }
 
 /** The most bulk operations of one type at a time. */
 export const BULKS_MAX = 10
@@ -89,16 +75,8 @@ export async function startBulk(
   const now = system.clock.now()
   const id = system.chance.ulid(now)
   const counts = { examined: 0, selected: 0, done: 0, leftOut: {} }
-  const bulk: Bulk = {
-    ...request,
-    ...defined({ by }),
-    id,
-    askedAt: now,
-    updatedAt: now,
-    range: 0,
-    page: [],
-    ...counts,
-  }
+  const position = { askedAt: now, updatedAt: now, range: 0, page: [] }
+  const bulk: Bulk = { ...request, ...defined({ by }), id, ...position, ...counts }
   await system.records.put(bulkRecord(id), bulk as Json, now + RECORD_TTL_MS)
   const { after } = await changeType(system, request.type, stored => {
     const { bulks = [] } = stored ?? {}
@@ -286,14 +264,16 @@ async function withNextLetters(system: System, bulk: Bulk, updatedAt: number): P
 /** A letter that is gone was sent again before. */
 async function replayLetters(system: System, bulk: Bulk): Promise<Outcome[]> {
   const letters = lettersOf(system)
-  const { since = 0, error = '', askedAt, isDryRun } = bulk
   return sideBySide(bulk.page, LETTERS_AT_ONCE_MAX, async id => {
     const { letter } = (await letters.deadLetters.get(id)) ?? {}
-    if (!letter) return DONE
-    const isInTime = letter.arrivedAt >= since && letter.arrivedAt <= askedAt
-    if (!isInTime || !(letter.error ?? '').toLowerCase().includes(error.toLowerCase())) return undefined
-    if (isDryRun) return DONE
+    if (letter && !isSelected(letter, bulk)) return undefined
+    if (!letter || bulk.isDryRun) return DONE
     const [replayed] = await replayDeadLetters(letters, [id])
     return replayed?.outcome === 'sent' || replayed?.outcome === 'unknown' ? DONE : replayed?.outcome
   })
+}
+
+function isSelected(letter: DeadLetter, { since = 0, error = '', askedAt }: Bulk): boolean {
+  if (letter.arrivedAt < since || letter.arrivedAt > askedAt) return false
+  return (letter.error ?? '').toLowerCase().includes(error.toLowerCase())
 }

@@ -72,11 +72,10 @@ function successor(
     handlerSince,
     servedBy,
     handlerVersion,
-    purges = before?.purges ?? [],
-    bulks = before?.bulks ?? [],
     paused = before?.paused ?? false,
     isFair,
     unapplied,
+    ...given
   }: TypeChange,
   now: number,
 ): TaskType {
@@ -88,13 +87,16 @@ function successor(
     ...((isFair ?? before?.isFair) && { isFair: true as const }),
     ...((before?.wasFlow || before?.configuration.kind === 'flow') && { wasFlow: true as const }),
     ...defined({ handlerSince, servedBy, handlerVersion }),
-    ...(purges.length > 0 && { purges }),
-    ...(bulks.length > 0 && { bulks }),
+    ...jobsUnderWay({ ...before, ...defined(given) }),
     ...(left.length > 0 && { unapplied: left }),
     version: (before?.version ?? 0) + 1,
     createdAt: before?.createdAt ?? now,
     updatedAt: now,
   }
+}
+
+function jobsUnderWay({ purges = [], bulks = [] }: Pick<TaskType, 'purges' | 'bulks'>) {
+  return { ...(purges.length > 0 && { purges }), ...(bulks.length > 0 && { bulks }) }
 }
 
 function leftToApply(

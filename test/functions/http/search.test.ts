@@ -64,8 +64,9 @@ it('finds an id, a key and a user among 1,000,000 tasks in some reads, and reads
     page: async ({ partition, limit, after }: IndexQuery) => {
       const ofUser = Number(/u(\d+)$/.exec(partition)?.[1] ?? Number.NaN)
       const isAll = partition === viewPartition('jobs', 'failed', 0)
-      const start = ofUser < TASKS ? ofUser : after ? numberIn(after.id) - 1 : TASKS - 1
-      const count = isAll ? Math.min(limit, start + 1) : ofUser < TASKS && !after ? 1 : 0
+      const next = after ? numberIn(after.id) - 1 : TASKS - 1
+      const start = isAll ? next : ofUser
+      const count = isAll ? Math.min(limit, start + 1) : Number(ofUser < TASKS && !after)
       reads.entries += count
       const entries = Array.from({ length: count }, (_, nth) => ({
         id: `jobs:k${start - nth}`,
