@@ -31,7 +31,7 @@ type ReportHeader = {
 }
 
 /** Settings by their names. A setting that is not given has no entry. */
-export type ReportSettings = Readonly<Record<string, string | undefined>>
+type ReportSettings = Readonly<Record<string, string | undefined>>
 
 /** How one piece ended. A later line about the same piece replaces an earlier one. */
 type ReportEntry = {

@@ -16,7 +16,7 @@ import { isLabelled } from './list-query.ts'
  */
 
 /** How a task was found. */
-export type Match = 'id' | 'key' | 'user' | 'tag' | 'error'
+type Match = 'id' | 'key' | 'user' | 'tag' | 'error'
 
 type Found = { readonly task: Task; readonly match: Match }
 
