@@ -126,7 +126,8 @@ async function finishedBulk(context: Context, body: BulkBody): Promise<ApiBulk |
   let bulk = await client.bulk(id)
   const poll = async () => {
     for (; bulk.state === 'running' && !io.signal.aborted; bulk = await client.bulk(id)) {
-      progress.show(`${bulk.selected} of ${bulk.examined} tasks selected, ${bulk.done} done`)
+      const { dryRun, selected, examined, done } = bulk
+      progress.show(dryRun ? `counting: ${selected} of ${examined} tasks` : `${done} of ${selected} done`)
       await io.sleep(POLL_MS)
     }
   }

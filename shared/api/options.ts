@@ -31,7 +31,7 @@ const optionFields = {
   timeoutMs: optional(count),
   deadlineMs: optional(count),
   retentionMs: count,
-  liveLog: flag(),
+  liveLog: optional(flag()),
   retry: open(retryFields),
 } satisfies Record<keyof Options, Rule>
 

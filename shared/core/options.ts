@@ -54,7 +54,7 @@ export type Options = {
    * Whether each heartbeat stores the newest log lines of the handler, up to 1 KB, so that the log of a running task can be read. A heartbeat
    * that stores 1 KB costs 2 write units in place of 1, and so does each other write of the running task. @default false
    */
-  readonly liveLog: boolean
+  readonly liveLog?: boolean
   /** How failed and lost runs are retried. @default the defaults of its members */
   readonly retry: Retry
   /** How long the task is kept after its end, in milliseconds. @default 604,800,000, which is 7 days */
@@ -88,7 +88,6 @@ export const DEFAULT_OPTIONS: Options = {
   workerIds: [],
   heartbeatMs: 5_000,
   leaseMs: 15_000,
-  liveLog: false,
   retry: {
     maxRetries: 3,
     backoff: 'exponential',

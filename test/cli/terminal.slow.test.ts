@@ -196,7 +196,7 @@ describe('Ctrl-C', () => {
     const terminal = batonInTerminal(args, environment)
     await terminal.shows(/Cancel \d+ tasks\? \[y\/N\]/)
     terminal.type('y\r')
-    await terminal.shows(/ selected, \d+ done/)
+    await terminal.shows(/\d+ of \d+ done/)
     terminal.interrupt()
     const code = await terminal.exitCode
     const [, id = ''] = /the server continues; baton bulk (\w+)/.exec(terminal.output()) ?? []

@@ -15,7 +15,6 @@ describe('options in force', () => {
       workerIds: [],
       heartbeatMs: 5_000,
       leaseMs: 15_000,
-      liveLog: false,
       retentionMs: 7 * 86_400_000,
       retry: {
         maxRetries: 3,
