@@ -110,7 +110,9 @@ export async function workOnBulk(system: System, id: string, stopAt: number): Pr
   while (bulk.finishedAt === undefined) {
     const next: Bulk = await withNextPage(system, await withWork(system, bulk), type)
     const expiresAt = next.updatedAt + RECORD_TTL_MS
-    if (!(await system.records.replace(bulkRecord(id), next as Json, bulk as Json, expiresAt))) return
+    const isReplaced = await system.records.replace(bulkRecord(id), next as Json, bulk as Json, expiresAt)
+    // The write may have been sent again after a lost answer, and was then refused because of itself.
+    if (!isReplaced && JSON.stringify(await readBulk(system, id)) !== JSON.stringify(next)) return
     bulk = next
     if (bulk.finishedAt === undefined && system.clock.now() >= stopAt) return send(system, bulk)
   }
