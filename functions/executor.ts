@@ -24,12 +24,12 @@ type Handler = (event: SQSEvent, context: Context) => Promise<SQSBatchResponse>
 export function executorOf(first: TaskDefinition, ...others: TaskDefinition[]): Handler {
   lockIntrinsics()
   const receiving = composeReceivingSystem()
-  const { system } = receiving
+  const isInDevelopment = process.env.BATON_DEV === '1'
+  const system = { ...receiving.system, hasLiveLogs: isInDevelopment }
   const typeOf = cachedTypeReader(system)
   const version = versionOfEnvironment()
   const definitionFor = others.length === 0 ? () => first : definitionByQueue([first, ...others])
   const aborting = abortedBySigterm()
-  const isInDevelopment = process.env.BATON_DEV === '1'
   if (isInDevelopment) labelConsole()
   return async (event, context) => {
     const stopAt = system.clock.now() + context.getRemainingTimeInMillis() - STOP_MARGIN_MS

@@ -1,6 +1,7 @@
 import type { Context, SQSBatchResponse, SQSEvent } from 'aws-lambda'
 import { serveWakes } from '../shared/runtime/wake.ts'
-import { composeSystem, flushMetrics } from './compose/compose.ts'
+import { flushMetrics } from './compose/compose.ts'
+import { composeDiagnosticSystem } from './compose/compose-dead-letters.ts'
 import { readWakes } from './read-wakes.ts'
 
 /**
@@ -11,9 +12,9 @@ const WORK_MS_MAX = 25_000
 /** The time that is kept for the current page and the last send before the invocation ends. */
 const MARGIN_MS = 15_000
 
-const system = composeSystem()
+const system = composeDiagnosticSystem()
 
-/** Serves the jobs queue: works on the jobs of types page by page, and publishes, counts or cancels the members of canvases. */
+/** Serves the jobs queue: works on jobs and bulk operations page by page, and publishes, counts or cancels the members of canvases. */
 export async function handler(event: SQSEvent, context: Context): Promise<SQSBatchResponse> {
   const leftMs = Math.min(WORK_MS_MAX, context.getRemainingTimeInMillis() - MARGIN_MS)
   const { wakes, lateEvents } = readWakes(system, event)

@@ -152,10 +152,14 @@ function pathParameters({ path, name: operation }: Operation, { examples }: Sour
 
 function queryParameters({ query, name: operation }: Operation, { schemas, examples }: Sources): Schema[] {
   if (!query) return []
-  const { properties = {} } = schemas.schemaOf(query) as { properties?: Readonly<Record<string, Schema>> }
+  const { properties = {}, required = [] } = schemas.schemaOf(query) as {
+    readonly properties?: Readonly<Record<string, Schema>>
+    readonly required?: readonly string[]
+  }
   return Object.entries(properties).map(([name, { description, ...schema }]) => ({
     name,
     in: 'query',
+    ...(required.includes(name) && { required: true }),
     ...(description !== undefined && { description }),
     schema,
     ...examples.ofParameter(operation, 'query', name),

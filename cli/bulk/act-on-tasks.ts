@@ -1,53 +1,42 @@
 /**
- * What `retry`, `cancel` and `remove` share: one call for each task, which the user names by ids or by a filter. With a filter the
- * command first selects and counts the tasks, and asks. Then it writes a report (`report.ts`), with which it can continue after an
- * interruption.
+ * What `retry`, `cancel` and `remove` share: one call for each task that the user names by its id, or a bulk operation on the server for the
+ * tasks of a filter. The command first lets the server count them, and asks. Then it shows the progress; the server continues without it.
  */
 
-import { randomUUID } from 'node:crypto'
 import { type Command, Option } from 'commander'
+import type { ApiBulk, BulkBody } from '../../shared/api/bulk.ts'
 import type { Client } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { STATUSES } from '../../shared/core/states.ts'
+import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
-import type { Invocation } from '../terminal/command.ts'
+import { type DefineCommand, type Invocation, someOf, timeBefore } from '../terminal/command.ts'
 import { confirm, FAILED_EXIT_CODE, INTERRUPTED_EXIT_CODE } from '../terminal/io.ts'
 import { createProgress } from '../terminal/printer.ts'
 import { oneLine } from '../terminal/style.ts'
-import { addFilterOptions, type FilterOptions, filterOf, givenFilters } from './list-filter.ts'
-import type { Report, ReportSettings, Selected } from './report.ts'
-import { addReportOptions, createReport, reopenReport, reportName } from './report.ts'
 
 /** What `retry`, `cancel` and `remove` do to each task. */
 type TaskAction = {
-  /** The name of the command. */
-  readonly name: string
+  readonly name: BulkBody['action']
   /** Begins the question, such as `Remove`. */
   readonly verb: string
   /** What has happened to the task then, such as `removed`. */
   readonly done: string
-  /** The statuses that are selected when the user names none. @default all */
-  readonly defaultStatus?: NonNullable<FilterOptions['status']>
-  /** Statuses of refusals that say that there is nothing left to do. @default none */
-  readonly doneStatuses?: readonly number[]
-  /** Options of the command that must be the same when it continues a report. @default none */
-  readonly settings?: ReportSettings
-  /** The words of the command that give these settings again. @default none */
-  readonly words?: readonly string[]
-  /** `ifRevision` is the revision of the selected task. The API refuses to change the task if a person has changed it since. */
-  apply(client: Client, id: string, ifRevision?: number): Promise<unknown>
+  /** The statuses that are selected when the user names none. */
+  readonly defaultStatus: ReadonlyArray<(typeof STATUSES)[number]>
+  /** Options of the command that are given and are only for tasks named by their ids. @default none */
+  readonly ofOne?: readonly string[]
+  apply(client: Client, id: string): Promise<unknown>
 }
 
-type BulkOptions = FilterOptions & {
+type BulkOptions = Pick<BulkBody, 'since' | 'error' | 'dryRun'> & {
+  readonly type?: string
+  readonly status?: TaskAction['defaultStatus']
   readonly yes?: boolean
-  readonly dryRun?: boolean
-  readonly report?: string
-  readonly resume?: string
-  readonly concurrency: number
 }
 
-/** One call of a command. */
-type Acting = { readonly context: Context; readonly action: TaskAction; readonly options: BulkOptions }
+const CALLS_AT_ONCE = 10
+const POLL_MS = 1_000
 
 /** Gives a command its ids, its filter and its action, which depends on further options of the command. */
 export function actOnTasks<Options extends object>(
@@ -56,23 +45,46 @@ export function actOnTasks<Options extends object>(
   actionOf: (options: Options) => TaskAction,
 ): void {
   command.argument('[ids...]', 'the ids of tasks, such as resize:img-1')
-  addFilterOptions(command, invocation.now())
-  const own = [
+  const time = timeBefore(invocation.now())
+  const options = [
+    new Option('--type <type>', 'the tasks of this type, by a job on the server'),
+    new Option(
+      '--status <status>',
+      `only with this status: ${STATUSES.join(', ')}; may be repeated`,
+    ).argParser(someOf(STATUSES)),
+    new Option(
+      '--since <time>',
+      'only from this time on: the end of ended tasks, the due time of open ones',
+    ).argParser(time),
+    new Option('--error <text>', 'only with an error that contains this text, in upper or lower case'),
     new Option('--yes', 'does not ask'),
-    new Option('--dry-run', 'only shows which tasks it would select'),
+    new Option('--dry-run', 'only counts them'),
   ]
-  addReportOptions(command, own, { what: 'calls', usual: 10, max: 100 })
-  withSystem(command, invocation, (context, options: Options & BulkOptions, ids: readonly string[]) => {
-    const acting = { context, action: actionOf(options), options }
-    return ids.length === 0 ? actOnSelected(acting) : actOnIds(acting, ids)
-  })
+  for (const option of options) command.addOption(option.helpGroup('Many tasks:'))
+  withSystem(command, invocation, (context, given: Options & BulkOptions, ids: readonly string[]) =>
+    ids.length === 0
+      ? actOnMany(context, actionOf(given), given)
+      : actOnIds(context, actionOf(given), given, ids),
+  )
 }
 
-async function actOnIds({ context, action, options }: Acting, ids: readonly string[]): Promise<number> {
-  refuseFilter(options)
-  const { client, printer, io } = context
+async function actOnIds(
+  { client, printer, io }: Context,
+  action: TaskAction,
+  { type, status, since, error, dryRun }: BulkOptions,
+  ids: readonly string[],
+): Promise<number> {
+  const filter = Object.entries({
+    '--type': type,
+    '--status': status,
+    '--since': since,
+    '--error': error,
+    '--dry-run': dryRun,
+  })
+  const given = filter.flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  if (given.length > 0) throw new BatonError('invalid', `give either ids or ${given.join(', ')}, not both`)
   let failed = 0
-  await forEachConcurrently(ids, options.concurrency, io.signal, async id => {
+  await forEachConcurrently(ids, CALLS_AT_ONCE, io.signal, async id => {
     const problem = await action.apply(client, id).then(() => undefined, asProblem)
     // The only one is refused as any other call: with its fields, or as JSON.
     if (problem && ids.length === 1) throw problem
@@ -85,115 +97,67 @@ async function actOnIds({ context, action, options }: Acting, ids: readonly stri
   return failed > 0 ? FAILED_EXIT_CODE : 0
 }
 
-/** Refuses a filter together with ids: it would not be clear which tasks to select. */
-function refuseFilter(options: BulkOptions): void {
-  const own = [options.resume !== undefined && '--resume', options.dryRun && '--dry-run'].filter(
-    one => typeof one === 'string',
-  )
-  const given = [...givenFilters(options), ...own]
-  if (given.length > 0) throw new BatonError('invalid', `give either ids or ${given.join(', ')}, not both`)
+async function actOnMany(context: Context, action: TaskAction, options: BulkOptions): Promise<number> {
+  const { type, status = action.defaultStatus, since, error, dryRun, yes } = options
+  const { ofOne = [] } = action
+  if (type === undefined) throw new BatonError('invalid', 'give the ids of tasks, or --type')
+  if (ofOne.length > 0) throw new BatonError('invalid', `${ofOne.join(', ')} is for tasks named by their ids`)
+  const body = { action: action.name, type, status, ...defined({ since, error }) }
+  const counted = dryRun || !yes ? await finishedBulk(context, { ...body, dryRun: true }) : undefined
+  if (typeof counted === 'number') return counted
+  if (counted && (dryRun || counted.selected === 0)) return showBulk(context, counted)
+  if (counted && !(await isSure(context, action, counted))) return FAILED_EXIT_CODE
+  const bulk = await finishedBulk(context, body)
+  return typeof bulk === 'number' ? bulk : showBulk(context, bulk)
 }
 
-/** Selects the tasks of a filter, asks, and acts on each of them. With `--resume` it continues with the tasks of a report. */
-async function actOnSelected(acting: Acting): Promise<number> {
-  const { context, action, options } = acting
-  const resumed = reopened(acting)
-  const tasks = resumed
-    ? resumed.selected.filter(({ id }) => !resumed.succeeded.has(id))
-    : await select(acting)
-  if (options.dryRun) return showIds(context, tasks)
-  if (tasks.length === 0) return showSummary(acting, { ok: 0, failed: 0 })
-  if (!options.yes && !(await confirm(context.io, `${action.verb} ${countText(tasks)}?`))) {
-    context.printer.warn('nothing was done')
-    return FAILED_EXIT_CODE
-  }
-  const report = resumed ?? begun(acting)
-  if (!resumed) report.select(tasks)
-  return actOnEach(acting, tasks, report)
+async function isSure({ io, printer }: Context, { verb }: TaskAction, counted: ApiBulk): Promise<boolean> {
+  const tasks = `${counted.selected} task${counted.selected === 1 ? '' : 's'}`
+  if (await confirm(io, `${verb} ${tasks}${leftOutText(counted)}?`)) return true
+  printer.warn('nothing was done')
+  return false
 }
 
-function countText({ length }: readonly unknown[]): string {
-  return `${length} task${length === 1 ? '' : 's'}`
-}
-
-function reopened({ context: { url }, action, options }: Acting): Report | undefined {
-  if (options.resume === undefined) return undefined
-  const given = givenFilters(options)
-  if (given.length > 0)
-    throw new BatonError('invalid', `a report has its tasks: give either --resume or ${given.join(', ')}`)
-  return reopenReport(options.resume, { action: action.name, url, settings: action.settings ?? {} })
-}
-
-function begun({ context: { url, io }, action, options }: Acting): Report {
-  return createReport(options.report ?? reportName(action.name, io.now()), {
-    action: action.name,
-    url,
-    at: new Date(io.now()).toISOString(),
-    run: randomUUID(),
-    selects: true,
-    settings: action.settings ?? {},
-  })
-}
-
-async function select({ context: { client, io }, action, options }: Acting): Promise<Selected[]> {
-  const status = options.status ?? action.defaultStatus
-  const filter = filterOf({ ...options, ...(status && { status }) })
+/** Begins a bulk operation, shows its progress and waits for its end. Returns the exit code after an interruption. */
+async function finishedBulk(context: Context, body: BulkBody): Promise<ApiBulk | number> {
+  const { client, io, followUp } = context
+  const { id } = await client.startBulk(body)
   const progress = createProgress(io.err, io.now)
-  const tasks: Selected[] = []
-  for await (const { id, revision } of client.list({ ...filter, limit: 100 })) {
-    tasks.push({ id, revision })
-    progress.show(`selecting: ${tasks.length} tasks`)
+  let bulk = await client.bulk(id)
+  const poll = async () => {
+    for (; bulk.state === 'running' && !io.signal.aborted; bulk = await client.bulk(id)) {
+      const { dryRun, selected, examined, done } = bulk
+      progress.show(dryRun ? `counting: ${selected} of ${examined} tasks` : `${done} of ${selected} done`)
+      await io.sleep(POLL_MS)
+    }
   }
-  progress.clear()
-  return tasks
-}
-
-function showIds({ printer }: Context, tasks: readonly Selected[]): number {
-  for (const { id } of tasks) printer.isJson ? printer.record({ id }) : printer.line(oneLine(id))
-  printer.note(`${countText(tasks)} would be selected; nothing was done`)
-  return 0
-}
-
-type Tally = { ok: number; failed: number }
-
-async function actOnEach(acting: Acting, tasks: readonly Selected[], report: Report): Promise<number> {
-  const { context, action, options } = acting
-  const { client, io } = context
-  const tally: Tally = { ok: 0, failed: 0 }
-  const progress = createProgress(io.err, io.now)
-  const act = async ({ id, revision }: Selected) => {
-    const problem = await action.apply(client, id, revision).then(() => undefined, asProblem)
-    const isOk = !problem || (action.doneStatuses ?? []).includes(problem.status)
-    tally[isOk ? 'ok' : 'failed'] += 1
-    const why = problem && { status: problem.status, detail: problem.problem.detail }
-    report.add({ ref: id, ok: isOk, ...why })
-    const failures = tally.failed > 0 ? `, failed: ${tally.failed}` : ''
-    progress.show(`${action.done}: ${tally.ok} of ${tasks.length}${failures}`)
-  }
-  const actOnAll = () =>
-    forEachConcurrently(tasks, options.concurrency, io.signal, act).finally(() => progress.clear())
   const interrupted = await interruptible(
     context,
-    actOnAll,
-    () => `interrupted after ${tally.ok + tally.failed} of ${tasks.length}: ${resumption(acting, report)}`,
+    () => poll().finally(() => progress.clear()),
+    () => `the server continues; ${followUp('bulk', id)} shows how far it is`,
   )
-  return interrupted ?? showSummary(acting, tally, report)
+  return interrupted ?? bulk
 }
 
-/** How to continue a report: it takes only the settings with which it began. */
-function resumption({ context, action, options }: Acting, { path }: Report): string {
-  const settings = [...(action.words ?? []), ...(options.yes ? ['--yes'] : [])]
-  return `continue with ${context.followUp(action.name, '--resume', path, ...settings)}`
+/** Shows a bulk operation. Returns the exit code: 1 when it has left out tasks. */
+function showBulk({ printer }: Context, bulk: ApiBulk): number {
+  const { selected, done, dryRun, state } = bulk
+  const text = dryRun ? `${selected} selected, nothing was done` : `${done} of ${selected} done`
+  printer.answer(bulk, `${text}${leftOutText(bulk)}${state === 'running' ? '; it is under way' : ''}`)
+  return !dryRun && Object.keys(bulk.leftOut).length > 0 ? FAILED_EXIT_CODE : 0
 }
 
-function showSummary(acting: Acting, { ok, failed }: Tally, report?: Report): number {
-  const { printer } = acting.context
-  const { done } = acting.action
-  const summary = { [done]: ok, failed, ...(report && { report: report.path }) }
-  printer.answer(summary, `${ok} ${done}${failed > 0 ? `, ${failed} failed` : ''}`)
-  if (report && failed > 0) printer.warn(`${report.path} says why; ${resumption(acting, report)}`)
-  else if (report) printer.note(`the report is ${report.path}`)
-  return failed > 0 ? FAILED_EXIT_CODE : 0
+function leftOutText({ leftOut }: ApiBulk): string {
+  const reasons = Object.entries(leftOut).map(([reason, count]) => `${count} ${reason}`)
+  return reasons.length > 0 ? ` (left out: ${reasons.join(', ')})` : ''
+}
+
+/** `baton bulk`: how far a bulk operation is, and its outcome. */
+export const bulk: DefineCommand = (command, invocation) => {
+  command.argument('<id>', 'the id of a bulk operation')
+  withSystem(command, invocation, async (context, _options: object, id: string) =>
+    showBulk(context, await context.client.bulk(id)),
+  )
 }
 
 /** The problem of a refused call. Any other error is a fault of this program. */

@@ -71,9 +71,3 @@ export function filterOf(options: FilterOptions): ListFilter {
 }
 
 const NAMES = ['type', 'status', 'userId', 'canvasId', 'tag', 'error', 'since', 'until', 'order'] as const
-
-/** The filters that are given, as the user writes them. */
-export function givenFilters(options: FilterOptions): string[] {
-  const given = NAMES.filter(name => options[name] !== undefined)
-  return given.map(name => `--${name.replace(/[A-Z]/g, letter => `-${letter.toLowerCase()}`)}`)
-}

@@ -82,7 +82,7 @@ function reportFor({ url, io }: Context, body: Common, options: Given): Report {
   if (resume !== undefined) return reopenReport(resume, header)
   const path = report ?? reportName('publish', io.now())
   const at = new Date(io.now()).toISOString()
-  return createReport(path, { ...header, at, run: randomUUID(), selects: false })
+  return createReport(path, { ...header, at, run: randomUUID() })
 }
 
 /**

@@ -13,38 +13,25 @@ export type Report = {
   readonly header: ReportHeader
   /** How what has succeeded already did, by its reference. */
   readonly succeeded: ReadonlyMap<string, ReportEntry>
-  /** Everything that the command is to do; empty for a command that reads it from elsewhere. */
-  readonly selected: readonly Selected[]
-  /** Writes what the command is to do, whole, before anything is done. */
-  select(tasks: readonly Selected[]): void
   add(entry: ReportEntry): void
   /** Removes the file. */
   remove(): void
 }
 
-/** A task that a command is to act on, as it was when it was selected. */
-export type Selected = {
-  readonly id: string
-  /** Counts changes by people: a task that was changed meanwhile is left alone. */
-  readonly revision: number
-}
-
 /** The first line: what the command does, and to which system. */
 type ReportHeader = {
-  /** The command and what it is about, such as `remove`. */
+  /** The command and what it is about, such as `publish`. */
   readonly action: string
   readonly url: string
   readonly at: string
   /** Names the run: generated keys of tasks begin with it. */
   readonly run: string
-  /** Whether the report says what to do. Otherwise the command reads it from elsewhere, such as a file of inputs. */
-  readonly selects: boolean
   /** Further settings, which must be the same when the command continues. */
   readonly settings: ReportSettings
 }
 
 /** Settings by their names. A setting that is not given has no entry. */
-export type ReportSettings = Readonly<Record<string, string | undefined>>
+type ReportSettings = Readonly<Record<string, string | undefined>>
 
 /** How one piece ended. A later line about the same piece replaces an earlier one. */
 type ReportEntry = {
@@ -59,8 +46,6 @@ type ReportEntry = {
   readonly detail?: string
 }
 
-const SELECTED_IN_A_LINE = 1_000
-
 /**
  * Begins a report.
  *
@@ -68,7 +53,7 @@ const SELECTED_IN_A_LINE = 1_000
  */
 export function createReport(path: string, header: ReportHeader): Report {
   writeLine(path, header, (file, text) => writeFileSync(file, text, { flag: 'wx' }))
-  return reportAt(path, header, new Map(), [])
+  return reportAt(path, header, new Map())
 }
 
 /**
@@ -80,7 +65,7 @@ export function reopenReport(
   path: string,
   { action, url, settings }: Pick<ReportHeader, 'action' | 'url' | 'settings'>,
 ): Report {
-  const { header, entries, selected } = readReport(path, action)
+  const { header, entries } = readReport(path, action)
   const wanted: ReportSettings = { action, url, ...settings }
   const found: ReportSettings = { action: header.action, url: header.url, ...header.settings }
   for (const name of new Set([...Object.keys(wanted), ...Object.keys(found)])) {
@@ -91,33 +76,19 @@ export function reopenReport(
     )
   }
   const last = new Map(entries.map(entry => [entry.ref, entry]))
-  return reportAt(path, header, new Map([...last].filter(([, { ok }]) => ok)), selected)
+  return reportAt(path, header, new Map([...last].filter(([, { ok }]) => ok)))
 }
 
 function valueText(name: string, settings: ReportSettings): string {
   return settings[name] === undefined ? `no ${name}` : `${name} ${settings[name]}`
 }
 
-function reportAt(
-  path: string,
-  header: ReportHeader,
-  succeeded: ReadonlyMap<string, ReportEntry>,
-  earlier: readonly Selected[],
-): Report {
-  const selected = [...earlier]
-  const append = (line: object) => writeLine(path, line, appendFileSync)
+function reportAt(path: string, header: ReportHeader, succeeded: ReadonlyMap<string, ReportEntry>): Report {
   return {
     path,
     header,
     succeeded,
-    selected,
-    select: tasks => {
-      for (let at = 0; at < tasks.length; at += SELECTED_IN_A_LINE)
-        append({ selected: tasks.slice(at, at + SELECTED_IN_A_LINE) })
-      append({ selectedInAll: tasks.length })
-      selected.push(...tasks)
-    },
-    add: append,
+    add: line => writeLine(path, line, appendFileSync),
     remove: () => rmSync(path, { force: true }),
   }
 }
@@ -146,26 +117,18 @@ export function reportName(action: string, now: number): string {
 type ReportContents = {
   readonly header: ReportHeader
   readonly entries: readonly ReportEntry[]
-  readonly selected: readonly Selected[]
 }
-
-type Line =
-  | ReportEntry
-  | { readonly selected: readonly Selected[] }
-  /** Ends the selection: how many tasks it has. */
-  | { readonly selectedInAll: number }
 
 /**
  * Reads a report. A process that was killed may have left its last line incomplete: the line is removed, and what it was about is done
- * again. Any other damage is refused, because the command could then act on something else than the user has confirmed.
+ * again. Any other damage is refused.
  *
- * @throws BatonError `invalid` when the file is not a report, has a line that is not JSON, or has only a part of the selection.
+ * @throws BatonError `invalid` when the file is not a report, or has a line that is not JSON.
  */
 function readReport(path: string, action: string): ReportContents {
   const [header, ...lines] = completeLines(path).map((text, index) => lineOf(path, text, index + 1))
   if (!isHeader(header)) throw new BatonError('invalid', `${path} is not a report of baton ${action}`)
-  const entries = (lines as Line[]).filter(line => 'ref' in line)
-  return { header, entries, selected: header.selects ? selectionIn(path, lines as Line[]) : [] }
+  return { header, entries: lines as ReportEntry[] }
 }
 
 function isHeader(line: object | undefined): line is ReportHeader {
@@ -198,18 +161,6 @@ function parsed(text: string): object | undefined {
   } catch {
     return undefined
   }
-}
-
-/** The selection is written before anything is done. So a report without the end of its selection has done nothing. */
-function selectionIn(path: string, lines: readonly Line[]): Selected[] {
-  const selected = lines.flatMap(line => ('selected' in line ? line.selected : []))
-  const inAll = lines.find(line => 'selectedInAll' in line)?.selectedInAll
-  if (selected.length === inAll) return selected
-  const of = inAll === undefined ? '' : ` of ${inAll}`
-  throw new BatonError(
-    'invalid',
-    `${path} has only ${selected.length}${of} selected tasks, because its command ended while it wrote them: give the filter again`,
-  )
 }
 
 /** The calls of a command for many tasks: what they are called in the help, and how many of them are made at the same time. */

@@ -1,10 +1,13 @@
 import type { Command } from 'commander'
-import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
+import type { ApiSchedule, ApiTick, ScheduleBody } from '../../shared/api/schedules.ts'
 import { type Context, printPages, withSystem } from '../connection/with-system.ts'
 import { factLines } from '../tasks/read.ts'
 import { type DefineCommand, type Invocation, jsonArgument, refuseUnknownWord } from '../terminal/command.ts'
 import type { Column } from '../terminal/printer.ts'
 import { durationText, oneLine, relativeTime, safeJson } from '../terminal/style.ts'
+
+/** `baton schedules ticks` shows at most this many: a schedule may have ticked for years. */
+const TICKS_MAX = 100
 
 type Act = (context: Context, name: string, ...more: string[]) => Promise<void>
 
@@ -32,6 +35,18 @@ export const schedules: DefineCommand = (command, invocation) => {
     showOne(context, await context.client.resumeSchedule(name)),
   )
   onOne(command, invocation, 'trigger', 'publishes the task now, in addition to the ticks', trigger)
+  onOne(
+    command,
+    invocation,
+    'ticks',
+    'lists the past ticks with their tasks, newest first',
+    (context, name) =>
+      printPages(context, page => context.client.ticks(name, page), {
+        columns: tickColumns(context),
+        none: 'there was no tick',
+        limit: TICKS_MAX,
+      }),
+  )
   onOne(command, invocation, 'remove', 'removes a schedule; its tasks stay', removeSchedule)
 }
 
@@ -63,6 +78,14 @@ const trigger: Act = async ({ client, printer }, name) => {
 const removeSchedule: Act = async ({ client, printer }, name) => {
   await client.removeSchedule(name)
   printer.answer({ name, removed: true }, `${printer.style.bold(oneLine(name))} removed`)
+}
+
+function tickColumns({ printer: { style } }: Context): Array<Column<ApiTick>> {
+  return [
+    { title: 'TICK', value: ({ at }) => at },
+    { title: 'TASK', value: ({ taskId }) => taskId, paint: style.bold },
+    { title: 'STATUS', value: ({ task }) => task?.status ?? 'no task', paint: style.status },
+  ]
 }
 
 function columnsOf({ printer: { style, now } }: Context): Array<Column<ApiSchedule>> {

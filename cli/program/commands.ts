@@ -57,6 +57,12 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     ],
     load: async () => (await import('../tasks/read.ts')).list,
   },
+  search: {
+    group: 'tasks',
+    summary: 'finds tasks by id, key, user, tag, or the text of an error',
+    examples: ['baton search img-1', 'baton search team=red --limit 50', 'baton search resize:img-1 --json'],
+    load: async () => (await import('../tasks/read.ts')).search,
+  },
   watch: {
     group: 'tasks',
     summary: 'shows a task, a flow or a type while it changes',
@@ -97,6 +103,12 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     examples: ['baton remove resize:img-1', 'baton remove --type resize --status failed --dry-run'],
     load: async () => (await import('../tasks/act.ts')).remove,
   },
+  bulk: {
+    group: 'tasks',
+    summary: 'shows how far the retry, cancel or removal of many tasks is',
+    examples: ['baton bulk 01JDXH5Q7T8Z3M6V9K2N4P1R5S'],
+    load: async () => (await import('../bulk/act-on-tasks.ts')).bulk,
+  },
   types: {
     group: 'system',
     summary: 'lists the task types, or shows one with the counts of its tasks',
@@ -123,11 +135,12 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
   },
   schedules: {
     group: 'system',
-    summary: 'lists schedules, and shows, puts, pauses, resumes, triggers or removes one',
+    summary: 'lists schedules, and shows, puts, pauses, resumes, triggers or removes one, or shows its ticks',
     examples: [
       'baton schedules',
       'baton schedules show nightly',
       `baton schedules put nightly '{"cron": "0 3 * * *", "timezone": "Europe/Berlin", "task": {"type": "report"}}'`,
+      'baton schedules ticks nightly',
       'baton schedules trigger nightly',
     ],
     load: async () => (await import('../operate/schedules.ts')).schedules,

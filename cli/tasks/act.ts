@@ -1,5 +1,6 @@
 import { Option } from 'commander'
 import type { RetryTaskBody } from '../../shared/api/changes.ts'
+import { STATUSES } from '../../shared/core/states.ts'
 import { actOnTasks } from '../bulk/act-on-tasks.ts'
 import { type DefineCommand, someOf } from '../terminal/command.ts'
 
@@ -22,13 +23,8 @@ export const retry: DefineCommand = (command, invocation) => {
     verb: 'Retry',
     done: 'retried',
     defaultStatus: ['failed'],
-    settings: { retry: action, clean: clean?.join() },
-    words: [
-      ...(action === undefined ? [] : ['--action', action]),
-      ...(clean === undefined ? [] : ['--clean', clean.join()]),
-    ],
-    apply: (client, id, ifRevision) =>
-      client.retry(id, { ...(action && { action }), ...(clean && { clean }), ...guardedBy(ifRevision) }),
+    ofOne: [...(action ? ['--action'] : []), ...(clean ? ['--clean'] : [])],
+    apply: (client, id) => client.retry(id, { ...(action && { action }), ...(clean && { clean }) }),
   }))
 }
 
@@ -38,13 +34,10 @@ export const cancel: DefineCommand = (command, invocation) => {
     name: 'cancel',
     verb: 'Cancel',
     done: 'cancelled',
-    defaultStatus: ['delayed', 'ready', 'running', 'compensating'],
-    apply: (client, id, ifRevision) => client.cancel(id, guardedBy(ifRevision)),
+    defaultStatus: ['delayed', 'ready', 'running'],
+    apply: (client, id) => client.cancel(id),
   }))
 }
-
-/** A task of a filter may be gone when its turn comes. */
-const GONE = 404
 
 /** `baton remove`: by ids, or by a filter, which selects tasks of every status unless it names some. */
 export const remove: DefineCommand = (command, invocation) => {
@@ -52,11 +45,7 @@ export const remove: DefineCommand = (command, invocation) => {
     name: 'remove',
     verb: 'Remove',
     done: 'removed',
-    doneStatuses: [GONE],
-    apply: (client, id, ifRevision) => client.remove(id, guardedBy(ifRevision)),
+    defaultStatus: STATUSES,
+    apply: (client, id) => client.remove(id),
   }))
-}
-
-function guardedBy(ifRevision: number | undefined) {
-  return ifRevision === undefined ? {} : { ifRevision }
 }

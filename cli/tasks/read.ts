@@ -34,6 +34,21 @@ export const list: DefineCommand = (command, invocation) => {
   })
 }
 
+/** `baton search`: tasks by an id, a key, a user, a tag or the text of an error. */
+export const search: DefineCommand = (command, invocation) => {
+  command
+    .argument('<text>', 'an id, a key, a user, a tag such as team=red, or a part of an error')
+    .option('--limit <n>', 'shows at most this many tasks', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
+    .option('--all', 'shows all tasks')
+  withSystem(command, invocation, (context, { limit, all }: ListOptions, q: string) =>
+    printPages(context, page => context.client.searchPage({ q, ...page }), {
+      columns: taskColumns(context.printer),
+      none: 'no tasks',
+      ...(!all && { limit }),
+    }),
+  )
+}
+
 /** Lists show the newest tasks first, in an order that an index has, whatever the number of tasks. Members of a canvas keep their order. */
 function newestFirst(filter: ListFilter): ListFilter {
   const { userId, canvasId, status = [], order } = filter

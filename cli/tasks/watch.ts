@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { ApiRun, ApiTask } from '../../shared/api/tasks.ts'
+import type { TaskLog } from '../../shared/api/diagnosis/why.ts'
+import type { ApiTask } from '../../shared/api/tasks.ts'
 import type { ApiType, Counts } from '../../shared/api/types.ts'
 import { isOutage } from '../../shared/client/outage.ts'
 import { ENDED_STATUSES } from '../../shared/core/states.ts'
@@ -7,7 +8,7 @@ import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, durationOption } from '../terminal/command.ts'
 import { FAILED_EXIT_CODE } from '../terminal/io.ts'
 import { createLiveView, tableLines } from '../terminal/printer.ts'
-import { clockText, oneLine, relativeTime, safeLines } from '../terminal/style.ts'
+import { clockText, oneLine, safeLines } from '../terminal/style.ts'
 import { contentLines, taskColumns, taskLines } from './read.ts'
 
 type WatchOptions = { readonly interval: number }
@@ -158,7 +159,7 @@ export async function follow<State>(context: Context, watched: Watched<State>): 
 /** Reads the next state after a pause. While the system does not answer, the last state stays. */
 async function nextState<State>(
   { io, printer }: Context,
-  watched: Watched<State>,
+  watched: Pick<Watched<State>, 'read' | 'intervalMs'>,
   last: State,
 ): Promise<State> {
   await sleep(watched.intervalMs, undefined, { signal: io.signal }).catch(() => {})
@@ -194,7 +195,7 @@ type LogsOptions = { readonly follow?: boolean; readonly interval: number }
 
 const FOLLOW_INTERVAL_MS = 2_000
 
-/** `baton logs`: the logs that are stored with the failed runs of a task. */
+/** `baton logs`: the log lines that are stored with the runs of a task. */
 export const logs: DefineCommand = (command, invocation) => {
   command
     .argument('<id>', 'the id of a task, such as resize:img-1')
@@ -202,18 +203,22 @@ export const logs: DefineCommand = (command, invocation) => {
     .addOption(durationOption('--interval <duration>', 'how often --follow looks', FOLLOW_INTERVAL_MS))
     .addHelpText(
       'after',
-      '\nOnly failed runs are stored with their logs: the newest 4 KB of each. All lines are in the terminal of baton dev. For a deployed stack they are in CloudWatch Logs, in the log groups of its functions.',
+      '\nA failed run has its newest 4 KB. A run under way has its newest 1 KB: in baton dev, and in a deployed system with the option liveLog. All lines are in the terminal of baton dev, or in CloudWatch Logs.',
     )
-  withSystem(command, invocation, async (context, options: LogsOptions, id: string) => {
-    const shown = new Set<string>()
+  withSystem(command, invocation, async (context, { follow, interval }: LogsOptions, id: string) => {
+    const { client, io, printer } = context
+    let [shown, after] = [0, undefined as string | undefined]
     const read = async () => {
-      const task = await context.client.get(id)
-      for (const run of task.runs) showOnce(context, run, shown)
-      return task
+      const log = await client.log(id, after === undefined ? {} : { after })
+      for (const line of log.lines) showLine(context, line)
+      shown += log.lines.length
+      after = log.next
+      return log
     }
-    if (options.follow) await followQuietly(context, read, options.interval)
-    else await read()
-    if (shown.size === 0) context.printer.note('no failed run of this task has stored a log')
+    let log = await read()
+    while (follow && !log.complete && !io.signal.aborted)
+      log = await nextState(context, { read, intervalMs: interval }, log)
+    if (shown === 0) printer.note('no run of this task has stored a log')
     noteOfDeployed(context)
   })
 }
@@ -226,34 +231,7 @@ function noteOfDeployed({ printer, deployed }: Context): void {
   )
 }
 
-function showOnce({ printer }: Context, run: ApiRun, shown: Set<string>): void {
-  if (run.log === undefined || shown.has(run.id)) return
-  shown.add(run.id)
-  const { id, workerId, state, startedAt, log } = run
-  if (printer.isJson) return void printer.record({ runId: id, workerId, state, startedAt, log })
-  const { style, now } = printer
-  printer.line(
-    style.bold(oneLine(`run ${id} by ${workerId} ${state}, began ${relativeTime(startedAt, now())}`)),
-  )
-  for (const line of safeLines(log.trimEnd())) printer.line(`  ${line}`)
-}
-
-/** Reads until the task has ended. What is read shows itself. */
-async function followQuietly(
-  context: Context,
-  read: () => Promise<ApiTask>,
-  intervalMs: number,
-): Promise<void> {
-  const { out } = context.io
-  const quiet = { ...context, io: { ...context.io, out: { ...out, write: () => {}, isTTY: true } } }
-  await follow(
-    { ...quiet, printer: { ...context.printer, isJson: false } },
-    {
-      read,
-      picture: () => [],
-      line: () => '',
-      isOver: ({ finishedAt }) => finishedAt !== undefined,
-      intervalMs,
-    },
-  )
+function showLine({ printer }: Context, line: TaskLog['lines'][number]): void {
+  if (printer.isJson) return void printer.record(line)
+  for (const text of safeLines(line.text.trimEnd())) printer.line(text)
 }

@@ -185,14 +185,14 @@ export class Sweeper extends Construct {
   }
 }
 
-/** The function for work that may take minutes: resumes, changes of limits and order, purges, large canvases. */
+/** The function for work that may take minutes: resumes, changes of limits and order, purges, bulk operations, large canvases. */
 export class Jobs extends Construct {
   constructor(scope: Construct, id: string, parts: Parts, reservedConcurrency?: number) {
     super(scope, id)
     const { settings, table, messages } = parts
     const fn = createFunction(this, settings, {
       code: systemCode(this, 'jobs'),
-      description: 'Baton: works on long jobs: resumes, purges, large canvases',
+      description: 'Baton: works on long jobs: resumes, purges, bulk operations, large canvases',
       timeout: Duration.seconds(JOBS_TIMEOUT_S),
       // A job sends a message to continue itself. A purge of a million tasks takes more than 16 of them.
       allowRecursion: true,

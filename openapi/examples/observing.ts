@@ -2,6 +2,20 @@ import type { Step } from './exchange.ts'
 
 /** Failures, dead letters and workers are looked at. */
 export const observingSteps: readonly Step[] = [
+  {
+    operation: 'startBulk',
+    name: 'begun',
+    title: 'The failed tasks of a type are counted, as for a retry',
+    status: 202,
+    asks: { body: { action: 'retry', type: 'resize', status: ['failed'], dryRun: true } },
+  },
+  {
+    operation: 'startBulk',
+    name: 'invalid',
+    title: 'A status in which no task can be cancelled',
+    status: 400,
+    asks: { body: { action: 'cancel', type: 'resize', status: ['failed'] } },
+  },
   { path: '/v1/activity?type=resize', until: ({ items }) => items[0]?.minutes.length > 0 },
   {
     operation: 'listActivity',
@@ -48,6 +62,13 @@ export const observingSteps: readonly Step[] = [
     title: 'Neither ids nor a queue',
     status: 400,
     asks: { body: {} },
+  },
+  {
+    operation: 'getBulk',
+    name: 'finished',
+    title: 'The tasks are counted',
+    status: 200,
+    asks: answerOf => ({ path: { id: answerOf('startBulk', 'begun').id } }),
   },
   {
     operation: 'listWorkers',

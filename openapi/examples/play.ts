@@ -8,6 +8,7 @@ const EXAMPLE_PATH: Readonly<Record<string, Readonly<Record<string, string>>>> =
   types: { type: 'resize' },
   canvases: { id: 'canvas:album-7' },
   schedules: { name: 'nightly-report' },
+  bulk: { id: 'none' },
 }
 
 export type Answered = {

@@ -1,4 +1,4 @@
-import type { Step } from './exchange.ts'
+import { prepares, type Step } from './exchange.ts'
 
 const NIGHTLY = {
   cron: '30 2 * * *',
@@ -80,6 +80,19 @@ export const scheduleSteps: readonly Step[] = [
     status: 404,
     asks: { path: { name: 'nightly' }, body: {} },
   },
+  prepares('putSchedule', 'pulse', 201, {
+    path: { name: 'pulse' },
+    body: { everyMs: 1_000, task: { type: 'report' } },
+  }),
+  { path: '/v1/schedules/pulse/ticks', until: ({ items }) => items.length > 1 },
+  {
+    operation: 'listTicks',
+    name: 'page',
+    title: 'The last tick and its task',
+    status: 200,
+    asks: { path: { name: 'pulse' }, query: { limit: 1 } },
+  },
+  prepares('removeSchedule', 'pulse', 204, { path: { name: 'pulse' } }),
   { operation: 'removeSchedule', name: 'removed', title: 'A schedule is removed', status: 204, asks: {} },
   { operation: 'removeSchedule', name: 'not-found', title: 'It is removed already', status: 404, asks: {} },
 ]

@@ -7,6 +7,7 @@ const FIRST = {
   userId: 'ada',
   delayMs: 60_000,
   tags: { team: 'red' },
+  liveLog: true,
   retry: { maxRetries: 5, delayMs: 2_000 },
 }
 
@@ -99,6 +100,13 @@ export const publishSteps: readonly Step[] = [
     title: 'Neither a type nor a user nor a canvas',
     status: 400,
     asks: { query: { status: ['failed'] } },
+  },
+  {
+    operation: 'search',
+    name: 'found',
+    title: 'The tasks with this key, of any type',
+    status: 200,
+    asks: { query: { q: 'img-2', limit: 10 } },
   },
   { operation: 'why', name: 'due', title: 'A task that is not due yet', status: 200, asks: {} },
   {

@@ -22,6 +22,8 @@ const claims = (workerId: string, more: object = {}) => ({ body: { type: 'resize
 
 const TIMEOUT = { name: 'TimeoutError', message: 'no answer within 5 s' }
 
+const LOG = '2026-11-23T09:00:14.000Z INFO fetching {"width":200}'
+
 /** Workers claim tasks and report about their runs. */
 export const workSteps: readonly Step[] = [
   { path: '/v1/tasks/resize:img-1', until: ({ status }) => status === 'ready' },
@@ -75,8 +77,15 @@ export const workSteps: readonly Step[] = [
     status: 200,
     asks: answerOf => {
       const { path, fence } = runIn(answerOf, 'tasks')
-      return { path, body: { fence, progress: { percent: 40 } } }
+      return { path, body: { fence, progress: { percent: 40 }, log: LOG } }
     },
+  },
+  {
+    operation: 'log',
+    name: 'lines',
+    title: 'What the handler has logged, as its last heartbeat has stored it',
+    status: 200,
+    asks: answerOf => ({ path: { id: memberIn(answerOf, 'tasks').taskId } }),
   },
   {
     operation: 'heartbeatMany',

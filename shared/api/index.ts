@@ -1,9 +1,10 @@
 /** The HTTP contract: the rules of its requests and answers, their types, and the paths. */
+export * from './bulk.ts'
 export * from './canvases.ts'
 export * from './changes.ts'
 export * from './diagnosis/dead-letters.ts'
 export * from './diagnosis/health.ts'
-export * from './diagnosis/statistics.ts'
+export * from './diagnosis/search.ts'
 export * from './diagnosis/statistics.ts'
 export * from './diagnosis/why.ts'
 export * from './endpoints.ts'

@@ -2,7 +2,7 @@ import type { Options } from '../core/options.ts'
 import { listOf, open, optional, optionals } from '../core/rules/compound.ts'
 import { optionRules, priorityRule } from '../core/rules/options.ts'
 import type { Rule } from '../core/rules/rules.ts'
-import { integer, number, oneOf, text } from '../core/rules/scalars.ts'
+import { flag, integer, number, oneOf, text } from '../core/rules/scalars.ts'
 import { BACKOFFS } from '../core/states.ts'
 import { count } from './scalars.ts'
 
@@ -31,6 +31,7 @@ const optionFields = {
   timeoutMs: optional(count),
   deadlineMs: optional(count),
   retentionMs: count,
+  liveLog: optional(flag()),
   retry: open(retryFields),
 } satisfies Record<keyof Options, Rule>
 

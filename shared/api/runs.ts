@@ -4,11 +4,22 @@ import {
   CLAIM_WAIT_MS_MAX,
   DELAY_MS_MAX,
   KEY_CHARACTERS_MAX,
+  LIVE_LOG_BYTES_MAX,
 } from '../core/bounds.ts'
 import { anyOf, anything, listOf, type ObjectRule, open, optional, strict } from '../core/rules/compound.ts'
 import { versionRule, workerIdRule } from '../core/rules/options.ts'
 import type { ValueOf } from '../core/rules/rules.ts'
-import { duration, flag, integer, literal, name, oneOf, text, whole } from '../core/rules/scalars.ts'
+import {
+  duration,
+  flag,
+  integer,
+  literal,
+  name,
+  oneOf,
+  shortText,
+  text,
+  whole,
+} from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'
 import { optionsInForce, priority } from './options.ts'
 import { givenError, problemAnswer, runGone } from './problems.ts'
@@ -81,6 +92,8 @@ const beat = {
   fence,
   /** How far the run is, as JSON of at most 1 KB. @default the progress stays as it is */
   progress: optional(json),
+  /** The newest log lines of the handler, at most 1,024 characters. Stored for a task with the option `liveLog`. @default the log stays as it is */
+  log: optional(shortText(LIVE_LOG_BYTES_MAX)),
 }
 const next = strict({
   /** The name of the stage. */

@@ -10,7 +10,8 @@ import type { ValueOf } from '../core/rules/rules.ts'
 import { duration, flag, integer, literal, shortText, text, time, whole } from '../core/rules/scalars.ts'
 import { taskError } from './problems.ts'
 import { publishBody } from './publish.ts'
-import { ifRevision, operations, pageOf, revision, shownTime } from './scalars.ts'
+import { ifRevision, limit, operations, pageOf, revision, shownTime } from './scalars.ts'
+import { task } from './tasks.ts'
 
 /** Bodies and answers of schedules. */
 
@@ -121,6 +122,38 @@ export const scheduleAnswer = open(
 export type ApiSchedule = ValueOf<typeof scheduleAnswer>
 
 export const schedulePage = pageOf(scheduleAnswer)
+
+const positionCursor = text('a nextCursor of this list', value => /^\d{1,16}$/.test(value), {
+  pattern: '^\\d{1,16}$',
+})
+
+/** The query of past ticks. Its cursor is the time of a tick. */
+export const ticksQuery = strict({
+  /** The number of ticks on a page. @default 20 */
+  limit: optional(limit),
+  /** The `nextCursor` of the page before. @default the first page */
+  cursor: optional(positionCursor),
+})
+
+export type TicksQuery = ValueOf<typeof ticksQuery>
+
+const tickAnswer = open(
+  {
+    /** The time of the tick. */
+    at: shownTime,
+    /** The id of its task. */
+    taskId: text(),
+    /** The task. Left out when the tick was missed, and when its task is not kept any more. */
+    task: optional(task),
+  },
+  'Tick',
+)
+
+/** A past tick of a schedule, with its task. */
+export type ApiTick = ValueOf<typeof tickAnswer>
+
+/** One page of past ticks. */
+export const tickPage = pageOf(tickAnswer, 'TickPage')
 
 /** The task that a trigger has published. */
 export const triggerAnswer = open(

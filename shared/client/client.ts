@@ -64,6 +64,8 @@ export type Client = Operations & {
   ): Promise<api.PublishResult[]>
   /** Yields all tasks that match a filter. It reads the next page when the caller has taken all tasks of the present one. */
   list(filter: api.ListFilter, call?: CallOptions): Items<api.ApiTask>
+  /** Yields all tasks that a text finds: by id, key and user exactly, then by tag and by the text of the error, which takes long. */
+  search(q: string, call?: CallOptions): Items<api.ApiTask>
   /** Yields all failures, grouped by type and error, those with the most failures first. */
   allFailures(query?: api.FailuresQuery, call?: CallOptions): Items<api.ApiFailureGroup>
   /** Yields all dead letters: by queue, and within a queue the newest first. */
@@ -72,6 +74,8 @@ export type Client = Operations & {
   allTypes(call?: CallOptions): Items<api.ApiType>
   /** Yields all schedules, ordered by their next tick. */
   allSchedules(call?: CallOptions): Items<api.ApiSchedule>
+  /** Yields the past ticks of a schedule with their tasks, newest first. */
+  allTicks(name: string, call?: CallOptions): Items<api.ApiTick>
   /** Yields all live workers. */
   allWorkers(call?: CallOptions): Items<api.ApiWorker>
   /** Yields all tasks of a canvas, in the order of its body. */
@@ -145,10 +149,12 @@ export function createClient(settings: ClientSettings = {}): Client {
       yield* followEvents({ open, pauseFor, clientProblem }, options)
     },
     list: allPages(operations.listPage, {}),
+    search: (q, call) => allPages(operations.searchPage, {})({ q }, call),
     allFailures: allPages(operations.failures),
     deadLetters: allPages(operations.deadLettersPage),
     allTypes: call => allPages(operations.types)({}, call),
     allSchedules: call => allPages(operations.schedules)({}, call),
+    allTicks: (name, call) => allPages(page => operations.ticks(name, page, call))(),
     allWorkers: call => allPages(operations.workers)({}, call),
     canvasItems: (id, call) => allPages(page => operations.canvas(id, page, call))(),
     allPrevious: (id, call) => allPages(page => operations.previous(id, page, call))(),

@@ -21,8 +21,15 @@ export type Operations = {
    * yet needs `query.canvasId`.
    */
   why(id: string, query?: api.WhyQuery, call?: CallOptions): Promise<api.WhyAnswer>
+  /** Reads the stored log lines of a task. `after` is the `next` of an earlier answer. */
+  log(id: string, query?: api.LogQuery, call?: CallOptions): Promise<api.TaskLog>
   /** Reads one page of a list of tasks. `list` reads all pages. */
   listPage(filter: api.ListFilter, call?: CallOptions): Promise<Page<api.ApiTask>>
+  /**
+   * Reads one page of a search: by id, key and user exactly, then by tag and by the text of the error. A page may be empty and still have a
+   * `nextCursor`. `search` reads all pages.
+   */
+  searchPage(query: api.SearchQuery, call?: CallOptions): Promise<api.SearchAnswer>
   /** Reads one page of the results that earlier tasks of a canvas handed on to this task. */
   previous(id: string, page?: PageQuery, call?: CallOptions): Promise<Page<Json>>
   /** Changes an open task. Throws with status 409 when the task has ended. */
@@ -33,6 +40,10 @@ export type Operations = {
   cancel(id: string, change?: ChangeOptions): Promise<api.ApiTask>
   /** Starts an ended task over, resumes a failed flow, or publishes owed callbacks, as `how.action` says. */
   retry(id: string, how?: api.RetryTaskBody, call?: CallOptions): Promise<api.ApiTask>
+  /** Begins a job on the server that does one action on many tasks; see `BulkBody`. It continues when the caller has left. */
+  startBulk(which: api.BulkBody, call?: CallOptions): Promise<api.BulkStarted>
+  /** Reads a bulk operation: how far it is, and its outcome. */
+  bulk(id: string, call?: CallOptions): Promise<api.ApiBulk>
   /** Reads a canvas with one page of its tasks. */
   canvas(id: string, page?: PageQuery, call?: CallOptions): Promise<api.ApiCanvas>
   /** Cancels a canvas and its open tasks. */
@@ -49,6 +60,8 @@ export type Operations = {
   pauseSchedule(name: string, change?: ChangeOptions): Promise<api.ApiSchedule>
   /** Ends the pause of a schedule. */
   resumeSchedule(name: string, change?: ChangeOptions): Promise<api.ApiSchedule>
+  /** Reads one page of the past ticks of a schedule with their tasks, newest first. `allTicks` reads all pages. */
+  ticks(name: string, query?: api.TicksQuery, call?: CallOptions): Promise<Page<api.ApiTick>>
   /** Publishes the schedule's task now, in addition to its ticks. */
   triggerSchedule(name: string, call?: CallOptions): Promise<api.TriggerAnswer>
   /** Reads one page of failures, grouped by type and error, those with the most failures first. `allFailures` reads all pages. */
@@ -146,7 +159,17 @@ function replacement(body: object & ExpectedRevision, call: CallOptions | undefi
   return { body, call, isRepeatable: isUnconditional(body) }
 }
 
-type TaskOperation = 'get' | 'why' | 'previous' | 'listPage' | 'patch' | 'remove' | 'cancel' | 'retry'
+type TaskOperation =
+  | 'get'
+  | 'why'
+  | 'log'
+  | 'previous'
+  | 'listPage'
+  | 'searchPage'
+  | 'patch'
+  | 'remove'
+  | 'cancel'
+  | 'retry'
 type WorkerOperation = 'claim' | 'heartbeat' | 'succeed' | 'fail' | 'release' | 'heartbeatMany' | 'finishMany'
 
 function taskOperations(send: Send): Pick<Operations, TaskOperation> {
@@ -154,8 +177,10 @@ function taskOperations(send: Send): Pick<Operations, TaskOperation> {
   return {
     get: (id, call) => send(targetOf('get', id), reading({}, call)),
     why: (id, query, call) => send(targetOf('why', id), reading(query, call)),
+    log: (id, query, call) => send(targetOf('log', id), reading(query, call)),
     previous: (id, page, call) => send(targetOf('previous', id), reading(page, call)),
     listPage: (filter, call) => send(targetOf('list'), reading(filter, call)),
+    searchPage: (query, call) => send(targetOf('search'), reading(query, call)),
     patch: (id, body, call) => taskIn(send(targetOf('patch', id), replacement(body, call))),
     remove: (id, change) => send(targetOf('remove', id), removal(change)),
     cancel: (id, change) => taskIn(send(targetOf('cancel', id), changeOf(change))),
@@ -167,6 +192,9 @@ function taskOperations(send: Send): Pick<Operations, TaskOperation> {
 function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOperation> {
   return {
     canvas: (id, page, call) => send(targetOf('getCanvas', id), reading(page, call)),
+    // A second one would act on the tasks that have come meanwhile.
+    startBulk: (body, call) => send(targetOf('startBulk'), { body, call }),
+    bulk: (id, call) => send(targetOf('getBulk', id), reading({}, call)),
     cancelCanvas: (id, call) => send(targetOf('cancelCanvas', id), changeOf(call)),
     schedules: (page, call) => send(targetOf('listSchedules'), reading(page, call)),
     schedule: (name, call) => send(targetOf('getSchedule', name), reading({}, call)),
@@ -174,6 +202,7 @@ function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOpe
     removeSchedule: (name, change) => send(targetOf('removeSchedule', name), removal(change)),
     pauseSchedule: (name, change) => send(targetOf('pauseSchedule', name), changeOf(change)),
     resumeSchedule: (name, change) => send(targetOf('resumeSchedule', name), changeOf(change)),
+    ticks: (name, query, call) => send(targetOf('listTicks', name), reading(query, call)),
     // A second one would publish a second task.
     triggerSchedule: (name, call) => send(targetOf('triggerSchedule', name), { body: {}, call }),
     failures: (query, call) => send(targetOf('listFailures'), reading(query, call)),

@@ -42,6 +42,8 @@ export const ERROR_BYTES_MAX = 4 * KB
 export const ERROR_CAUSES_MAX = 5
 /** Bytes of its handler's log that a failed run keeps: the newest lines, in UTF-8. */
 export const RUN_LOG_BYTES_MAX = 4 * KB
+/** Bytes of the log that a heartbeat stores with its run: in the head, which has up to 100 live runs. */
+export const LIVE_LOG_BYTES_MAX = KB
 /** Characters of a task type's name. */
 export const TYPE_CHARACTERS_MAX = 100
 /** Pattern of a task type's name. */

@@ -152,10 +152,14 @@ export type Edited = {
 }
 
 /** The revision that a caller expects. Left out, any revision fits. */
-export type Expected = { readonly ifRevision?: number }
+export type Expected = {
+  readonly ifRevision?: number
+  /** What must hold for the task in the write itself. Only a job asks for it. */
+  readonly isStill?: (task: Task) => boolean
+}
 
 /** Recorded operations that are not edits: they start something, and change nothing that a caller can set. */
-const NO_EDITS: ReadonlySet<string> = new Set(['trigger', 'purge'])
+const NO_EDITS: ReadonlySet<string> = new Set(['trigger', 'purge', 'bulk'])
 
 function isEdit(what: string): boolean {
   return !NO_EDITS.has(what)

@@ -50,6 +50,11 @@ export type Options = {
   readonly timeoutMs?: number
   /** Time limit of the whole task, in milliseconds from its due time, retries included. @default no limit */
   readonly deadlineMs?: number
+  /**
+   * Whether each heartbeat stores the newest log lines of the handler, up to 1 KB, so that the log of a running task can be read. A heartbeat
+   * that stores 1 KB costs 2 write units in place of 1, and so does each other write of the running task. @default false
+   */
+  readonly liveLog?: boolean
   /** How failed and lost runs are retried. @default the defaults of its members */
   readonly retry: Retry
   /** How long the task is kept after its end, in milliseconds. @default 604,800,000, which is 7 days */
@@ -65,6 +70,7 @@ const NAMES: Readonly<Record<keyof Options, true>> = {
   timeoutMs: true,
   deadlineMs: true,
   retentionMs: true,
+  liveLog: true,
   retry: true,
 }
 

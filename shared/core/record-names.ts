@@ -32,6 +32,11 @@ export function purgeRecord({
   return `purge#${[type, askedAt, before, [...statuses].sort().join('+'), bucket, shard].join('#')}`
 }
 
+/** The name of the record of a bulk operation. */
+export function bulkRecord(id: string): string {
+  return `bulk#${id}`
+}
+
 /** The name of the record that keeps the answer to a claim of some types with a `requestId`. A key has no room for 20 types. */
 export function claimRecord(workerId: string, requestId: string, types: readonly string[]): string {
   const names = [...new Set(types)].sort().join()

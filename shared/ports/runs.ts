@@ -32,6 +32,8 @@ export type KeptRun<Claim = unknown> = {
   content(): Promise<RunContent>
   /** Stores the progress with the next heartbeat. */
   record(progress: Json): void
+  /** Heartbeats store what this function returns, the newest log lines, if the task or the system asks for it. */
+  follow(newestLines: () => string | undefined): void
   publish(publication: DerivedBody): Promise<Published>
   /**
    * Writes the end of the run. An outage repeats the write until the lease ends. Returns the end as it is stored, or `stopped` when another

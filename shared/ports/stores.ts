@@ -239,6 +239,8 @@ export type RecordStore = {
   put(name: string, value: Json, expiresAt: number): Promise<void>
   /** Puts the record if there is none; otherwise returns the stored value. */
   putNew(name: string, value: Json, expiresAt: number): Promise<Json | undefined>
+  /** Replaces the record if its stored value is still `seen`. Returns whether it was replaced. */
+  replace(name: string, value: Json, seen: Json, expiresAt: number): Promise<boolean>
 }
 
 /** Stores the markers of targeted tasks, by worker. Each worker reads its own. A marker may be stale. */

@@ -43,6 +43,7 @@ export type Answer = {
 /** The groups of operations, in the order of the reference. */
 export const TAGS = {
   Tasks: 'Publishing, reading and changing tasks.',
+  Bulk: 'One action on many tasks, as a job on the server.',
   Work: 'Claiming tasks, and reporting about their runs: for workers that speak HTTP.',
   Types: 'Task types: their configuration, their pause, their counts.',
   Canvases: 'Chains, groups and chords of tasks.',

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, it } from 'vitest'
 import { aFolder } from '../support/a-folder.ts'
 import { jsonLines, runOn } from '../support/cli/a-terminal.ts'
 import { anApiPerTest, published, reported, type TestApi } from '../support/http/an-api.ts'
+import { servedJobs } from '../support/worlds/memory-system.ts'
 
 const api = anApiPerTest()
 let folder: string
@@ -32,12 +33,6 @@ function wordsOf(command: string): string[] {
   return words.split('\0').slice(0, -1)
 }
 
-/** Retries a task as another operator does, and lets it succeed. */
-async function succeedMeanwhile(key: string): Promise<void> {
-  await api.call('POST', `/v1/tasks/jobs:${key}/retry`, {})
-  await reported(api, 'succeed')
-}
-
 const statusOf = async (key: string) => (await api.call('GET', `/v1/tasks/jobs:${key}`)).body.status
 
 /** The API, but the user interrupts the command when it has sent its nth request of a method. */
@@ -63,138 +58,82 @@ function losingAnswers(count: number) {
 }
 
 describe('tasks of a filter', () => {
-  it('are removed after a question, with a report', async () => {
+  it('are counted by the server, and removed after a question', async () => {
     for (const key of ['a', 'b', 'c']) await published(api, { key })
-    const args = ['remove', '--type', 'jobs', '--report', report]
+    const args = ['remove', '--type', 'jobs']
     const unasked = await baton(...args)
     const refused = await runOn(api, args, { isTTY: true, input: 'n\n' })
     const dry = await baton(...args, '--dry-run')
+    const before = await statusOf('a')
 
     expect(unasked).toMatchObject({ code: 2 })
     expect(unasked.err).toContain('Remove 3 tasks? Give --yes')
     expect(refused.code).toBe(1)
-    expect(dry.out.trim().split('\n').toSorted()).toEqual(['jobs:a', 'jobs:b', 'jobs:c'])
-    expect(existsSync(report)).toBe(false)
+    expect([dry.out, before]).toEqual(['3 selected, nothing was done\n', 'ready'])
     expect(await runOn(api, args, { isTTY: true, input: 'y\n' })).toMatchObject({
       code: 0,
-      out: '3 removed\n',
+      out: '3 of 3 done\n',
     })
-    expect(await baton('remove', '--resume', report)).toMatchObject({ code: 0, out: '0 removed\n' })
-    expect(readdirSync(folder)).toEqual(['report.ndjson'])
+    expect((await baton('remove', '--type', 'jobs', '--yes')).out).toBe('0 of 0 done\n')
   })
 
-  it('are chosen by tag, error and time, too', async () => {
+  it('are chosen by error and time, too, and their bulk operation can be shown', async () => {
     await failedTask('a')
     await failedTask('b')
-    const filter = ['--type', 'jobs', '--error', 'B', '--since', '1h']
-    const retried = await baton('retry', ...filter, '--yes', '--report', report)
+    const retried = await baton('retry', '--type', 'jobs', '--error', 'B', '--since', '1h', '--yes', '--json')
+    const shown = await baton('bulk', JSON.parse(retried.out).id)
 
-    expect(retried.out).toBe('1 retried\n')
+    expect(JSON.parse(retried.out)).toMatchObject({ state: 'finished', done: 1 })
+    expect(shown).toMatchObject({ code: 0, out: '1 of 1 done\n' })
     expect([await statusOf('a'), await statusOf('b')]).toEqual(['failed', 'ready'])
-    expect((await baton('retry', '--type', 'jobs', '--until', '1h', '--yes')).out).toBe('0 retried\n')
-    expect((await baton('retry', '--type', 'jobs', '--tag', 'team:red', '--yes')).out).toBe('0 retried\n')
   })
 
-  it('that another operator has changed since are left alone', async () => {
+  it('are done by the server when the user interrupts', async () => {
     await failedTask('a')
-    await failedTask('b')
-    const answered = async () => {
-      await succeedMeanwhile('a')
-      return 'y\n'
+    const interruption = new AbortController()
+    const fetch = (asked: Request) => {
+      if (asked.method === 'POST') interruption.abort()
+      return api.app.request(asked)
     }
+    const args = ['retry', '--type', 'jobs', '--yes']
+    const { code, err } = await runOn(api, args, {
+      signal: interruption.signal,
+      fetch: async one => fetch(one),
+    })
+    const [, id = ''] = /the server continues; baton bulk (\w+) shows/.exec(err) ?? []
+    await servedJobs(api.system)
 
-    const args = ['retry', '--type', 'jobs', '--report', report]
-    const { code, out, err } = await runOn(api, args, { isTTY: true, input: answered })
-
-    expect({ code, out }).toEqual({ code: 1, out: '1 retried, 1 failed\n' })
-    expect(err).toContain(`baton retry --resume ${report}`)
-    expect([await statusOf('a'), await statusOf('b')]).toEqual(['succeeded', 'ready'])
-    expect(linesOf(report)).toContainEqual(expect.objectContaining({ ref: 'jobs:a', ok: false, status: 409 }))
+    expect(code).toBe(130)
+    expect((await baton('bulk', id)).out).toBe('1 of 1 done\n')
   })
 
-  it.each(['cancel', 'remove'])('are left alone by %s after a change by another operator', async name => {
-    await published(api, { key: 'a' })
-    const answered = async () => {
-      await api.call('PATCH', '/v1/tasks/jobs:a', { priority: 5 })
-      return 'y\n'
-    }
-
-    const args = [name, '--type', 'jobs', '--report', report]
-    await runOn(api, args, { isTTY: true, input: answered })
-
-    expect(await statusOf('a')).toBe('ready')
-  })
-
-  it('are done in part when the user interrupts, and the rest with the report', async () => {
-    for (const key of ['a', 'b', 'c', 'd']) await published(api, { key })
-    const { app, signal } = interrupting(2, 'DELETE')
-    const args = ['remove', '--type', 'jobs', '--yes', '--concurrency', '1', '--report', report]
-    const first = await runOn({ app }, args, { signal })
-    const second = await baton('remove', '--resume', report, '--yes', '--json')
-
-    expect(first).toMatchObject({ code: 130, out: '' })
-    expect(first.err).toContain(`interrupted after 2 of 4: continue with baton remove --resume ${report}`)
-    expect(JSON.parse(second.out)).toEqual({ removed: 2, failed: 0, report })
-  })
-})
-
-describe('the printed command that continues', () => {
-  it('has the options of the report and of the system, and runs as it is', async () => {
-    for (const key of ['a', 'b', 'c']) await failedTask(key)
-    const { app, signal } = interrupting(1, 'POST')
-    const odd = join(folder, "it's a report.ndjson")
-    const args = ['retry', '--type', 'jobs', '--yes', '--concurrency', '1', '--report', odd]
-    const more = ['--clean', 'failed', '--url', 'http://127.0.0.1:1']
-    const { err } = await runOn({ app }, [...args, ...more], { signal })
-    const [, command = ''] = /continue with (baton .*)/.exec(err) ?? []
-    const words = JSON.parse(
-      execFileSync(
-        'bash',
-        ['-c', `baton() { node -p 'JSON.stringify(process.argv.slice(1))' -- "$@"; }; ${command}`],
-        {
-          encoding: 'utf8',
-        },
-      ),
-    )
-
-    const options = ['--clean', 'failed', '--yes', '--url', 'http://127.0.0.1:1']
-    expect(words).toEqual(['retry', '--resume', odd, ...options])
-    expect(await baton(...words)).toMatchObject({ code: 0, out: '2 retried\n' })
+  it.each([
+    [['retry', '--status', 'failed'], 'give the ids of tasks, or --type'],
+    [['retry', '--type', 'jobs', '--clean', 'failed'], '--clean is for tasks named by their ids'],
+    [['cancel', 'jobs:a', '--type', 'jobs', '--dry-run'], 'give either ids or --type, --dry-run, not both'],
+  ])('are refused with %s', async (args, message) => {
+    expect(await baton(...args)).toMatchObject({ code: 2, err: expect.stringContaining(message) })
   })
 })
 
 describe('a report', () => {
+  const publish = (...more: string[]) =>
+    baton('publish', 'jobs', '--from', inputs('{"n":1}\n{"n":2}\n'), ...more)
+  const resume = () => publish('--resume', report)
   const begin = async () => {
-    await failedTask('a')
-    await failedTask('b')
-    await baton('retry', '--type', 'jobs', '--yes', '--report', report)
+    await publish('--report', report)
     return readFileSync(report, 'utf8')
   }
-  const resume = (...more: string[]) => baton('retry', '--resume', report, '--yes', ...more)
-
-  it('without the end of its selection is refused, and nothing is done', async () => {
-    const [header = '', selection = ''] = (await begin()).split('\n')
-    for (const text of [
-      `${header}\n`,
-      `${header}\n${selection}\n`,
-      `${header}\n${selection}\n{"selectedInAll":3}\n`,
-    ]) {
-      writeFileSync(report, text)
-      const { code, err, out } = await resume()
-      expect({ code, out }).toEqual({ code: 2, out: '' })
-      expect(err).toContain('give the filter again')
-    }
-  })
 
   it('with a torn last line continues, and its next line stands alone', async () => {
     const text = await begin()
     const whole = text.slice(0, text.trimEnd().lastIndexOf('\n') + 1)
-    writeFileSync(report, `${whole}{"ref":"jobs:`)
+    writeFileSync(report, `${whole}{"ref":"2`)
 
     await resume()
 
-    expect(linesOf(report)).toHaveLength(5)
-    expect((await resume()).out).toContain('0 retried')
+    expect(linesOf(report)).toHaveLength(3)
+    expect((await resume()).out).toBe('0 published\n')
   })
 
   it('with a damaged line is refused', async () => {
@@ -204,26 +143,18 @@ describe('a report', () => {
     expect(await resume()).toMatchObject({ code: 2, err: expect.stringContaining('line 2 of') })
   })
 
-  it.each([
-    ['another action', ['cancel', '--resume'], 'about action retry, not action cancel'],
-    ['another system', ['retry', '--url', 'http://127.0.0.1:1', '--resume'], 'not url http://127.0.0.1:1'],
-    ['other options', ['retry', '--action', 'continue', '--resume'], 'about no retry, not retry continue'],
-    [
-      'a filter',
-      ['retry', '--type', 'jobs', '--since', '1h', '--resume'],
-      'either --resume or --type, --since',
-    ],
-    ['ids', ['retry', 'jobs:a', '--resume'], 'either ids or --resume'],
-  ])('is refused for %s', async (_name, args, message) => {
+  it('is refused for another system', async () => {
     await begin()
-    expect(await baton(...args, report)).toMatchObject({ code: 2, err: expect.stringContaining(message) })
+
+    const err = expect.stringContaining('not url http://127.0.0.1:1')
+    expect(await publish('--url', 'http://127.0.0.1:1', '--resume', report)).toMatchObject({ code: 2, err })
   })
 
   it.each([
     ['that is not there', undefined, 'cannot be read'],
-    ['that is something else', '[1]\n', 'is not a report of baton retry'],
-    ['that is empty', '', 'is not a report of baton retry'],
-    ['that is not JSON', 'hello\n', 'is not a report of baton retry'],
+    ['that is something else', '[1]\n', 'is not a report of baton publish'],
+    ['that is empty', '', 'is not a report of baton publish'],
+    ['that is not JSON', 'hello\n', 'is not a report of baton publish'],
   ])('%s is refused', async (_name, text, message) => {
     if (text !== undefined) writeFileSync(report, text)
 
@@ -231,14 +162,11 @@ describe('a report', () => {
   })
 
   it('that exists is never overwritten', async () => {
-    await published(api, { key: 'a' })
     writeFileSync(report, 'precious')
-    const err = expect.stringContaining('exists: give another --report')
-    const args = ['remove', '--type', 'jobs', '--yes', '--report', report]
 
-    expect(await baton(...args)).toMatchObject({ code: 2, err })
+    const err = expect.stringContaining('exists: give another --report')
+    expect(await publish('--report', report)).toMatchObject({ code: 2, err })
     expect(readFileSync(report, 'utf8')).toBe('precious')
-    expect(await statusOf('a')).toBe('ready')
   })
 })
 

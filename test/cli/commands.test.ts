@@ -82,7 +82,7 @@ describe('a task', () => {
     expect(watched.code).toBe(1)
     expect(watched.out).toContain('Odd: bad\\x1b[2J\\u202e')
     expect((await baton('result', 'jobs:a')).code).toBe(1)
-    expect((await baton('logs', 'jobs:a')).out).toContain('  one\n  two\n')
+    expect((await baton('logs', 'jobs:a')).out).toBe('one\ntwo\n')
     for (const command of ['doctor', 'why']) {
       const { out } = await baton(command, 'jobs:a')
       expect(out).toContain('Odd: bad')

@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { COMMANDS } from '../../cli/program/commands.ts'
@@ -49,6 +49,7 @@ const ENDING: readonly Case[] = [
   [['why', 'probe:later'], 0, /delayed/],
   [['list', 'probe', '--status', 'failed', '--since', '1h'], 0, /probe:fails/],
   [['list', 'probe', '--tag', 'team:red'], 0, /probe:later/],
+  [['search', 'done'], 0, /probe:done/],
   [['watch', 'probe:fails'], 1, /failed/],
   [['result', 'probe:done'], 0, /./],
   [['result', 'probe:fails'], 1, /probe:fails/],
@@ -56,7 +57,8 @@ const ENDING: readonly Case[] = [
   [['retry', 'video:retried', '--action', 'retry-do'], 1, /./],
   [['cancel', 'video:cancelled'], 0, /cancelled/],
   [['remove', 'video:none'], 1, /./],
-  [['remove', '--type', 'video', '--status', 'delayed', '--dry-run'], 0, /video:removed/],
+  [['remove', '--type', 'video', '--status', 'delayed', '--dry-run'], 0, /selected, nothing was done/],
+  [['bulk', 'none'], 1, /no bulk operation/],
   [['types'], 0, /probe/],
   [['types', 'probe'], 0, /handler/],
   [['pause', 'clip'], 0, /clip/],
@@ -185,28 +187,24 @@ describe('Ctrl-C', () => {
     expect((await system.call('GET', '/v1/tasks/video%3Aremoved')).body.status).toBe('delayed')
   })
 
-  it('in the middle of a bulk action leaves a report that continues', async () => {
+  it('in the middle of many tasks leaves the rest to the server', async () => {
     const file = join(folder, 'many.ndjson')
-    const [published, cancelled] = [join(folder, 'published.ndjson'), join(folder, 'cancelled.ndjson')]
     writeFileSync(file, Array.from({ length: 400 }, (_, n) => `{"n":${n}}`).join('\n'))
-    const options = ['--user-id', 'crowd', '--delay', '1h', '--report', published]
-    await batonInPipes(['publish', 'video', '--from', file, ...options], environment)
+    await batonInPipes(['publish', 'video', '--from', file, '--delay', '1h', '--tag', 'n=1'], environment)
 
-    const args = ['cancel', '--user-id', 'crowd', '--concurrency', '1', '--report', cancelled]
+    const args = ['cancel', '--type', 'video', '--status', 'delayed']
     const terminal = batonInTerminal(args, environment)
-    await terminal.shows(/Cancel 400 tasks\? \[y\/N\]/)
+    await terminal.shows(/Cancel \d+ tasks\? \[y\/N\]/)
     terminal.type('y\r')
-    await terminal.shows(/cancelled: \d+ of 400/)
+    await terminal.shows(/\d+ of \d+ done/)
     terminal.interrupt()
     const code = await terminal.exitCode
-    const [, done = ''] = /interrupted after (\d+) of 400/.exec(terminal.output()) ?? []
-    const rest = await batonInPipes(['cancel', '--resume', cancelled, '--yes', '--json'], environment)
+    const [, id = ''] = /the server continues; baton bulk (\w+)/.exec(terminal.output()) ?? []
+    const isOver = async () => (await system.call('GET', `/v1/bulk/${id}`)).body.state === 'finished'
+    await expect.poll(isOver, { timeout: 120_000 }).toBe(true)
 
     expect(code).toBe(130)
-    expect(terminal.output()).toContain(`continue with baton cancel --resume ${cancelled}`)
-    expect(Number(done)).toBeLessThan(400)
-    expect(JSON.parse(rest.out)).toEqual({ cancelled: 400 - Number(done), failed: 0, report: cancelled })
-    expect(readFileSync(cancelled, 'utf8').match(/"ok":true/g)).toHaveLength(400)
+    expect((await system.call('GET', '/v1/types/video/counts')).body.delayed).toBe(0)
   })
 
   it('lets a worker finish, which has found its system by the stack', async () => {

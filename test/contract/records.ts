@@ -28,6 +28,22 @@ export function recordsContract(makeStores: MakeStores): void {
     expect([between, await records.get('answer')]).toEqual(['first', ['third']])
   })
 
+  it('replaces a record only while it has the value that was seen', async () => {
+    const { records } = await makeStores()
+    const [seen, next] = [
+      { page: ['a', 'b'], leftOut: {} },
+      { page: [], leftOut: { changed: 1 } },
+    ]
+    await records.put('bulk#1', seen, NOW + HOUR)
+
+    const outcomes = []
+    for (const name of ['bulk#1', 'bulk#1', 'bulk#2'])
+      outcomes.push(await records.replace(name, next, seen, NOW + HOUR))
+
+    expect(outcomes).toEqual([true, false, false])
+    expect([await records.get('bulk#1'), await records.get('bulk#2')]).toEqual([next, undefined])
+  })
+
   it('accepts one of many new records that are put at once', async () => {
     const { records } = await makeStores()
     const names = ['a', 'b', 'c', 'd', 'e']

@@ -17,11 +17,25 @@ const refuses = (operation: string, name: string, status: number, asks: object):
   prepares(operation, `refused-${name}`, status, asks)
 
 const READS = [
-  ...['get', 'previous', 'why', 'listTypes', 'getType', 'counts', 'limitUsage', 'listActivity', 'listCounts'],
+  ...[
+    'get',
+    'log',
+    'previous',
+    'why',
+    'listTypes',
+    'getType',
+    'counts',
+    'limitUsage',
+    'listActivity',
+    'listCounts',
+  ],
   ...[
     'getCanvas',
+    'getBulk',
+    'search',
     'listSchedules',
     'getSchedule',
+    'listTicks',
     'listFailures',
     'listDeadLetters',
     'listWorkers',
@@ -43,10 +57,10 @@ export const REFUSALS: readonly Step[] = [
   refuses('list', 'no-canvas', 404, { query: { canvasId: 'canvas:none' } }),
   refuses('list', 'no-type', 404, { query: { type: ['none'] } }),
   refuses('listActivity', 'no-type', 404, { query: { type: ['none'] } }),
-  ...['patch', 'cancel', 'retry', 'previous', 'why'].map(operation =>
+  ...['patch', 'cancel', 'retry', 'log', 'previous', 'why'].map(operation =>
     refuses(operation, 'no-task', 404, {
       path: NO_TASK,
-      ...(['previous', 'why'].includes(operation) ? {} : { body: {} }),
+      ...(['log', 'previous', 'why'].includes(operation) ? {} : { body: {} }),
     }),
   ),
   ...['pauseType', 'resumeType', 'counts', 'limitUsage'].map(operation =>
@@ -55,6 +69,9 @@ export const REFUSALS: readonly Step[] = [
       ...(operation.endsWith('Type') ? { body: {} } : {}),
     }),
   ),
+  refuses('startBulk', 'no-type', 404, { body: { action: 'replay', type: 'none' } }),
+  refuses('getBulk', 'no-bulk', 404, {}),
+  refuses('listTicks', 'no-schedule', 404, { path: NO_SCHEDULE }),
   refuses('purge', 'no-type', 404, { path: NO_TYPE, body: { status: ['failed'] } }),
   refuses('heartbeat', 'no-run', 404, { path: NO_RUN, body: { fence: 1 } }),
   refuses('succeed', 'no-run', 404, { path: NO_RUN, body: { fence: 1 } }),

@@ -29,11 +29,12 @@ it('every exchange has the same answer over HTTP and in the process of a test, b
 })
 
 /**
- * Refusals that the conversation does not bring about: a purge of its few tasks ends before ten are under way, a type is never removed,
- * a triggered task meets no other task of its key, and nothing is deployed (`deploy-schedule.test.ts` has the schedules of a deployment).
+ * Refusals that the conversation does not bring about: a purge or a bulk operation on its few tasks ends before ten are under way, a type is
+ * never removed, a triggered task meets no other task of its key, and nothing is deployed (`deploy-schedule.test.ts` has the schedules of a
+ * deployment).
  */
 const UNREACHABLE = [
-  ...['purge conflict', 'putSchedule conflict', 'removeSchedule conflict'],
+  ...['startBulk conflict', 'purge conflict', 'putSchedule conflict', 'removeSchedule conflict'],
   ...['triggerSchedule unknown-type', 'triggerSchedule conflict'],
 ]
 

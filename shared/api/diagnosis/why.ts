@@ -1,7 +1,7 @@
 import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
 import { listOf, open, optional, strict } from '../../core/rules/compound.ts'
 import type { ValueOf } from '../../core/rules/rules.ts'
-import { name, oneOf, text } from '../../core/rules/scalars.ts'
+import { flag, name, oneOf, text } from '../../core/rules/scalars.ts'
 import { MEMBER_STATUSES, WHY_REASONS } from '../../core/states.ts'
 import { count, shownTime } from '../scalars.ts'
 
@@ -81,3 +81,34 @@ export const whyAnswer = open(
 
 /** Why a task waits, runs, or has ended as it has. */
 export type WhyAnswer = ValueOf<typeof whyAnswer>
+
+const POSITION = /^\d{1,16}\.\d{1,16}\.\d{1,9}$/
+
+export const logQuery = strict({
+  /** The `next` of an earlier answer. @default the beginning of what is stored */
+  after: optional(text('a next of this log', value => POSITION.test(value), { pattern: POSITION.source })),
+})
+
+export type LogQuery = ValueOf<typeof logQuery>
+
+export const logAnswer = open(
+  {
+    /** The log lines, oldest first. */
+    lines: listOf(
+      open({
+        /** The id of the run whose handler wrote the line. */
+        runId: text(),
+        /** The time, the level, the message, and the fields as JSON. */
+        text: text(),
+      }),
+    ),
+    /** The `after` of the next request. */
+    next: text(),
+    /** Whether the task has ended, so that no line follows. */
+    complete: flag(),
+  },
+  'TaskLog',
+)
+
+/** The log of a task, as far as it is stored. */
+export type TaskLog = ValueOf<typeof logAnswer>

@@ -13,7 +13,7 @@ import { eachMember } from '../values/values.ts'
 import { isShortWorkerId } from '../worker.ts'
 import { listOf, optionals, orNull, strict } from './compound.ts'
 import type { Rule, ValueOf } from './rules.ts'
-import { described, duration, fraction, oneOf, text, whole } from './scalars.ts'
+import { described, duration, flag, fraction, oneOf, text, whole } from './scalars.ts'
 
 const DAY_MS = 86_400_000
 const HEARTBEAT_MS_MIN = 50
@@ -67,6 +67,7 @@ export const optionRules = {
   timeoutMs: duration(1),
   deadlineMs: duration(1),
   retentionMs: duration(0, DELAY_MS_MAX),
+  liveLog: flag(),
   retry: retryRule,
 } satisfies Record<keyof Options, Rule>
 

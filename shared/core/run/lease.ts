@@ -5,7 +5,7 @@ import type { Options } from '../options.ts'
 import { inRunningPlace } from '../place/place.ts'
 import { type LiveRun, liveRuns, type Task } from '../task/task.ts'
 import type { TaskError } from '../task-error/task-error.ts'
-import type { Json } from '../values/values.ts'
+import { defined, type Json } from '../values/values.ts'
 import { withFailure } from './judge-budget.ts'
 import { type RunGone, whyGone } from './run.ts'
 
@@ -44,7 +44,12 @@ import { type RunGone, whyGone } from './run.ts'
  *   (`runtime/dispatch`), so the task cannot kill the runs of other tasks again and again.
  */
 
-export type Beat = { readonly born: string; readonly fence: number; readonly progress?: Json }
+export type Beat = {
+  readonly born: string
+  readonly fence: number
+  readonly progress?: Json
+  readonly log?: string
+}
 
 /**
  * A run's sign of life: its lease now ends `leaseMs` from now. The run alone guards the change, so it needs no current revision.
@@ -58,7 +63,8 @@ export function heartbeat(
   const run = task?.born === beat.born ? task.live[beat.fence] : undefined
   if (!task || !run) return refuse(whyGone(task, beat))
   const leaseUntil = now + leaseMsOf(task, run)
-  const renewed = { ...run, leaseUntil, ...(beat.progress !== undefined && { progress: beat.progress }) }
+  const { progress, log } = beat
+  const renewed = { ...run, leaseUntil, ...defined({ progress, log }) }
   const after = inRunningPlace({
     ...task,
     operation: 'beat',

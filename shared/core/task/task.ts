@@ -178,6 +178,8 @@ export type LiveRun = {
   /** The time at which the run times out, by the options at its claim. Changed options apply at the next claim. */
   readonly timeoutAt?: number
   readonly progress?: Json
+  /** The newest log lines of its handler, if the task has the option `liveLog`. */
+  readonly log?: string
   /** The permits that the run holds under concurrency limits. */
   readonly permits?: readonly Permit[]
 }
@@ -198,7 +200,7 @@ export type EndedRun = {
   readonly error?: TaskError
   readonly cause?: EndCause
   readonly progress?: Json
-  /** The newest log lines of a failed run's handler. Only the run's own record keeps them, never a head. */
+  /** The newest log lines of the handler of a failed or lost run. Only the run's own record keeps them, never a head. */
   readonly log?: string
   /** The piece of the run, where a task has several: the stage, or a step as `reserve` or `undo reserve`. */
   readonly piece?: string

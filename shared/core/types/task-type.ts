@@ -118,6 +118,8 @@ export type TaskType = {
   readonly handlerVersion?: string
   /** The purges that are under way. */
   readonly purges?: readonly PurgeJob[]
+  /** The ids of the bulk operations that are under way. */
+  readonly bulks?: readonly string[]
   /** Jobs by which a changed configuration must still reach waiting tasks. A process that finds a job here starts it. */
   readonly unapplied?: readonly Unapplied[]
   /** The number of changes that people asked for; 0 when left out. See `Edited` in `core/change.ts`. */
@@ -224,12 +226,14 @@ export function reservedFor(type: string): string | undefined {
  * - `relimit`  looks at the lines in which tasks wait, since the limits have changed
  * - `reorder`  gives open tasks the present kind and order of their type, and of the types of their steps
  * - `purge`    removes tasks in some statuses
+ * - `bulk`     does for many tasks what an operator does for one; `runtime/jobs/bulk.ts` has the story
  */
 export type TypeJob =
   | { readonly kind: 'resume' }
   | { readonly kind: 'relimit' }
   | { readonly kind: 'reorder' }
   | PurgeJob
+  | { readonly kind: 'bulk'; readonly id: string }
 
 /**
  * A message that makes the jobs function continue a job on the tasks in one partition of their type's view, from `after` on.

@@ -11,6 +11,8 @@ export type RunLog = {
   readonly log: Log
   /** From now on, hides the redacted values in log lines and in the error with which the run ends. */
   hide(redaction: Redaction): void
+  /** The newest lines that have at most so many bytes in UTF-8. Undefined while there is none. */
+  newest(bytesMax: number): string | undefined
   /** The end as it is stored: a failure gets the newest log lines, at most `RUN_LOG_BYTES_MAX` in UTF-8. */
   endWithLog<End extends RunEnd>(end: End): End
 }
@@ -42,9 +44,10 @@ export function createRunLog(
     hide: found => {
       redaction = found
     },
+    newest: kept.newest,
     endWithLog: end => {
       if (end.outcome !== 'fail') return end
-      const log = kept.text()
+      const log = kept.newest(RUN_LOG_BYTES_MAX)
       return { ...end, error: redaction.error(end.error), ...(log !== undefined && { log }) }
     },
   }
@@ -84,13 +87,22 @@ function createTail() {
       bytes += textBytes(fitted) + 1
       while (bytes - 1 > RUN_LOG_BYTES_MAX) bytes -= textBytes(lines.shift() ?? '') + 1
     },
-    text: () => (lines.length > 0 ? lines.join('\n') : undefined),
+    newest: (bytesMax: number) => {
+      let [first, left] = [lines.length, bytesMax + 1]
+      while (first > 0) {
+        left -= textBytes(lines[first - 1] ?? '') + 1
+        if (left < 0) break
+        first -= 1
+      }
+      const last = lines.at(-1)
+      return last === undefined ? undefined : lines.slice(first).join('\n') || beginningOf(last, bytesMax)
+    },
   }
 }
 
-function beginningOf(line: string): string {
-  if (line.length * 3 <= RUN_LOG_BYTES_MAX || textBytes(line) <= RUN_LOG_BYTES_MAX) return line
-  const kept = new Uint8Array(RUN_LOG_BYTES_MAX - textBytes(CUT))
+function beginningOf(line: string, bytesMax = RUN_LOG_BYTES_MAX): string {
+  if (line.length * 3 <= bytesMax || textBytes(line) <= bytesMax) return line
+  const kept = new Uint8Array(bytesMax - textBytes(CUT))
   const { read } = new TextEncoder().encodeInto(line, kept)
   return line.slice(0, read) + CUT
 }

@@ -1,26 +1,26 @@
 /**
  * A job works on all tasks of a type, page by page. It sends them again after a pause, sorts them again, looks at the
- * lines of changed limits, or purges them. A job runs in a function of its own and continues in a new message
+ * lines of changed limits, purges them, or does what an operator asked for many of them. A job runs in a function of its own and continues in a new message
  * when its time is over. Each step may be repeated without harm.
  *
  * This file works on every kind of job, and `types/change-type.ts` starts one. `sweep-purges.ts` begins a purge,
- * records how far it is, and continues it when its message was lost.
+ * records how far it is, and continues it when its message was lost. `bulk.ts` does the same for a bulk operation.
  */
 
 import { purge } from '../../core/operate/operate.ts'
 import { viewPartition } from '../../core/place/place.ts'
-import { CANVAS_TYPE } from '../../core/task/head-fields.ts'
-import { type Task, taskId } from '../../core/task/task.ts'
+import type { Task } from '../../core/task/task.ts'
 import type { JobLook, PurgeJob } from '../../core/types/task-type.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { isolateEach, readTask, readTasksInOrder } from '../kernel/heads.ts'
 import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { lookAtLines } from '../limits/line.ts'
-import { deleteLastingBodies } from '../operate/operate.ts'
+import { deleteLastingBodies, withoutNeeded } from '../operate/operate.ts'
 import { sendMessages } from '../plan/plan.ts'
 import { publishCallbacksOfTask } from '../plan/publish-callbacks.ts'
 import { followPresentTypes, jobRanges, throwIfUnsent } from '../types/change-type.ts'
+import { workOnBulk } from './bulk.ts'
 import { recordPurgeProgress } from './sweep-purges.ts'
 
 const PAGE_TASKS = 100
@@ -30,6 +30,7 @@ const CHANGES_AT_ONCE_MAX = 25
 export async function workOnJob(system: System, begun: JobLook, stopAt: number): Promise<void> {
   let look = begun
   const { type, job, bucket, shard } = look
+  if (job.kind === 'bulk') return workOnBulk(system, job.id, stopAt)
   const range = jobRanges(job, system.clock.now()).find(one => one.bucket === bucket)
   if (!range) return
   const { bucket: _bucket, ...bounds } = range
@@ -81,11 +82,13 @@ async function workOnPage(system: System, look: JobLook, tasks: readonly Task[])
         job,
       )
       return look
+    case 'bulk':
+      return look
     case 'reorder':
       await followPresentTypes(system, tasks)
       return look
     case 'purge': {
-      const unneeded = await withoutNeeded(system, tasks, job)
+      const unneeded = await withoutNeeded(system, tasks, task => purge(task, job, system.clock.now()).ok)
       await isolateEach(system, unneeded, CHANGES_AT_ONCE_MAX, task => purgeTask(system, job, task))
       return unneeded.length < tasks.length ? { ...look, job: { ...job, hasSpared: true } } : look
     }
@@ -95,23 +98,6 @@ async function workOnPage(system: System, look: JobLook, tasks: readonly Task[])
 async function sendAgain(system: System, tasks: readonly Task[]): Promise<void> {
   const failures = (await sendMessages(system, tasks)).filter(({ transient }) => transient)
   if (failures[0]) throw new Error(`${failures.length} tasks could not be sent again: ${failures[0].reason}`)
-}
-
-/**
- * The tasks without those that the purge covers and that open canvases need: their results are handed on to members that
- * are still to come. The sweeper lets the purge pass over them again.
- */
-async function withoutNeeded(
-  system: System,
-  tasks: readonly Task[],
-  job: PurgeJob,
-): Promise<readonly Task[]> {
-  const now = system.clock.now()
-  const ended = tasks.filter(task => task.member && task.state !== 'open' && purge(task, job, now).ok)
-  const ids = new Set(ended.map(({ member }) => taskId(CANVAS_TYPE, member?.canvasId ?? '')))
-  const canvases = ids.size > 0 ? await system.tasks.heads([...ids]) : []
-  const open = new Set(canvases.filter(({ state }) => state === 'open').map(({ born }) => born))
-  return tasks.filter(task => !(ended.includes(task) && open.has(task.member?.born ?? '')))
 }
 
 /** Removes the task if the purge covers it as it is when it is written, so a repetition or an outdated list does no harm. */

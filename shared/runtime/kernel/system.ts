@@ -28,6 +28,8 @@ export type System = {
   readonly metrics: Metrics
   /** The hooks that add to each change of a head, called in this order: `CHANGE_HOOKS` of `change-hooks.ts`. */
   readonly changeHooks: readonly ChangeHook[]
+  /** Whether every run stores its newest log lines each second, as the local system does. @default where the option `liveLog` asks for it */
+  readonly hasLiveLogs?: boolean
   /** The operator in whose name a request changes tasks. Set only in a system that serves this one request. */
   readonly operator?: Operator
   /**

@@ -130,24 +130,38 @@ export type ListFilter = {
   readonly tags?: readonly string[]
   /** Text in the name or the message of the task's error, in upper or lower case. */
   readonly error?: string
+  /** A tag as `name:value` or its value, or text in the error. */
+  readonly text?: string
 }
 
 /** Whether the task passes the filter. `sort` is its time in the order of the list. */
 function passes(
-  { tags = {}, error }: Task,
+  task: Task,
   sort: number,
   {
     since = Number.NEGATIVE_INFINITY,
     until = Number.POSITIVE_INFINITY,
     tags: wanted = [],
-    error: text,
+    error,
+    text,
   }: ListFilter,
 ): boolean {
   if (sort < since || sort >= until) return false
-  const own = new Set(Object.entries(tags).map(([name, value]) => `${name}:${value}`))
+  const own = new Set(Object.entries(task.tags ?? {}).map(([name, value]) => `${name}:${value}`))
   if (!wanted.every(tag => own.has(tag))) return false
-  if (text === undefined) return true
+  if (error !== undefined && !hasError(task, error)) return false
+  return text === undefined || isLabelled(task, text) || hasError(task, text)
+}
+
+function hasError({ error }: Task, text: string): boolean {
   return error !== undefined && `${error.name}: ${error.message}`.toLowerCase().includes(text.toLowerCase())
+}
+
+/** Whether the task has this tag: as `name:value`, as `name=value`, or by its value alone. */
+export function isLabelled({ tags = {} }: Task, text: string): boolean {
+  return Object.entries(tags).some(([name, value]) =>
+    [value, `${name}:${value}`, `${name}=${value}`].includes(text),
+  )
 }
 
 /** The range, bounded by the times of the filter as well. The sort keys of the range must be the times of the list's order. */
@@ -162,8 +176,9 @@ function finite(bound: number): number | undefined {
 }
 
 /** The filter as part of the name of a query, to which a cursor belongs. */
-export function filterName({ since, until, tags = [], error }: ListFilter): readonly unknown[] {
-  return [since ?? null, until ?? null, [...tags].sort(), error ?? null]
+export function filterName({ since, until, tags = [], error, text }: ListFilter): readonly unknown[] {
+  const bounds = [since ?? null, until ?? null, [...tags].sort(), error ?? null]
+  return text === undefined ? bounds : [...bounds, text]
 }
 
 /** Cursors of an older form are refused; the reader then begins the list again. */

@@ -2,7 +2,7 @@ import { runningPlace } from '../../core/place/place.ts'
 import type { Task } from '../../core/task/task.ts'
 import { shardNumbers } from '../../core/types/task-type.ts'
 import type { FieldProblem } from '../../core/values/values.ts'
-import { compareTexts } from '../../core/values/values.ts'
+import { compareTexts, defined } from '../../core/values/values.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
 import { type MergedEntry, mergeRanges, take } from '../place/ready.ts'
@@ -25,7 +25,13 @@ import {
  */
 
 export type ListAnswer =
-  | { readonly ok: true; readonly tasks: readonly Task[]; readonly nextCursor?: string }
+  | {
+      readonly ok: true
+      readonly tasks: readonly Task[]
+      readonly nextCursor?: string
+      /** In an order that an index keeps: how many of its entries the page has read. */
+      readonly examined?: number
+    }
   | { readonly ok: false; readonly problem: FieldProblem }
 
 /**
@@ -98,8 +104,13 @@ function sortedPage(
   return answer(tasks, name, rest.length > page.length ? page.at(-1)?.entry : undefined)
 }
 
-function answer(tasks: readonly Task[], name: string, last: MergedEntry | undefined): ListAnswer {
-  return { ok: true, tasks, ...(last && { nextCursor: encodeCursor(name, last) }) }
+function answer(
+  tasks: readonly Task[],
+  name: string,
+  last: MergedEntry | undefined,
+  examined?: number,
+): ListAnswer {
+  return { ok: true, tasks, ...(last && { nextCursor: encodeCursor(name, last) }), ...defined({ examined }) }
 }
 
 /** Lists a page by following the index from the cursor on. */
@@ -117,9 +128,10 @@ async function indexPage(
   const found: Task[] = []
   const seen = new Set<string>()
   let last: MergedEntry | undefined
-  for (let examined = 0; examined < EXAMINED_ENTRIES_MAX; ) {
+  let examined = 0
+  while (examined < EXAMINED_ENTRIES_MAX) {
     const batch = await take(entries, examined === 0 ? query.limit : BATCH_ENTRIES)
-    if (batch.length === 0) return answer(found, name, undefined)
+    if (batch.length === 0) return answer(found, name, undefined, examined)
     const ids = batch.map(({ id }) => id)
     const matching = await matchingHeads(system, query, ids, seen)
     const used = fill(found, batch, matching, query.limit)
@@ -127,9 +139,9 @@ async function indexPage(
     examined += batch.length
     if (found.length < query.limit) continue
     const more = used < batch.length || (await take(entries, 1)).length > 0
-    return answer(found, name, more ? last : undefined)
+    return answer(found, name, more ? last : undefined, examined)
   }
-  return answer(found, name, last)
+  return answer(found, name, last, examined)
 }
 
 /**

@@ -6,8 +6,8 @@ import { DEFAULT_OPTIONS, type Options } from '../../core/options.ts'
 import { isGone, type Publication } from '../../core/publish.ts'
 import type { FlowDefinition, FlowState } from '../../core/task/flow-state.ts'
 import { type Head, separateBodies } from '../../core/task/head.ts'
-import { bodyExpiry, bodyRef } from '../../core/task/head-fields.ts'
-import type { Task } from '../../core/task/task.ts'
+import { bodyExpiry, bodyRef, CANVAS_TYPE } from '../../core/task/head-fields.ts'
+import { type Task, taskId } from '../../core/task/task.ts'
 import { defaultOrdering, shardOf, type TaskType } from '../../core/types/task-type.ts'
 import { BatonError, defined } from '../../core/values/values.ts'
 import type { TypeStore } from '../../ports/stores.ts'
@@ -206,7 +206,8 @@ export function asExpected<Decided>(
 ): (current: Task | undefined) => Decided | typeof UNKNOWN | typeof STALE {
   return current => {
     if (!isPresent(system, current)) return UNKNOWN
-    return isStale(current, expected) ? STALE : decide(current)
+    const { isStill = () => true } = expected
+    return isStale(current, expected) || !isStill(current) ? STALE : decide(current)
   }
 }
 
@@ -223,6 +224,19 @@ export function outcomeOf<Refusal extends string>(
   if (!task || (!decision.ok && decision.reason === 'unknown')) return UNKNOWN
   if (decision.ok) return { ok: true, task }
   return { ok: false, reason: decision.reason as Refusal, task }
+}
+
+/** The tasks without ended ones that are `going` and that open canvases need: their results are handed on to members that are still to come. */
+export async function withoutNeeded(
+  { tasks: store }: Pick<System, 'tasks'>,
+  tasks: readonly Task[],
+  isGoing: (task: Task) => boolean,
+): Promise<readonly Task[]> {
+  const ended = tasks.filter(task => task.member && task.state !== 'open' && isGoing(task))
+  const ids = new Set(ended.map(({ member }) => taskId(CANVAS_TYPE, member?.canvasId ?? '')))
+  const canvases = ids.size > 0 ? await store.heads([...ids]) : []
+  const open = new Set(canvases.filter(({ state }) => state === 'open').map(({ born }) => born))
+  return tasks.filter(task => !(ended.includes(task) && open.has(task.member?.born ?? '')))
 }
 
 /**

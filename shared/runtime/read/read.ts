@@ -266,7 +266,11 @@ function describedRuns(task: Task, sources: DescriptionSources): DescribedRun[] 
   // Live runs belong to the present piece, because the end of a piece ends its runs.
   const piece = pieceOf(task)
   const present = { state: 'running' as const, ...(piece !== undefined && { piece }) }
-  const live = liveRuns(task).map(run => ({ ...run, ...present }))
+  const live = liveRuns(task).map(({ log, ...run }) => ({
+    ...run,
+    ...present,
+    ...(!sources.isBrief && defined({ log })),
+  }))
   return [...ended, ...live].sort((a, b) => a.fence - b.fence)
 }
 

@@ -1,10 +1,10 @@
 import { SHOWN_RUNS_MAX } from '../../core/bounds.ts'
 import { roomForResult } from '../../core/flow/flow.ts'
-import { heartbeat } from '../../core/run/lease.ts'
+import { type Beat, heartbeat } from '../../core/run/lease.ts'
 import { isSameReport } from '../../core/run/report.ts'
 import { type Outcome, type RecordedEnd, type RunGone, recordedEnd, whyEnded } from '../../core/run/run.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
-import { type Json, jsonBytes } from '../../core/values/values.ts'
+import { defined, jsonBytes } from '../../core/values/values.ts'
 import { writeFinish } from '../claim/claimed-task.ts'
 import { readTask } from '../kernel/heads.ts'
 import { transact } from '../kernel/kernel.ts'
@@ -32,6 +32,9 @@ export type RunRefusal =
       readonly end?: RecordedEnd
     }
 
+/** What a heartbeat reports about the run. */
+export type RunNews = Pick<Beat, 'progress' | 'log'>
+
 export type BeatOutcome = { readonly ok: true; readonly leaseUntil: number; readonly task: Task } | RunRefusal
 
 /**
@@ -42,17 +45,17 @@ export type BeatOutcome = { readonly ok: true; readonly leaseUntil: number; read
 export function beatOverHttp(
   system: System,
   run: RunReference,
-  progress?: Json,
+  news: RunNews = {},
   until: number = endOfRequest(system),
 ): Promise<BeatOutcome> {
-  return inTime(system, until, 'the heartbeat is not written', () => beat(system, run, progress))
+  return inTime(system, until, 'the heartbeat is not written', () => beat(system, run, news))
 }
 
-async function beat(system: System, run: RunReference, progress?: Json): Promise<BeatOutcome> {
+async function beat(system: System, run: RunReference, { log, ...news }: RunNews): Promise<BeatOutcome> {
   const { taskId, born, fence } = run
-  const report = { born, fence, ...(progress !== undefined && { progress }) }
   const seen = await readTask(system, taskId)
   if (!seen) return { ok: false, reason: 'unknown' }
+  const report = { born, fence, ...news, ...(seen.options.liveLog && defined({ log })) }
   const { decision, head: task } = await transact(system, seen, current =>
     heartbeat(current, report, system.clock.now()),
   )

@@ -19,6 +19,9 @@ import { type Ran, type RunTools, runClaimed } from './run.ts'
 /** A heartbeat that is in progress when the run has ended gets this long to end. */
 const LAST_BEAT_MS = 1_000
 
+/** How often a run of the local system stores its newest log lines. */
+const LIVE_LOG_MS = 1_000
+
 /** After a failed write of the end, the next try comes after this time. */
 const FINISH_PAUSE_MS = 500
 
@@ -42,6 +45,7 @@ type Held = {
   lease: Lease
   /** What the next heartbeat stores. */
   progress?: Json | undefined
+  newestLines(): string | undefined
 }
 
 /** A lease as this process knows it. `since` is a moment before the lease was asked for. */
@@ -55,7 +59,7 @@ type Lease = { readonly until: number; readonly since: Moment }
 export function keepInTable(system: System, claimed: Claimed, webhook?: WebhookSettings): KeptRun<Claimed> {
   const { task, run } = claimed
   const lease = { until: run.leaseUntil, since: momentOf(system.clock) }
-  const held: Held = { system, fence: run.fence, task, lease }
+  const held: Held = { system, fence: run.fence, task, lease, newestLines: () => undefined }
   return {
     claim: claimed,
     facts: factsOf(claimed, webhook),
@@ -65,6 +69,9 @@ export function keepInTable(system: System, claimed: Claimed, webhook?: WebhookS
     content: () => contentOf(system, task).catch(asFatal),
     record: progress => {
       held.progress = progress
+    },
+    follow: newestLines => {
+      held.newestLines = newestLines
     },
     publish: publication => publishChild(system, claimed, publication),
     finish: outcome => finish(held, outcome),
@@ -119,6 +126,7 @@ async function hold(held: Held, lose: (why: RunLost) => void, over: AbortSignal)
 async function sendBeats(held: Held, lose: (why: RunLost) => void, over: AbortSignal): Promise<void> {
   const { clock, log } = held.system
   for (let most = FIRST_BEAT_MS_MAX; ; most = Number.POSITIVE_INFINITY) {
+    if (held.system.hasLiveLogs) most = Math.min(most, LIVE_LOG_MS)
     await clock.sleep(Math.min(most, beatIntervalMs(held.task, held.fence)), over)
     if (over.aborted) return
     const gone = await beat(held).catch(error => {
@@ -133,7 +141,9 @@ async function beat(held: Held): Promise<RunGone | undefined> {
   const { system, fence, task: seen, progress } = held
   const since = momentOf(system.clock)
   held.progress = undefined
-  const sent: Beat = { born: seen.born, fence, ...defined({ progress }) }
+  const isLive = system.hasLiveLogs || seen.options.liveLog
+  const log = isLive ? held.newestLines() : undefined
+  const sent: Beat = { born: seen.born, fence, ...defined({ progress, log }) }
   // It is decided again when the task has changed meanwhile.
   const { decision, head: task } = await transact(system, seen, current =>
     heartbeat(current, sent, system.clock.now()),

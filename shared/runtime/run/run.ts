@@ -11,6 +11,7 @@
  * `http-runs.ts` serves. `handler/handler.ts` is the call of the handler.
  */
 
+import { LIVE_LOG_BYTES_MAX } from '../../core/bounds.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { TaskError } from '../../core/task-error/task-error.ts'
 import { deferred } from '../../core/values/deferred.ts'
@@ -160,6 +161,7 @@ async function handle(
 ): Promise<RunEnd> {
   const { facts, rules } = kept
   const runLog = createRunLog(machine, fieldsOf(facts))
+  kept.follow(() => runLog.newest(LIVE_LOG_BYTES_MAX))
   const handled = callHandler({
     ...{ ...rules, definition, runLog },
     context: handlerContext(facts, { ...kept, ...hold, ...runLog }),

@@ -41,6 +41,7 @@ import { EVERY_TYPE } from '../../core/bounds.ts'
 import { MINUTE_SHARDS, minuteOf, minutePlaceName, minuteStart } from '../../core/place/place.ts'
 import type { Task } from '../../core/task/task.ts'
 import { sweepCanvases } from '../canvas/sweep-canvases.ts'
+import { sweepBulks } from '../jobs/bulk.ts'
 import { sweepPurges } from '../jobs/sweep-purges.ts'
 import type { PlanningSystem, System } from '../kernel/system.ts'
 import { sweepLines } from '../limits/begin-looks.ts'
@@ -89,6 +90,11 @@ export const REPAIRS: readonly Repair[] = [
     name: 'purges',
     repairs: 'purges silent for a minute, or for 15 minutes while the jobs queue is busy',
     round: ({ system, types }) => sweepPurges(system, types),
+  },
+  {
+    name: 'bulk operations',
+    repairs: 'bulk operations silent for a minute, or for 15 minutes while the jobs queue is busy',
+    round: ({ system, types }) => sweepBulks(system, types),
   },
   {
     name: 'changes of types',

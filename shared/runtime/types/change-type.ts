@@ -18,11 +18,12 @@ const ROUNDS_MAX = 20
 
 /**
  * The fields that a change sets, and the operator that asked for it. Fields that are not named here stay or follow
- * from the others. Purges, unapplied changes and other types stay if they are not given. With `any` the type is not bound any more.
+ * from the others. Purges, bulk operations, unapplied changes and other types stay if they are not given. With `any` the type is not bound
+ * any more.
  */
 type TypeChange = Pick<
   TaskType,
-  'configuration' | 'handlerSince' | 'servedBy' | 'handlerVersion' | 'purges'
+  'configuration' | 'handlerSince' | 'servedBy' | 'handlerVersion' | 'purges' | 'bulks'
 > &
   Partial<Pick<TaskType, 'paused' | 'isFair' | 'unapplied'>> & {
     readonly otherTypes?: TaskType['otherTypes'] | 'any'
@@ -75,11 +76,11 @@ function successor(
     handlerSince,
     servedBy,
     handlerVersion,
-    purges = before?.purges ?? [],
     paused = before?.paused ?? false,
     isFair,
     unapplied,
     otherTypes,
+    ...given
   }: TypeChange,
   now: number,
 ): TaskType {
@@ -91,12 +92,16 @@ function successor(
     ...((isFair ?? before?.isFair) && { isFair: true as const }),
     ...defined({ handlerSince, servedBy, handlerVersion }),
     ...boundOf(before, { configuration, ...(otherTypes && { otherTypes }) }),
-    ...(purges.length > 0 && { purges }),
+    ...jobsUnderWay({ ...before, ...defined(given) }),
     ...(left.length > 0 && { unapplied: left }),
     version: (before?.version ?? 0) + 1,
     createdAt: before?.createdAt ?? now,
     updatedAt: now,
   }
+}
+
+function jobsUnderWay({ purges = [], bulks = [] }: Pick<TaskType, 'purges' | 'bulks'>) {
+  return { ...(purges.length > 0 && { purges }), ...(bulks.length > 0 && { bulks }) }
 }
 
 /** What bounds the callbacks and steps of the type's tasks. Flows of a former configuration continue, so its steps stay allowed. */
@@ -143,6 +148,8 @@ export function jobRanges(job: TypeJob, now: number): readonly JobRange[] {
       return [{ bucket: 'open' }, { bucket: 'compensating' }]
     case 'purge':
       return rangesOfPurge(job)
+    case 'bulk':
+      return []
   }
 }
 

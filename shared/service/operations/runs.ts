@@ -17,6 +17,7 @@ import {
   failureOf,
   finishRun,
   heartbeatRun,
+  newsOf,
   parseFinish,
   parseHeartbeat,
   type RunUpdate,
@@ -113,8 +114,8 @@ export const runOperations = [
 
 async function handleHeartbeat(call: Call<unknown, api.HeartbeatBody>): Promise<Answer> {
   const { id: taskId = '', runId = '' } = call.params
-  const { fence, progress } = call.body
-  const renewed = await heartbeatRun(call, { taskId, runId, fence, content: progress })
+  const { fence } = call.body
+  const renewed = await heartbeatRun(call, { taskId, runId, fence, content: newsOf(call.body) })
   if (!renewed.ok) return answerProblem(renewed.problem)
   return { status: 200, body: presentHeartbeat(renewed.task, fence, renewed.leaseUntil) }
 }

@@ -7,8 +7,10 @@ import { SCHEDULE_TYPE, type Timing } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
 import { isName } from '../../core/values/text.ts'
 import { defined } from '../../core/values/values.ts'
+import { sideBySide } from '../../runtime/kernel/heads.ts'
+import { describeHead } from '../../runtime/read/read.ts'
 import type { ScheduleDescription } from '../../runtime/schedule/read-schedules.ts'
-import { listSchedules, readSchedule } from '../../runtime/schedule/read-schedules.ts'
+import { listSchedules, readSchedule, readTicks } from '../../runtime/schedule/read-schedules.ts'
 import {
   type KeptElsewhere,
   pauseSchedule,
@@ -21,7 +23,7 @@ import { checkingInputs } from '../../runtime/types/input-schemas.ts'
 import type { Answer, Call } from '../operation.ts'
 import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT } from '../operation.ts'
 import { invalid, problem, publishProblem, staleProblem, unknownTypes } from '../present/problems.ts'
-import { iso, isoOf, presentOperations } from '../present/tasks.ts'
+import { iso, isoOf, presentOperations, presentTask } from '../present/tasks.ts'
 import { scheduleRequestOf } from '../requests/publish-requests.ts'
 
 const THE_SCHEDULE = { 200: { description: 'The schedule.', schema: api.scheduleAnswer } }
@@ -100,6 +102,18 @@ export const scheduleOperations = [
     body: expectedRevision,
     isBodyOptional: true,
     handle: call => handleChange(call, resumeSchedule),
+  }),
+  operation({
+    name: 'listTicks',
+    tag: 'Schedules',
+    summary: 'List the past ticks of a schedule',
+    description:
+      'Lists ticks with their tasks, newest first, as the present timing has them: ticks of a former timing are not shown. Tasks of triggers are not among them. Tasks leave out input and result.',
+    cost: '1 read unit, and half a unit for each tick.',
+    answers: { 200: { description: 'One page of ticks.', schema: api.tickPage } },
+    problems: ['not-found'],
+    query: api.ticksQuery,
+    handle: handleTicks,
   }),
   operation({
     name: 'triggerSchedule',
@@ -205,6 +219,22 @@ async function handleTrigger(call: OneCall<unknown>): Promise<Answer> {
   }
   if (outcome.reason === 'unknown') return answerUnknown(call)
   return answerProblem(publishProblem(outcome.outcome, call.requestId, 'task'))
+}
+
+async function handleTicks(call: Call<api.TicksQuery, unknown>): Promise<Answer> {
+  const { system, query } = call
+  const { limit = PAGE_ITEMS_DEFAULT, cursor } = query
+  const id = idIn(call)
+  const before = cursor === undefined ? {} : { before: Number(cursor) }
+  const page = id === undefined ? undefined : await readTicks(system, id, { limit, ...before })
+  if (!page) return answerUnknown(call)
+  const { ticks, hasMore } = page
+  const items = await sideBySide(ticks, limit, async ({ at, taskId, task }) => ({
+    ...{ at: iso(at), taskId },
+    ...(task && { task: presentTask(await describeHead(system, call, task, true)) }),
+  }))
+  const last = hasMore ? ticks.at(-1) : undefined
+  return { status: 200, body: { items, ...(last && { nextCursor: String(last.at) }) } }
 }
 
 function answerUnknown({ params }: OneCall<unknown>): Answer {

@@ -3,15 +3,15 @@ import { PROGRESS_BYTES_MAX, RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
 import { joinPath } from '../../core/rules/rules.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { Task } from '../../core/task/task.ts'
-import { defined, type Json, jsonBytes, textBytes } from '../../core/values/values.ts'
+import { defined, jsonBytes, textBytes } from '../../core/values/values.ts'
 import type { System } from '../../runtime/kernel/system.ts'
-import type { EndOutcome, RunReference } from '../../runtime/run/http-runs.ts'
+import type { EndOutcome, RunNews, RunReference } from '../../runtime/run/http-runs.ts'
 import { beatOverHttp, finishOverHttp } from '../../runtime/run/http-runs.ts'
 import { type Checked, check, checkRule, type Parts } from '../operation.ts'
 import { invalid, noSuchRun, runProblem } from '../present/problems.ts'
 import { runReference, sizeProblem } from './publish-requests.ts'
 
-/** A worker's heartbeat of a run, or its report of the run's end. `content` is the progress or the outcome, `at` its path. */
+/** A worker's heartbeat of a run, or its report of the run's end. `content` is the news or the outcome, `at` its path. */
 export type RunUpdate<Content> = {
   readonly taskId: string
   readonly runId: string
@@ -25,7 +25,7 @@ type Refused = { readonly ok: false; readonly problem: api.Problem }
 /** Records a heartbeat, and that the run's worker is alive. The heartbeat must be written by `until`. */
 export async function heartbeatRun(
   { system, httpWorkers }: Parts,
-  update: RunUpdate<Json | undefined>,
+  update: RunUpdate<RunNews>,
   until?: number,
 ): Promise<{ readonly ok: true; readonly leaseUntil: number; readonly task: Task } | Refused> {
   const tooLarge = progressProblem(update)
@@ -56,8 +56,8 @@ export async function finishRun(
   )
 }
 
-function progressProblem({ content, at = '' }: RunUpdate<Json | undefined>): api.Problem | undefined {
-  const bytes = content === undefined ? 0 : jsonBytes(content)
+function progressProblem({ content: { progress }, at = '' }: RunUpdate<RunNews>): api.Problem | undefined {
+  const bytes = progress === undefined ? 0 : jsonBytes(progress)
   if (bytes <= PROGRESS_BYTES_MAX) return undefined
   const message = `has ${bytes} bytes as JSON; at most ${PROGRESS_BYTES_MAX} are kept`
   return invalid([{ path: joinPath(at, ['progress']), message }], 'too-large')
@@ -120,9 +120,14 @@ export function releaseOf({ delayMs }: Pick<api.ReleaseBody, 'delayMs'>): Outcom
   return { outcome: 'release', ...(delayMs !== undefined && { delayMs }) }
 }
 
+/** What the body of a heartbeat reports about the run. */
+export function newsOf({ progress, log }: Omit<api.HeartbeatBody, 'fence'>): RunNews {
+  return defined({ progress, log: log?.toWellFormed() })
+}
+
 /** Checks one member of a batch of heartbeats. */
-export function parseHeartbeat(value: unknown, at: string): Checked<RunUpdate<Json | undefined>> {
-  return updateOf(check(api.heartbeatMember, value, at), ({ progress }) => progress, at)
+export function parseHeartbeat(value: unknown, at: string): Checked<RunUpdate<RunNews>> {
+  return updateOf(check(api.heartbeatMember, value, at), newsOf, at)
 }
 
 /** Checks one member of a batch of finished runs. Its outcome decides which of three rules it must fit. */

@@ -34,6 +34,7 @@ export type HeldRun = {
   beatAt: number
   /** What the next heartbeat stores. */
   progress?: Json | undefined
+  newestLines?(): string | undefined
   end?: PendingEnd
 }
 
@@ -138,9 +139,9 @@ async function beatOnce(held: Held): Promise<void> {
 
 async function sendBeats(held: Held, due: readonly HeldRun[]): Promise<void> {
   const since = momentOf(held.clock)
-  const beats = due.map(({ taskId, runId, fence, progress }) => ({
+  const beats = due.map(({ taskId, runId, fence, progress, newestLines }) => ({
     ...{ taskId, runId, fence },
-    ...defined({ progress }),
+    ...defined({ progress, log: newestLines?.() }),
   }))
   for (const run of due) run.progress = undefined
   const call = { tries: 1, timeoutMs: BEAT_TIMEOUT_MS }

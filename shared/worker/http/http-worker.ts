@@ -193,6 +193,9 @@ export function keepOverHttp(
     record: progress => {
       mine.progress = progress
     },
+    follow: newestLines => {
+      if (task.options.liveLog) mine.newestLines = newestLines
+    },
     publish: publication => publish(client, { ...defined({ userId: task.userId }), ...publication }),
     finish: outcome => held.finish(mine, outcome),
     forget: () => held.forget(mine),

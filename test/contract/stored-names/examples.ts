@@ -104,6 +104,7 @@ const TYPE: Required<TaskType> = {
   formerSteps: ['b'],
   handlerVersion: '1',
   purges: EVERY_JOB.filter(job => job.kind === 'purge'),
+  bulks: ['01JA'],
   unapplied: ['relimit', 'reorder'],
   edits: 1,
   operations: [{ at: NOW, by: 'someone', what: 'pause' }],
@@ -196,6 +197,7 @@ async function writeOthers({
   })
   await records.putNew('minute#1', { at: NOW }, NOW)
   await records.put('sweep#schedule#1', null, NOW)
+  await records.replace('bulk#1', { at: NOW }, null, NOW)
   await canvases.addEnds({ canvasId: 'c1', born: BORN }, 0, { ok: [1], bad: [2] }, NOW)
   const marker = { workerId: 'w1', taskId: 'resize:k1', born: BORN, revision: 1 }
   await targets.mark(marker)

@@ -53,6 +53,7 @@ export function plainSegment(name: string): string {
 /** First words of the names of records. */
 const RECORDS = [
   'sweep',
+  'bulk',
   'open',
   'running',
   'undoing',

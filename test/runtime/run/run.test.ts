@@ -259,6 +259,28 @@ describe('heartbeats', () => {
     expect(leases.map(lease => (lease ?? 0) - task.dueAt)).toEqual([16_500, 21_500, 26_500])
   })
 
+  it.each([
+    ['with the option liveLog', { liveLog: true }, false, 4_000],
+    ['each second in a system that shows all logs', {}, true, 2_100],
+    ['never without', {}, false, undefined],
+  ])('store the newest 1 KB of the log %s', async (_name, options, hasLiveLogs, afterMs) => {
+    const task = await stored(system, { options })
+    const line = 'x'.repeat(200)
+    let seen: string | undefined
+
+    await runWith({ ...system, hasLiveLogs }, task, async (_input, { log }) => {
+      for (let nth = 0; nth < 20; nth++) log.info(`${line} ${nth}`)
+      await system.clock.sleep(1_600)
+      log.warn('last')
+      await system.clock.sleep((afterMs ?? 4_000) + 1_000)
+      seen = (await readTask(system, task.id))?.live[1]?.log
+    })
+
+    if (afterMs === undefined) return expect(seen).toBeUndefined()
+    expect(seen?.length).toBeLessThanOrEqual(1_024)
+    expect(seen?.split('\n').map(text => text.split(' ').at(-1))).toEqual(['16', '17', '18', '19', 'last'])
+  })
+
   it('use a changed interval from the next heartbeat on', async () => {
     const task = await stored(system)
     let beats = 0

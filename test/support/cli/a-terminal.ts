@@ -1,5 +1,6 @@
 import { runBaton } from '../../../cli/program/run-baton.ts'
 import type { TestApi } from '../http/an-api.ts'
+import { servedJobs } from '../worlds/memory-system.ts'
 
 /** What a command has printed, and its exit code. */
 export type Ran = { readonly code: number; readonly out: string; readonly err: string }
@@ -48,7 +49,9 @@ export async function runOn(
     input: { isTTY, [Symbol.asyncIterator]: typed },
     env,
     now: () => api?.system?.clock.now() ?? Date.now(),
-    sleep: async () => {},
+    sleep: async () => {
+      if (api?.system) await servedJobs(api.system)
+    },
     signal,
     endAfter: () => {},
     fetch: async request => {

@@ -135,11 +135,26 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
     await client.pauseSchedule('resumed')
     expect(await client.resumeSchedule('resumed')).toMatchObject({ paused: false })
   },
+  ticks: async () => expect(await client.ticks(await aSchedule('ticked'))).toEqual({ items: [] }),
+  allTicks: async () => expect(await taken(client.allTicks(await aSchedule('ticked-too')))).toEqual([]),
   triggerSchedule: async () =>
     expect(await client.triggerSchedule(await aSchedule('triggered'))).toMatchObject({
       taskId: expect.any(String),
     }),
   failures: async () => expect(await client.failures({ type: ['sheet'] })).toEqual({ items: [] }),
+  log: async () => {
+    await expect(client.log('sheet:none')).rejects.toMatchObject({ code: 'not-found' })
+  },
+  searchPage: async () =>
+    expect(await client.searchPage({ q: 'no such text' })).toMatchObject({ items: [], matches: [] }),
+  search: async () => expect(await taken(client.search('no such text'))).toEqual([]),
+  startBulk: async () =>
+    expect(await client.startBulk({ action: 'replay', type: 'sheet' })).toEqual({ id: expect.any(String) }),
+  bulk: async () => {
+    const { id } = await client.startBulk({ action: 'replay', type: 'sheet', dryRun: true })
+    const isOver = async () => (await client.bulk(id)).state === 'finished'
+    await expect.poll(isOver, { timeout: 60_000 }).toBe(true)
+  },
   deadLettersPage: async () => expect(await client.deadLettersPage({ queue: 'jobs' })).toEqual({ items: [] }),
   deadLetters: async () => expect(await taken(client.deadLetters({ queue: 'jobs' }))).toEqual([]),
   replayDeadLetters: async () => {

@@ -96,6 +96,7 @@ export const LIVE_RUN = attributesOf<Omit<LiveRun, 'fence'>>()({
   leaseMs: optional('length', number),
   timeoutAt: optional('limit', number),
   progress: optional('progress', json<Json>()),
+  log: optional('log', text),
   permits: optional('permits', permits),
 })
 

@@ -27,6 +27,10 @@ export function createRecordStore(
       const { item } = await documents.put(request)
       return item && recordFromItem(item, now)
     },
+    replace: async (name, value, seen, expiresAt) => {
+      const { isWritten } = await documents.put(replaceRecord(table, name, value, { seen, expiresAt }))
+      return isWritten
+    },
   }
 }
 
@@ -58,6 +62,21 @@ export function putNewRecord(
 /** Writes a record. No guard: the last write wins. */
 export function putRecord(table: string, name: string, value: Json, expiresAt: number): RequestOf<'put'> {
   return { TableName: table, Item: recordItem(name, value, expiresAt) }
+}
+
+/** Replaces a record. Guard: its value is still the one that was seen. */
+export function replaceRecord(
+  table: string,
+  name: string,
+  value: Json,
+  { seen, expiresAt }: { readonly seen: Json; readonly expiresAt: number },
+): RequestOf<'put'> {
+  return {
+    ...putRecord(table, name, value, expiresAt),
+    ConditionExpression: '#json = :seen',
+    ExpressionAttributeNames: namesOf('json'),
+    ExpressionAttributeValues: { ':seen': JSON.stringify(seen) },
+  }
 }
 
 function recordItem(name: string, value: Json, expiresAt: number): Item {

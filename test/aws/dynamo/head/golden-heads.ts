@@ -46,6 +46,7 @@ const FULL_RUN: Required<LiveRun> = {
   leaseMs: MINUTE,
   timeoutAt: NOW + HOUR,
   progress: { done: 0.5 },
+  log: 'a line',
   permits: [
     { limit: 'resize', holder: 'h1' },
     { limit: 'resize=a', holder: 'h2' },

@@ -1,0 +1,101 @@
+import * as api from '../../api/index.ts'
+import { STATUSES } from '../../core/states.ts'
+import { defined } from '../../core/values/values.ts'
+import { BULKS_MAX, type Bulk, readBulk, startBulk } from '../../runtime/jobs/bulk.ts'
+import { registeredNames } from '../../runtime/types/types.ts'
+import { type Answer, answerInvalid, answerProblem, type Call, operation } from '../operation.ts'
+import { problem, unknownType } from '../present/problems.ts'
+import { iso, isoOf } from '../present/tasks.ts'
+
+export const bulkOperations = [
+  operation({
+    name: 'startBulk',
+    tag: 'Bulk',
+    summary: 'Retry, cancel or remove many tasks',
+    description:
+      'Begins a job on the server, which continues when the caller has left. It acts on the tasks of one type that fit the request, as the operation on one task does, and each task records the caller. It leaves out tasks that need the attention of an operator. `replay` sends the dead letters of the queue of the type again.',
+    cost: 'Some 10 write units. Half a read unit for each task that is read, the cost of the action for each selected task, and some 5 write units per 100 tasks.',
+    answers: {
+      202: {
+        description: 'The bulk operation has begun.',
+        schema: api.bulkStarted,
+        location: 'the bulk operation',
+      },
+    },
+    problems: ['unknown-type', 'conflict'],
+    recordedAs: 'bulk',
+    body: api.bulkBody,
+    handle: handleStart,
+  }),
+  operation({
+    name: 'getBulk',
+    tag: 'Bulk',
+    summary: 'Get a bulk operation',
+    description: 'Shows its caller and its time, how far it is, and its outcome. It is kept for 30 days.',
+    cost: '1 read unit per 4 KB, of which the ids of a page take some.',
+    answers: { 200: { description: 'The bulk operation.', schema: api.bulkAnswer } },
+    problems: ['not-found'],
+    handle: handleGet,
+  }),
+]
+
+/** The statuses in which each action is possible. */
+const STATUSES_OF = {
+  retry: ['succeeded', 'failed', 'cancelled'],
+  cancel: ['delayed', 'ready', 'running'],
+  remove: STATUSES,
+  replay: [],
+} as const satisfies Record<api.BulkBody['action'], ReadonlyArray<(typeof STATUSES)[number]>>
+
+async function handleStart(call: Call<unknown, api.BulkBody>): Promise<Answer> {
+  const { system, body, principal } = call
+  const { action, type, since, error, dryRun = false } = body
+  const status = [body.status ?? []].flat()
+  const legal: readonly string[] = STATUSES_OF[action]
+  if (action === 'replay' && status.length > 0) return answerInvalid('status', 'is not for a replay')
+  if (status.some(one => !legal.includes(one)) || (action !== 'replay' && status.length === 0))
+    return answerInvalid('status', `must list one or more of ${legal.join(', ')}, for action "${action}"`)
+  if (!(await system.types.get(type)))
+    return answerProblem(unknownType(type, await registeredNames(system), 'type'))
+  const request = {
+    ...{ action, type, statuses: [...new Set(status)], isDryRun: dryRun },
+    ...defined({ error, since: since === undefined ? undefined : Date.parse(since) }),
+  }
+  const bulk = await startBulk(system, request, principal)
+  if (bulk) {
+    const { id } = bulk
+    return { status: 202, body: { id }, headers: { location: api.pathOf('getBulk', id) } }
+  }
+  const detail = `${type} already has ${BULKS_MAX} bulk operations under way; try again when one of them has finished`
+  return answerProblem(problem('conflict', detail))
+}
+
+async function handleGet({ system, params: { id = '' } }: Call): Promise<Answer> {
+  const bulk = /^[0-9A-Z]{26}$/.test(id) ? await readBulk(system, id) : undefined
+  if (bulk) return { status: 200, body: presentBulk(bulk) }
+  return answerProblem(problem('not-found', `there is no bulk operation ${id}, or its record has expired`))
+}
+
+/** A bulk operation as the API shows it. */
+function presentBulk(bulk: Bulk): api.ApiBulk {
+  const { id, action, type, statuses, since, error, isDryRun, by, askedAt, updatedAt, finishedAt } = bulk
+  const { examined, selected, done, leftOut } = bulk
+  return defined({
+    id,
+    state: finishedAt === undefined ? ('running' as const) : ('finished' as const),
+    action,
+    type,
+    status: statuses,
+    since: isoOf(since),
+    error,
+    dryRun: isDryRun,
+    by,
+    createdAt: iso(askedAt),
+    updatedAt: iso(updatedAt),
+    finishedAt: isoOf(finishedAt),
+    examined,
+    selected,
+    done,
+    leftOut,
+  })
+}

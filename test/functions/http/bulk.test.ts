@@ -1,0 +1,173 @@
+import { describe, expect, it } from 'vitest'
+import { sweepBulks, workOnBulk } from '../../../shared/runtime/jobs/bulk.ts'
+import type { System } from '../../../shared/runtime/kernel/system.ts'
+import { anApiPerTest, expectRefused, published, reported, type Shown } from '../../support/http/an-api.ts'
+import { aLetter } from '../../support/tasks/a-letter.ts'
+import { MINUTE, SECOND } from '../../support/tasks/a-task.ts'
+import { servedJobs } from '../../support/worlds/memory-system.ts'
+
+const api = anApiPerTest()
+
+async function failed(key: string, message = 'no'): Promise<string> {
+  const id = await published(api, { key })
+  await reported(api, 'fail', { fatal: true, error: { name: 'E', message } })
+  return id
+}
+
+async function started(body: object): Promise<string> {
+  await api.system.clock.advance(SECOND)
+  const { status, body: answer, headers } = await api.call('POST', '/v1/bulk', { type: 'jobs', ...body })
+  expect({ status, location: headers.get('location') }).toEqual({
+    status: 202,
+    location: `/v1/bulk/${answer.id}`,
+  })
+  return answer.id
+}
+
+async function finished(id: string): Promise<Shown> {
+  await api.system.clock.advance(2 * SECOND)
+  await servedJobs(api.system)
+  return (await api.call('GET', `/v1/bulk/${id}`)).body
+}
+
+const bulk = async (body: object) => finished(await started(body))
+const statusOf = async (id: string) => (await api.task(id)).status
+
+describe('a bulk operation', () => {
+  it('retries the failed tasks that fit, and is on record with its caller, as each task is', async () => {
+    const ids = [await failed('a'), await failed('b', 'Timeout'), await failed('c', 'a timeout of 3 s')]
+
+    const id = await started({ action: 'retry', status: 'failed', error: 'timeout' })
+    const begun = (await api.call('GET', `/v1/bulk/${id}`)).body
+    const done = await finished(id)
+
+    expect(begun).toMatchObject({ state: 'running', examined: 0 })
+    expect(done).toEqual({
+      ...{ id, state: 'finished', action: 'retry', type: 'jobs', status: ['failed'], error: 'timeout' },
+      ...{ dryRun: false, by: 'anonymous', createdAt: begun.createdAt },
+      ...{ updatedAt: expect.any(String), finishedAt: expect.any(String) },
+      ...{ examined: 3, selected: 2, done: 2, leftOut: {} },
+    })
+    expect(await Promise.all(ids.map(statusOf))).toEqual(['failed', 'ready', 'ready'])
+    expect((await api.task('jobs:b')).operations).toEqual([
+      { at: expect.any(String), by: 'anonymous', what: 'retry' },
+    ])
+    const type = await api.system.types.get('jobs')
+    expect([type?.bulks, type?.operations?.at(-1)]).toMatchObject([undefined, { what: 'bulk' }])
+  })
+
+  it('only counts as a dry run', async () => {
+    await failed('a')
+
+    expect(await bulk({ action: 'remove', status: ['failed'], dryRun: true })).toMatchObject({
+      selected: 1,
+      done: 0,
+    })
+    expect(await statusOf('jobs:a')).toBe('failed')
+  })
+
+  it('cancels and removes tasks from a time on', async () => {
+    await failed('old')
+    await published(api, { key: 'open', delayMs: 3_600_000 })
+    await api.system.clock.advance(MINUTE)
+    const since = new Date(api.system.clock.now()).toISOString()
+    await failed('young')
+
+    const cancelled = await bulk({ action: 'cancel', status: ['ready', 'delayed'] })
+    const removed = await bulk({ action: 'remove', status: ['failed'], since })
+
+    expect([cancelled.done, removed.done]).toEqual([1, 1])
+    expect(await Promise.all(['jobs:open', 'jobs:old', 'jobs:young'].map(statusOf))).toEqual([
+      'cancelled',
+      'failed',
+      404,
+    ])
+  })
+
+  it('leaves out what needs attention, and what has changed meanwhile', async () => {
+    const steps = [{ name: 'one', do: { type: 'jobs' }, undo: { type: 'jobs' } }]
+    await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
+    await api.call('POST', '/v1/tasks', { type: 'order', key: 'halted', input: {} })
+    for (const _ of ['do', 'undo'])
+      await reported(api, 'fail', { fatal: true, error: { name: 'E', message: 'no' } })
+    await failed('a')
+    await failed('b')
+    const { tasks } = api.system
+    const heads: typeof tasks.heads = async ids => {
+      const seen = await tasks.heads(ids)
+      if (ids.includes('jobs:a')) await api.call('DELETE', '/v1/tasks/jobs:a')
+      return seen
+    }
+
+    const halted = await bulk({ type: 'order', action: 'retry', status: ['failed'] })
+    const id = await started({ action: 'retry', status: ['failed'] })
+    await workOnBulk({ ...api.system, tasks: { ...tasks, heads } } as System, id, Number.POSITIVE_INFINITY)
+
+    expect(halted).toMatchObject({ selected: 1, done: 0, leftOut: { 'needs-attention': 1 } })
+    expect(await finished(id)).toMatchObject({ selected: 2, done: 1, leftOut: { changed: 1 } })
+  })
+
+  it('counts each task once after a crash between the work and its record, and after doubled messages', async () => {
+    for (let nth = 0; nth < 150; nth++) await failed(`k${nth}`)
+    const id = await started({ action: 'retry', status: ['failed'] })
+    await api.system.clock.advance(2 * SECOND)
+    let writes = 0
+    const replace: System['records']['replace'] = async (...given) => {
+      writes += 1
+      if (writes === 2) throw new Error('the process dies')
+      return api.system.records.replace(...given)
+    }
+    const dying = { ...api.system, records: { ...api.system.records, replace } }
+    await expect(workOnBulk(dying, id, Number.POSITIVE_INFINITY)).rejects.toThrow('dies')
+
+    const twice = [1, 2].map(() => workOnBulk(api.system, id, Number.POSITIVE_INFINITY))
+    await Promise.all(twice)
+
+    const { state, selected, done, leftOut } = await finished(id)
+    expect({ state, selected, done, leftOut }).toEqual({
+      ...{ state: 'finished', selected: 150, done: 150, leftOut: {} },
+    })
+  })
+
+  it('continues after its message was lost, by the sweeper', async () => {
+    await failed('a')
+    const id = await started({ action: 'retry', status: ['failed'] })
+    api.system.messages.jobLooks.length = 0
+    await api.system.clock.advance(MINUTE + SECOND)
+
+    const report = await sweepBulks(api.system, await api.system.types.list())
+
+    expect(report.repaired).toBe(1)
+    expect(await finished(id)).toMatchObject({ state: 'finished', done: 1 })
+  })
+
+  it('sends the dead letters of a type again', async () => {
+    const letters = ['a', 'b'].map(messageId => aLetter({ queue: 'type:jobs', messageId, error: messageId }))
+    for (const letter of letters) await api.system.deadLetters.put(letter, '{}')
+
+    const { selected, done } = await bulk({ action: 'replay', error: 'A' })
+
+    expect({ selected, done }).toEqual({ selected: 1, done: 1 })
+    const left = await Promise.all(letters.map(letter => api.system.deadLetters.get(letter.id)))
+    expect(left).toMatchObject([undefined, { letter: letters[1] }])
+  })
+
+  it.each<[string, object, string]>([
+    ['no status', { action: 'retry' }, 'status'],
+    ['a status that the action cannot have', { action: 'cancel', status: ['failed'] }, 'status'],
+    ['a replay by status', { action: 'replay', status: ['failed'] }, 'status'],
+    ['an unknown action', { action: 'restart', status: ['failed'] }, 'action'],
+  ])('is refused with %s', async (_name, body, path) => {
+    await expectRefused(api.call('POST', '/v1/bulk', { type: 'jobs', ...body }), path)
+  })
+
+  it('is refused for an unknown type, and while ten of its type are under way', async () => {
+    const body = { action: 'retry', status: ['failed'], type: 'jobs' }
+    const statuses = []
+    for (let nth = 0; nth < 11; nth++) statuses.push((await api.call('POST', '/v1/bulk', body)).status)
+
+    expect(statuses).toEqual([...Array(10).fill(202), 409])
+    expect((await api.call('POST', '/v1/bulk', { ...body, type: 'job' })).status).toBe(404)
+    expect((await api.call('GET', '/v1/bulk/none')).status).toBe(404)
+  })
+})
