@@ -52,10 +52,10 @@ describe('definitions and the client in a browser', () => {
   const everything =
     "export { defineTask, defineFlow, createClient, chain, group, chord } from './shared/index.ts'"
 
-  it('have at most 8 KB, zipped', async () => {
+  it('have at most 8.5 KB, zipped', async () => {
     const { zippedBytes } = await bundleOf(everything, IN_BROWSERS)
 
-    expect(zippedBytes).toBeLessThanOrEqual(8 * KB)
+    expect(zippedBytes).toBeLessThanOrEqual(8.5 * KB)
   })
 
   it('contain no code of the AWS SDK, of a schema library or of Node', async () => {
@@ -78,11 +78,11 @@ describe('the bundle of a handler of two lines', () => {
       export const hello = defineTask('hello', { run: () => 'hello' })`
   })
 
-  it('has at most 430 KB with the AWS SDK', async () => {
+  it('has at most 435 KB with the AWS SDK', async () => {
     const executor = await bundleOf("export * from './functions/executor.ts'", SYSTEM_OPTIONS)
     const own = await bundleOf(definition, runnableOptionsOf())
 
-    expect(executor.bytes + own.bytes).toBeLessThanOrEqual(430 * KB)
+    expect(executor.bytes + own.bytes).toBeLessThanOrEqual(435 * KB)
   })
 
   it('has a definition of at most 7 KB, which is not checked again', async () => {

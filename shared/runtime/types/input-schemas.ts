@@ -1,5 +1,4 @@
 import { inputSchemaRecord } from '../../core/record-names.ts'
-import { schemaProblems } from '../../core/rules/input-schema.ts'
 import type { TypeConfiguration } from '../../core/types/task-type.ts'
 import type { Json } from '../../core/values/values.ts'
 import { createTimedCache, processMemory, type System } from '../kernel/system.ts'
@@ -39,19 +38,4 @@ export async function inputSchemaOf(
   const { value } = await cache.get(clock, schemaName, () => records.get(schemaName))
   if (value === undefined) cache.forget(schemaName)
   return value as TypeConfiguration['inputSchema']
-}
-
-/**
- * The system for a request that brings inputs from outside: they are compared with the schemas of their types. A schema that a type of an
- * earlier version contains is not compared, since it may be narrower than the definition.
- */
-export function checkingInputs<On extends System>(system: On): On {
-  return {
-    ...system,
-    checkInput: async (configuration: TypeConfiguration, input: Json | undefined) => {
-      if (configuration.schemaName === undefined || configuration.checkInput === false) return []
-      const schema = await inputSchemaOf(system, configuration)
-      return schema ? schemaProblems(schema, input, 'input') : []
-    },
-  }
 }

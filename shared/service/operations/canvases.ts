@@ -9,12 +9,12 @@ import { cancelCanvas } from '../../runtime/canvas/drive-canvas.ts'
 import { memberIds, publishCanvas } from '../../runtime/canvas/publish-canvas.ts'
 import { readPreviousPage } from '../../runtime/canvas/read-previous.ts'
 import { readTask } from '../../runtime/kernel/heads.ts'
-import { checkingInputs } from '../../runtime/types/input-schemas.ts'
 import type { Answer, Call } from '../operation.ts'
 import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT } from '../operation.ts'
 import { invalid, noSuchTask, problem, unknownTypes } from '../present/problems.ts'
 import { iso } from '../present/tasks.ts'
 import { canvasRequestOf } from '../requests/canvas-requests.ts'
+import { checkingInputs } from '../requests/compare-inputs.ts'
 import { isTaskId } from '../requests/publish-requests.ts'
 
 export const canvasOperations = [

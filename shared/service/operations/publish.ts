@@ -4,11 +4,11 @@ import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { type PublishOutcome, publish, publishMany } from '../../runtime/publish/publish.ts'
 import { describeHead } from '../../runtime/read/read.ts'
-import { checkingInputs } from '../../runtime/types/input-schemas.ts'
 import { type Answer, answerInvalid, answerProblem, type Call, checkRule, operation } from '../operation.ts'
 import { limitNotes } from '../present/limit-notes.ts'
 import { invalid, publishProblem } from '../present/problems.ts'
 import { presentTask } from '../present/tasks.ts'
+import { checkingInputs } from '../requests/compare-inputs.ts'
 import { type ReadPublish, readPublish } from '../requests/publish-requests.ts'
 
 type PublishCall = Call<unknown, unknown>

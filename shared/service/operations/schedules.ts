@@ -19,11 +19,11 @@ import {
   resumeSchedule,
   triggerSchedule,
 } from '../../runtime/schedule/schedule.ts'
-import { checkingInputs } from '../../runtime/types/input-schemas.ts'
 import type { Answer, Call } from '../operation.ts'
 import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT } from '../operation.ts'
 import { invalid, problem, publishProblem, staleProblem, unknownTypes } from '../present/problems.ts'
 import { iso, isoOf, presentOperations, presentTask } from '../present/tasks.ts'
+import { checkingInputs } from '../requests/compare-inputs.ts'
 import { scheduleRequestOf } from '../requests/publish-requests.ts'
 
 const THE_SCHEDULE = { 200: { description: 'The schedule.', schema: api.scheduleAnswer } }

@@ -18,12 +18,12 @@ import {
 } from '../../runtime/operate/operate.ts'
 import { patchTask } from '../../runtime/operate/patch-task.ts'
 import { describeHead, readTask, type StatusReaders } from '../../runtime/read/read.ts'
-import { checkingInputs } from '../../runtime/types/input-schemas.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import type { Answer, Call, Parts } from '../operation.ts'
 import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT, recording } from '../operation.ts'
 import { invalid, noSuchTask, operationProblem, problem, unknownTypes } from '../present/problems.ts'
 import { PRESENT_TASK, presentTask } from '../present/tasks.ts'
+import { checkingInputs } from '../requests/compare-inputs.ts'
 import { fieldProblems, isTaskId, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
 
 export const readOperations = [

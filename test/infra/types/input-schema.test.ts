@@ -4,8 +4,8 @@ import * as v from 'valibot'
 import { expect, it } from 'vitest'
 import * as z from 'zod'
 import { type InputSchema, withInputSchema } from '../../../infra/types/input-schema.ts'
-import { schemaProblems } from '../../../shared/core/rules/input-schema.ts'
 import type { Json } from '../../../shared/core/values/values.ts'
+import { schemaProblems } from '../../../shared/service/requests/compare-inputs.ts'
 
 /** Values that lie at the bounds of the schemas below, and texts that libraries change before they compare them. */
 const SCALARS = [

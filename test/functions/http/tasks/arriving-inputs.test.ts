@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest'
-import { schemaProblems } from '../../../../shared/core/rules/input-schema.ts'
 import type { Json } from '../../../../shared/core/values/values.ts'
 import { putType } from '../../../../shared/runtime/types/types.ts'
+import { schemaProblems } from '../../../../shared/service/requests/compare-inputs.ts'
 import { anApi, expectRefused } from '../../../support/http/an-api.ts'
 
 const SCHEMA = {

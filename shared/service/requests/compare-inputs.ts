@@ -1,6 +1,9 @@
-import { type FieldProblem, type Json, sortedJson } from '../values/values.ts'
-import { unknownFieldMessages } from './compound.ts'
-import { inside, isObject, wrong } from './rules.ts'
+import { unknownFieldMessages } from '../../core/rules/compound.ts'
+import { inside, isObject, wrong } from '../../core/rules/rules.ts'
+import type { TypeConfiguration } from '../../core/types/task-type.ts'
+import { type FieldProblem, type Json, sortedJson } from '../../core/values/values.ts'
+import type { System } from '../../runtime/kernel/system.ts'
+import { inputSchemaOf } from '../../runtime/types/input-schemas.ts'
 
 /**
  * Compares an input with the JSON Schema that its type has registered. The handler's definition judges the input again, by its own schema.
@@ -12,6 +15,21 @@ import { inside, isObject, wrong } from './rules.ts'
  *
  * A schema that cannot be read accepts every input.
  */
+
+/**
+ * The system for a request that brings inputs from outside: they are compared with the schemas of their types. A schema that a type of an
+ * earlier version contains is not compared, since it may be narrower than the definition.
+ */
+export function checkingInputs<On extends System>(system: On): On {
+  return {
+    ...system,
+    checkInput: async (configuration: TypeConfiguration, input: Json | undefined) => {
+      if (configuration.schemaName === undefined || configuration.checkInput === false) return []
+      const schema = await inputSchemaOf(system, configuration)
+      return schema ? schemaProblems(schema, input, 'input') : []
+    },
+  }
+}
 
 /** What is compared at most: a schema that refers to itself in several places could take for ever. The rest fits. */
 const STEPS_MAX = 100_000
