@@ -112,7 +112,7 @@ it('the planner counts the outcome of each task once, in metrics for all types t
 
   const ids = await Promise.all([
     system.publish({ type: 'word-count', key: 'counted', input: { text: 'to be' } }),
-    system.publish({ type: 'word-count', key: 'refused', input: { other: 1 } }),
+    system.publish({ type: 'probe', key: 'refused', input: { failures: 1, how: 'fatal' } }),
     system.publish({ type: 'probe', key: 'retried', input: { failures: 2 } }),
   ])
   for (const id of ids) await system.taskWhen(id, ({ status }) => ['succeeded', 'failed'].includes(status))
