@@ -90,10 +90,15 @@ function flaky(index: number, url: string): DemoTask {
   }
 }
 
+/** The schema of the handler refuses such a URL. The one that the API knows cannot express this. */
+function refusedInput(index: number) {
+  return { url: `https://me@example.com/${index}` }
+}
+
 function fatal(index: number): DemoTask {
   return {
     group: 'fatal',
-    publication: { type: 'word-count', key: `fatal-${index}`, input: { text: index } },
+    publication: { type: 'word-count', key: `fatal-${index}`, input: refusedInput(index) },
     expected: { status: 'failed', runs: 1 },
   }
 }
@@ -185,7 +190,7 @@ function callingBack(texts: readonly string[]): DemoTask[] {
       publication: {
         type: 'word-count',
         key: `${status}-${index}`,
-        input: { text: status === 'failed' ? index : (texts[(index * 13) % texts.length] ?? '') },
+        input: status === 'failed' ? refusedInput(index) : { text: texts[(index * 13) % texts.length] ?? '' },
         onSuccess: [{ type: 'note', tags: { after: 'succeeded' } }],
         onError: [{ type: 'note', tags: { after: 'failed' } }],
       },
