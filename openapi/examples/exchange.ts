@@ -44,7 +44,19 @@ export type Happening =
 
 export type Step = Exchange | Happening
 
+/** An exchange that the document shows. Without `asks`, the request has neither a query nor a body, and names what the others name. */
+export function shows(
+  operation: string,
+  name: string,
+  status: number,
+  title: string,
+  asks: Exchange['asks'] = {},
+  more: Pick<Exchange, 'hides' | 'contentType' | 'isCrowded' | 'isStream'> = {},
+): Exchange {
+  return { operation, name, title, status, asks, ...more }
+}
+
 /** An exchange that only prepares later ones. */
 export function prepares(operation: string, name: string, status: number, asks: Exchange['asks']): Exchange {
-  return { operation, name, title: name, status, asks, hides: 'exchange' }
+  return shows(operation, name, status, name, asks, { hides: 'exchange' })
 }

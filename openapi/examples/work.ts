@@ -1,4 +1,4 @@
-import { type AnswerOf, type Body, prepares, type Step } from './exchange.ts'
+import { type AnswerOf, type Body, prepares, type Step, shows } from './exchange.ts'
 
 const image = (number: number) => ({
   type: 'resize',
@@ -27,159 +27,89 @@ const LOG = '2026-11-23T09:00:14.000Z INFO fetching {"width":200}'
 /** Workers claim tasks and report about their runs. */
 export const workSteps: readonly Step[] = [
   { path: '/v1/tasks/resize:img-1', until: ({ status }) => status === 'ready' },
-  {
-    operation: 'claim',
-    name: 'tasks',
-    title: 'A worker takes up to two tasks, and would wait a second for one',
-    status: 200,
-    asks: claims('worker-1', { limit: 2, waitMs: 1_000 }),
-  },
-  {
-    operation: 'claim',
-    name: 'nothing',
-    title: 'Nothing waits',
-    status: 200,
-    asks: { body: { types: ['resize', 'montage'], workerId: 'worker-2', workerVersion: '1.4.0' } },
-  },
-  {
-    operation: 'claim',
-    name: 'too-many-waiting',
-    title: 'Nothing waits, and as many claims wait as may',
-    status: 429,
-    asks: { body: { type: 'montage', workerId: 'worker-2', workerVersion: '1.4.0', waitMs: 20_000 } },
-    isCrowded: true,
-  },
-  {
-    operation: 'claim',
-    name: 'handler',
-    title: 'A type that handlers serve',
-    status: 409,
-    asks: { body: { type: 'report', workerId: 'worker-1' } },
-  },
-  {
-    operation: 'claim',
-    name: 'unknown-type',
-    title: 'A type that is not registered',
-    status: 404,
-    asks: { body: { type: 'resise', workerId: 'worker-1' } },
-  },
-  {
-    operation: 'publish',
-    name: 'running',
-    title: 'A task that runs, and may not be published again',
-    status: 409,
-    asks: { body: { ...image(1), ifExists: 'reject' } },
-  },
-  {
-    operation: 'heartbeat',
-    name: 'renewed',
-    title: 'The run continues, and reports its progress',
-    status: 200,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'tasks')
-      return { path, body: { fence, progress: { percent: 40 }, log: LOG } }
-    },
-  },
-  {
-    operation: 'log',
-    name: 'lines',
-    title: 'What the handler has logged, as its last heartbeat has stored it',
-    status: 200,
-    asks: answerOf => ({ path: { id: memberIn(answerOf, 'tasks').taskId } }),
-  },
-  {
-    operation: 'heartbeatMany',
-    name: 'renewed',
-    title: 'One run continues, and another one is not known',
-    status: 200,
-    asks: answerOf => {
-      const first = memberIn(answerOf, 'tasks')
-      return { body: { runs: [first, { ...first, taskId: 'resize:img-9' }] } }
-    },
-  },
+  shows(
+    'claim',
+    'tasks',
+    200,
+    'A worker takes up to two tasks, and would wait a second for one',
+    claims('worker-1', { limit: 2, waitMs: 1_000 }),
+  ),
+  shows('claim', 'nothing', 200, 'Nothing waits', {
+    body: { types: ['resize', 'montage'], workerId: 'worker-2', workerVersion: '1.4.0' },
+  }),
+  shows(
+    'claim',
+    'too-many-waiting',
+    429,
+    'Nothing waits, and as many claims wait as may',
+    { body: { type: 'montage', workerId: 'worker-2', workerVersion: '1.4.0', waitMs: 20_000 } },
+    { isCrowded: true },
+  ),
+  shows('claim', 'handler', 409, 'A type that handlers serve', {
+    body: { type: 'report', workerId: 'worker-1' },
+  }),
+  shows('claim', 'unknown-type', 404, 'A type that is not registered', {
+    body: { type: 'resise', workerId: 'worker-1' },
+  }),
+  shows('publish', 'running', 409, 'A task that runs, and may not be published again', {
+    body: { ...image(1), ifExists: 'reject' },
+  }),
+  shows('heartbeat', 'renewed', 200, 'The run continues, and reports its progress', answerOf => {
+    const { path, fence } = runIn(answerOf, 'tasks')
+    return { path, body: { fence, progress: { percent: 40 }, log: LOG } }
+  }),
+  shows(
+    'log',
+    'lines',
+    200,
+    'What the handler has logged, as its last heartbeat has stored it',
+    answerOf => ({ path: { id: memberIn(answerOf, 'tasks').taskId } }),
+  ),
+  shows('heartbeatMany', 'renewed', 200, 'One run continues, and another one is not known', answerOf => {
+    const first = memberIn(answerOf, 'tasks')
+    return { body: { runs: [first, { ...first, taskId: 'resize:img-9' }] } }
+  }),
 ]
 
 /** Runs end. */
 export const reportSteps: readonly Step[] = [
-  {
-    operation: 'succeed',
-    name: 'succeeded',
-    title: 'The task has succeeded',
-    status: 200,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'tasks')
-      return { path, body: { fence, result: { bytes: 1_234 } } }
-    },
-  },
-  {
-    operation: 'succeed',
-    name: 'ended',
-    title: 'Another result for a run that has succeeded',
-    status: 409,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'tasks')
-      return { path, body: { fence, result: { bytes: 4_321 } } }
-    },
-  },
-  {
-    operation: 'fail',
-    name: 'retried',
-    title: 'The run has failed, and the task waits for a retry',
-    status: 200,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'tasks', 1)
-      return { path, body: { fence, error: TIMEOUT, retryInMs: 60_000 } }
-    },
-  },
-  {
-    operation: 'fail',
-    name: 'ended',
-    title: 'A failure of a run that has succeeded',
-    status: 409,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'tasks')
-      return { path, body: { fence, error: TIMEOUT } }
-    },
-  },
-  {
-    operation: 'why',
-    name: 'retry',
-    title: 'A task that waits for its retry',
-    status: 200,
-    asks: { path: { id: 'resize:img-2' } },
-  },
+  shows('succeed', 'succeeded', 200, 'The task has succeeded', answerOf => {
+    const { path, fence } = runIn(answerOf, 'tasks')
+    return { path, body: { fence, result: { bytes: 1_234 } } }
+  }),
+  shows('succeed', 'ended', 409, 'Another result for a run that has succeeded', answerOf => {
+    const { path, fence } = runIn(answerOf, 'tasks')
+    return { path, body: { fence, result: { bytes: 4_321 } } }
+  }),
+  shows('fail', 'retried', 200, 'The run has failed, and the task waits for a retry', answerOf => {
+    const { path, fence } = runIn(answerOf, 'tasks', 1)
+    return { path, body: { fence, error: TIMEOUT, retryInMs: 60_000 } }
+  }),
+  shows('fail', 'ended', 409, 'A failure of a run that has succeeded', answerOf => {
+    const { path, fence } = runIn(answerOf, 'tasks')
+    return { path, body: { fence, error: TIMEOUT } }
+  }),
+  shows('why', 'retry', 200, 'A task that waits for its retry', { path: { id: 'resize:img-2' } }),
   prepares('publish', 'img-4', 201, { body: image(4) }),
   prepares('claim', 'img-4', 200, claims('worker-2')),
-  {
-    operation: 'release',
-    name: 'released',
-    title: 'A worker that stops gives its task back',
-    status: 200,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'img-4')
-      return { path, body: { fence, delayMs: 60_000 } }
-    },
-  },
-  {
-    operation: 'release',
-    name: 'ended',
-    title: 'The run was released, with another delay',
-    status: 409,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'img-4')
-      return { path, body: { fence, delayMs: 0 } }
-    },
-  },
+  shows('release', 'released', 200, 'A worker that stops gives its task back', answerOf => {
+    const { path, fence } = runIn(answerOf, 'img-4')
+    return { path, body: { fence, delayMs: 60_000 } }
+  }),
+  shows('release', 'ended', 409, 'The run was released, with another delay', answerOf => {
+    const { path, fence } = runIn(answerOf, 'img-4')
+    return { path, body: { fence, delayMs: 0 } }
+  }),
   prepares('publish', 'img-5', 201, { body: image(5) }),
   prepares('claim', 'img-5', 200, claims('worker-1')),
   prepares('publish', 'img-6', 201, { body: image(6) }),
   prepares('claim', 'img-6', 200, claims('worker-1')),
-  {
-    operation: 'finishMany',
-    name: 'finished',
-    title: 'One run has succeeded, and the report about another one is refused',
-    status: 200,
-    asks: answerOf => ({
+  shows(
+    'finishMany',
+    'finished',
+    200,
+    'One run has succeeded, and the report about another one is refused',
+    answerOf => ({
       body: {
         runs: [
           { ...memberIn(answerOf, 'img-5'), outcome: 'succeed', result: { bytes: 987 } },
@@ -187,16 +117,16 @@ export const reportSteps: readonly Step[] = [
         ],
       },
     }),
-  },
+  ),
   prepares('cancel', 'img-6', 200, { path: { id: 'resize:img-6' }, body: {} }),
-  {
-    operation: 'heartbeat',
-    name: 'cancelled',
-    title: 'An operator has cancelled the task, so the worker stops its work',
-    status: 409,
-    asks: answerOf => {
+  shows(
+    'heartbeat',
+    'cancelled',
+    409,
+    'An operator has cancelled the task, so the worker stops its work',
+    answerOf => {
       const { path, fence } = runIn(answerOf, 'img-6')
       return { path, body: { fence } }
     },
-  },
+  ),
 ]
