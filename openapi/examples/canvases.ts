@@ -1,4 +1,4 @@
-import { type AnswerOf, type Body, prepares, type Step, shows } from './exchange.ts'
+import { type AnswerOf, prepares, type Step, shows } from './exchange.ts'
 
 const picture = (number: number) => ({
   type: 'montage',
@@ -16,13 +16,6 @@ const ALBUM = {
 
 const CLAIMS = { body: { type: 'montage', workerId: 'worker-1', limit: 2 } }
 
-function succeeds(claim: string, nth: number, result: object): (answerOf: AnswerOf) => Body {
-  return answerOf => {
-    const { task, run } = answerOf('claim', claim).claims[nth]
-    return { path: { id: task.id, runId: run.id }, body: { fence: run.fence, result } }
-  }
-}
-
 const lastOf = (answerOf: AnswerOf) => ({ path: { id: answerOf('getCanvas', 'handed-on').items[2].taskId } })
 
 /** A chord runs to its end, and a chain is cancelled. */
@@ -36,8 +29,8 @@ export const canvasSteps: readonly Step[] = [
     body: { key: 'album-8', chain: [picture(1), { type: 'montag' }] },
   }),
   prepares('claim', 'members', 200, CLAIMS),
-  prepares('succeed', 'member-1', 200, succeeds('members', 0, { bytes: 1_234 })),
-  prepares('succeed', 'member-2', 200, succeeds('members', 1, { bytes: 4_321 })),
+  prepares('succeed', 'member-1', 200, { run: ['members'], body: { result: { bytes: 1_234 } } }),
+  prepares('succeed', 'member-2', 200, { run: ['members', 1], body: { result: { bytes: 4_321 } } }),
   { path: '/v1/canvases/canvas:album-7', until: ({ items }) => items[2]?.status === 'ready' },
   shows('getCanvas', 'handed-on', 200, 'The group has ended', { query: { limit: 10 } }),
   shows('getCanvas', 'not-found', 404, 'A canvas that does not exist', { path: { id: 'canvas:album-9' } }),
@@ -47,7 +40,7 @@ export const canvasSteps: readonly Step[] = [
   })),
   shows('previous', 'no-list', 409, 'A task that was handed no list'),
   prepares('claim', 'last', 200, CLAIMS),
-  prepares('succeed', 'last', 200, succeeds('last', 0, { pages: 1 })),
+  prepares('succeed', 'last', 200, { run: ['last'], body: { result: { pages: 1 } } }),
   { path: '/v1/canvases/canvas:album-7', until: ({ status }) => status === 'succeeded' },
   shows('cancelCanvas', 'ended', 409, 'A canvas that has succeeded', { body: {} }),
   prepares('publishCanvas', 'chain', 201, { body: { key: 'album-8', chain: [picture(3), picture(4)] } }),

@@ -5,6 +5,8 @@ export type ExampleRequest = {
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | number | readonly string[]>>
   readonly body?: Json
+  /** The run that it is about, by its claim and the place of its task in it. It fills in the path, and the fence in the body. */
+  readonly run?: readonly [claim: string, nth?: number]
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a later request reads what it needs of an answer, as callers do
@@ -59,4 +61,10 @@ export function shows(
 /** An exchange that only prepares later ones. */
 export function prepares(operation: string, name: string, status: number, asks: Exchange['asks']): Exchange {
   return shows(operation, name, status, name, asks, { hides: 'exchange' })
+}
+
+/** The run of the nth task of a claim, as batches name it. */
+export function memberIn(answerOf: AnswerOf, claim: string, nth = 0) {
+  const { task, run }: Body = answerOf('claim', claim).claims[nth]
+  return { taskId: task.id as string, runId: run.id as string, fence: run.fence as number }
 }

@@ -11,7 +11,7 @@ const FIRST = {
   retry: { maxRetries: 5, delayMs: 2_000 },
 }
 
-const imageTask = (number: number, more: object = {}) => ({
+export const imageTask = (number: number, more: object = {}) => ({
   type: 'resize',
   key: `img-${number}`,
   input: { url: `https://example.com/${number}.jpg`, width: 200 },

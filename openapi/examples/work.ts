@@ -1,22 +1,5 @@
-import { type AnswerOf, type Body, prepares, type Step, shows } from './exchange.ts'
-
-const image = (number: number) => ({
-  type: 'resize',
-  key: `img-${number}`,
-  input: { url: `https://example.com/${number}.jpg`, width: 200 },
-})
-
-/** The run of a claimed task: its names in a path, and its fence. */
-function runIn(answerOf: AnswerOf, claim: string, nth = 0) {
-  const { task, run }: Body = answerOf('claim', claim).claims[nth]
-  return { path: { id: task.id, runId: run.id }, fence: run.fence as number }
-}
-
-/** The run of a claimed task, as batches name it. */
-function memberIn(answerOf: AnswerOf, claim: string, nth = 0) {
-  const { path, fence } = runIn(answerOf, claim, nth)
-  return { taskId: path.id, runId: path.runId, fence }
-}
+import { memberIn, prepares, type Step, shows } from './exchange.ts'
+import { imageTask } from './tasks.ts'
 
 const claims = (workerId: string, more: object = {}) => ({ body: { type: 'resize', workerId, ...more } })
 
@@ -52,19 +35,13 @@ export const workSteps: readonly Step[] = [
     body: { type: 'resise', workerId: 'worker-1' },
   }),
   shows('publish', 'running', 409, 'A task that runs, and may not be published again', {
-    body: { ...image(1), ifExists: 'reject' },
+    body: { ...imageTask(1), ifExists: 'reject' },
   }),
-  shows('heartbeat', 'renewed', 200, 'The run continues, and reports its progress', answerOf => {
-    const { path, fence } = runIn(answerOf, 'tasks')
-    return { path, body: { fence, progress: { percent: 40 }, log: LOG } }
+  shows('heartbeat', 'renewed', 200, 'The run continues, and reports its progress', {
+    run: ['tasks'],
+    body: { progress: { percent: 40 }, log: LOG },
   }),
-  shows(
-    'log',
-    'lines',
-    200,
-    'What the handler has logged, as its last heartbeat has stored it',
-    answerOf => ({ path: { id: memberIn(answerOf, 'tasks').taskId } }),
-  ),
+  shows('log', 'lines', 200, 'What the handler has logged, as its last heartbeat has stored it'),
   shows('heartbeatMany', 'renewed', 200, 'One run continues, and another one is not known', answerOf => {
     const first = memberIn(answerOf, 'tasks')
     return { body: { runs: [first, { ...first, taskId: 'resize:img-9' }] } }
@@ -73,36 +50,36 @@ export const workSteps: readonly Step[] = [
 
 /** Runs end. */
 export const reportSteps: readonly Step[] = [
-  shows('succeed', 'succeeded', 200, 'The task has succeeded', answerOf => {
-    const { path, fence } = runIn(answerOf, 'tasks')
-    return { path, body: { fence, result: { bytes: 1_234 } } }
+  shows('succeed', 'succeeded', 200, 'The task has succeeded', {
+    run: ['tasks'],
+    body: { result: { bytes: 1_234 } },
   }),
-  shows('succeed', 'ended', 409, 'Another result for a run that has succeeded', answerOf => {
-    const { path, fence } = runIn(answerOf, 'tasks')
-    return { path, body: { fence, result: { bytes: 4_321 } } }
+  shows('succeed', 'ended', 409, 'Another result for a run that has succeeded', {
+    run: ['tasks'],
+    body: { result: { bytes: 4_321 } },
   }),
-  shows('fail', 'retried', 200, 'The run has failed, and the task waits for a retry', answerOf => {
-    const { path, fence } = runIn(answerOf, 'tasks', 1)
-    return { path, body: { fence, error: TIMEOUT, retryInMs: 60_000 } }
+  shows('fail', 'retried', 200, 'The run has failed, and the task waits for a retry', {
+    run: ['tasks', 1],
+    body: { error: TIMEOUT, retryInMs: 60_000 },
   }),
-  shows('fail', 'ended', 409, 'A failure of a run that has succeeded', answerOf => {
-    const { path, fence } = runIn(answerOf, 'tasks')
-    return { path, body: { fence, error: TIMEOUT } }
+  shows('fail', 'ended', 409, 'A failure of a run that has succeeded', {
+    run: ['tasks'],
+    body: { error: TIMEOUT },
   }),
   shows('why', 'retry', 200, 'A task that waits for its retry', { path: { id: 'resize:img-2' } }),
-  prepares('publish', 'img-4', 201, { body: image(4) }),
+  prepares('publish', 'img-4', 201, { body: imageTask(4) }),
   prepares('claim', 'img-4', 200, claims('worker-2')),
-  shows('release', 'released', 200, 'A worker that stops gives its task back', answerOf => {
-    const { path, fence } = runIn(answerOf, 'img-4')
-    return { path, body: { fence, delayMs: 60_000 } }
+  shows('release', 'released', 200, 'A worker that stops gives its task back', {
+    run: ['img-4'],
+    body: { delayMs: 60_000 },
   }),
-  shows('release', 'ended', 409, 'The run was released, with another delay', answerOf => {
-    const { path, fence } = runIn(answerOf, 'img-4')
-    return { path, body: { fence, delayMs: 0 } }
+  shows('release', 'ended', 409, 'The run was released, with another delay', {
+    run: ['img-4'],
+    body: { delayMs: 0 },
   }),
-  prepares('publish', 'img-5', 201, { body: image(5) }),
+  prepares('publish', 'img-5', 201, { body: imageTask(5) }),
   prepares('claim', 'img-5', 200, claims('worker-1')),
-  prepares('publish', 'img-6', 201, { body: image(6) }),
+  prepares('publish', 'img-6', 201, { body: imageTask(6) }),
   prepares('claim', 'img-6', 200, claims('worker-1')),
   shows(
     'finishMany',
@@ -119,14 +96,7 @@ export const reportSteps: readonly Step[] = [
     }),
   ),
   prepares('cancel', 'img-6', 200, { path: { id: 'resize:img-6' }, body: {} }),
-  shows(
-    'heartbeat',
-    'cancelled',
-    409,
-    'An operator has cancelled the task, so the worker stops its work',
-    answerOf => {
-      const { path, fence } = runIn(answerOf, 'img-6')
-      return { path, body: { fence } }
-    },
-  ),
+  shows('heartbeat', 'cancelled', 409, 'An operator has cancelled the task, so the worker stops its work', {
+    run: ['img-6'],
+  }),
 ]
