@@ -1,7 +1,7 @@
 import type { ApiProblemCode } from '../shared/api/problem-codes.ts'
 import type { Operation } from '../shared/service/operation.ts'
 import { PROBLEM_KINDS } from '../shared/service/present/problems.ts'
-import type { Examples } from './examples/in-document.ts'
+import { type Examples, typeOf } from './examples/in-document.ts'
 import type { Schema } from './schemas.ts'
 
 /** The answers that refuse a request: problem documents of the API, and the answers of API Gateway in front of a deployed one. */
@@ -144,10 +144,6 @@ function isRetried(status: number): boolean {
 
 function sentenceOf(code: ApiProblemCode): string {
   return `\`${typeOf(code)}\`: ${PROBLEM_MEANINGS[code].means}`
-}
-
-function typeOf(code: ApiProblemCode): string {
-  return `urn:baton:problem:${code}`
 }
 
 function problemSchema(codes: readonly ApiProblemCode[]): Schema {

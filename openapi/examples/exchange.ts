@@ -1,4 +1,4 @@
-import type { Json } from '../../shared/core/values/values.ts'
+import { defined, type Json } from '../../shared/core/values/values.ts'
 
 /** A request of an example. */
 export type ExampleRequest = {
@@ -46,21 +46,25 @@ export type Happening =
 
 export type Step = Exchange | Happening
 
-/** An exchange that the document shows. Without `asks`, the request has neither a query nor a body, and names what the others name. */
+/** A request of an example, and what else is special about its exchange. */
+type Shown = ExampleRequest & Pick<Exchange, 'hides' | 'contentType' | 'isCrowded' | 'isStream'>
+
+/** An exchange that the document shows. Without a `request`, it names in its path what the others name, and has no query and no body. */
 export function shows(
   operation: string,
   name: string,
   status: number,
   title: string,
-  asks: Exchange['asks'] = {},
-  more: Pick<Exchange, 'hides' | 'contentType' | 'isCrowded' | 'isStream'> = {},
+  request: Shown | ((answerOf: AnswerOf) => ExampleRequest) = {},
 ): Exchange {
-  return { operation, name, title, status, asks, ...more }
+  const { hides, contentType, isCrowded, isStream }: Shown = typeof request === 'function' ? {} : request
+  const special = defined({ hides, contentType, isCrowded, isStream })
+  return { operation, name, title, status, asks: request, ...special }
 }
 
 /** An exchange that only prepares later ones. */
 export function prepares(operation: string, name: string, status: number, asks: Exchange['asks']): Exchange {
-  return shows(operation, name, status, name, asks, { hides: 'exchange' })
+  return { operation, name, title: name, status, asks, hides: 'exchange' }
 }
 
 /** The run of the nth task of a claim, as batches name it. */

@@ -77,6 +77,7 @@ const OUTAGES: Partial<Readonly<Record<ApiProblemCode, Error>>> = {
 
 const REQUEST_ID = '01JCZ3V5T8Q4X6Y7Z8A9B0C1D2'
 
-function typeOf(code: ApiProblemCode): string {
+/** The `type` of the problems with this code. */
+export function typeOf(code: ApiProblemCode): string {
   return `urn:baton:problem:${code}`
 }

@@ -37,14 +37,10 @@ export const observingSteps: readonly Step[] = [
     path: { id: answerOf('startBulk', 'begun').id },
   })),
   shows('listWorkers', 'page', 200, 'The live workers', { query: { limit: 10 } }),
-  shows(
-    'events',
-    'stream',
-    200,
-    'The local system streams the events of a task',
-    { query: { taskId: 'resize:img-2' } },
-    { isStream: true },
-  ),
+  shows('events', 'stream', 200, 'The local system streams the events of a task', {
+    query: { taskId: 'resize:img-2' },
+    isStream: true,
+  }),
   shows('events', 'deployed', 501, 'A deployed system sends its events to EventBridge', {
     query: { taskId: 'resize:img-2' },
   }),

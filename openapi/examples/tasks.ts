@@ -31,22 +31,15 @@ export const publishSteps: readonly Step[] = [
   shows('publish', 'unknown-type', 404, 'A type that is not registered', {
     body: { type: 'resise', key: 'img-1' },
   }),
-  shows(
-    'publish',
-    'too-large',
-    413,
-    'An input of more than 350 KB',
-    { body: { type: 'resize', input: 'x'.repeat(400_000) } },
-    { hides: 'request' },
-  ),
-  shows(
-    'publish',
-    'no-json',
-    415,
-    'A body of another type than JSON',
-    { body: { type: 'resize' } },
-    { contentType: 'text/plain', hides: 'request' },
-  ),
+  shows('publish', 'too-large', 413, 'An input of more than 350 KB', {
+    body: { type: 'resize', input: 'x'.repeat(400_000) },
+    hides: 'request',
+  }),
+  shows('publish', 'no-json', 415, 'A body of another type than JSON', {
+    body: { type: 'resize' },
+    contentType: 'text/plain',
+    hides: 'request',
+  }),
   shows('publishMany', 'published', 200, 'Two tasks, one of which is refused', {
     body: { tasks: [imageTask(2), { type: 'resise', key: 'img-3' }] },
   }),

@@ -20,14 +20,10 @@ export const workSteps: readonly Step[] = [
   shows('claim', 'nothing', 200, 'Nothing waits', {
     body: { types: ['resize', 'montage'], workerId: 'worker-2', workerVersion: '1.4.0' },
   }),
-  shows(
-    'claim',
-    'too-many-waiting',
-    429,
-    'Nothing waits, and as many claims wait as may',
-    { body: { type: 'montage', workerId: 'worker-2', workerVersion: '1.4.0', waitMs: 20_000 } },
-    { isCrowded: true },
-  ),
+  shows('claim', 'too-many-waiting', 429, 'Nothing waits, and as many claims wait as may', {
+    body: { type: 'montage', workerId: 'worker-2', workerVersion: '1.4.0', waitMs: 20_000 },
+    isCrowded: true,
+  }),
   shows('claim', 'handler', 409, 'A type that handlers serve', {
     body: { type: 'report', workerId: 'worker-1' },
   }),
