@@ -76,8 +76,9 @@ type ProgressProps = { readonly bulk: Bulk; readonly children?: ReactNode }
 
 function Progress({ bulk: present, children }: ProgressProps) {
   const now = useNow(250)
-  const { id, state, total, done, leftOut, reasons } = present
-  const isHere = id === undefined && isUnderWay(present)
+  const { state, total, done, leftOut, reasons } = present
+  // The server cannot be stopped. It alone has an unknown total while it works.
+  const canStop = state === 'waiting' || (state === 'running' && total !== undefined)
   return (
     <section className="bulk-progress" aria-label="Progress">
       <p role="status">{textOf(present, now)}</p>
@@ -102,7 +103,7 @@ function Progress({ bulk: present, children }: ProgressProps) {
         </details>
       )}
       {children}
-      {isHere ? (
+      {canStop ? (
         <Button text={state === 'waiting' ? 'Undo' : 'Stop'} onClick={stopBulk} />
       ) : (
         <Button text="Close" onClick={() => bulk.set(undefined)} />
