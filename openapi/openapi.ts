@@ -103,7 +103,7 @@ function sorted(members: Readonly<Record<string, Schema>>): Record<string, Schem
 type Sources = { readonly schemas: Schemas; readonly examples: Examples; readonly refusals: Refusals }
 
 function descriptionOf(operation: Operation, sources: Sources): Schema {
-  const { name, tag, summary, description, cost, body, problems } = operation
+  const { name, tag, summary, description, cost, body } = operation
   const { refusalsOf } = sources.refusals
   return {
     operationId: name,
@@ -112,7 +112,7 @@ function descriptionOf(operation: Operation, sources: Sources): Schema {
     description: [description, cost && `Cost: ${cost}`].filter(Boolean).join('\n\n') || summary,
     parameters: [...pathParameters(operation, sources), ...queryParameters(operation, sources)],
     ...(body && { requestBody: requestBodyOf(operation, body, sources) }),
-    responses: { ...answersOf(operation, sources), ...refusalsOf(operation, problems) },
+    responses: { ...answersOf(operation, sources), ...refusalsOf(operation) },
   }
 }
 

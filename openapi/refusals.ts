@@ -1,7 +1,7 @@
 import type { ApiProblemCode } from '../shared/api/problem-codes.ts'
 import type { Operation } from '../shared/service/operation.ts'
 import { PROBLEM_KINDS } from '../shared/service/present/problems.ts'
-import type { Examples } from './examples/in-document.ts'
+import { type Examples, typeOf } from './examples/in-document.ts'
 import type { Schema } from './schemas.ts'
 
 /** The answers that refuse a request: problem documents of the API, and the answers of API Gateway in front of a deployed one. */
@@ -75,12 +75,7 @@ const ALWAYS: readonly ApiProblemCode[] = ['invalid', 'internal', 'unreadable', 
 /** The problems of every method with a body. */
 const WITH_BODY: readonly ApiProblemCode[] = ['too-large', 'unsupported-media-type']
 
-export type Refusals = {
-  /** The refusals of an operation, by their status, as references to the named ones. */
-  refusalsOf(operation: Operation, problems?: readonly ApiProblemCode[]): Schema
-  /** All refusals, by their names. Operations that refuse in the same way share one, which has the examples of them all. */
-  responses(): Record<string, Schema>
-}
+export type Refusals = ReturnType<typeof createRefusals>
 
 type Refusal = {
   readonly status: number
@@ -88,10 +83,11 @@ type Refusal = {
   readonly shown: Record<string, unknown>
 }
 
-export function createRefusals(examples: Examples): Refusals {
+export function createRefusals(examples: Examples) {
   const refusals = new Map<string, Refusal>()
   return {
-    refusalsOf: ({ method, name: operation }, problems = []) => {
+    /** The refusals of an operation, by their status, as references to the named ones. */
+    refusalsOf: ({ method, name: operation, problems = [] }: Operation): Schema => {
       const codes = [...ALWAYS, ...(method === 'get' ? [] : WITH_BODY), ...problems]
       const ofApi = Map.groupBy(codes, (code): number => PROBLEM_KINDS[code][0])
       const statuses = new Set([...ofApi.keys(), ...Object.keys(GATEWAY_ANSWERS).map(Number)])
@@ -106,7 +102,8 @@ export function createRefusals(examples: Examples): Refusals {
       })
       return Object.fromEntries(references)
     },
-    responses: () =>
+    /** All refusals, by their names. Operations that refuse in the same way share one, which has the examples of them all. */
+    responses: (): Record<string, Schema> =>
       Object.fromEntries(
         [...refusals].map(([name, { status, codes, shown }]) => [
           name,
@@ -144,10 +141,6 @@ function isRetried(status: number): boolean {
 
 function sentenceOf(code: ApiProblemCode): string {
   return `\`${typeOf(code)}\`: ${PROBLEM_MEANINGS[code].means}`
-}
-
-function typeOf(code: ApiProblemCode): string {
-  return `urn:baton:problem:${code}`
 }
 
 function problemSchema(codes: readonly ApiProblemCode[]): Schema {

@@ -1,10 +1,12 @@
-import type { Json } from '../../shared/core/values/values.ts'
+import { defined, type Json } from '../../shared/core/values/values.ts'
 
 /** A request of an example. */
 export type ExampleRequest = {
   readonly path?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | number | readonly string[]>>
   readonly body?: Json
+  /** The run that it is about, by its claim and the place of its task in it. It fills in the path, and the fence in the body. */
+  readonly run?: readonly [claim: string, nth?: number]
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a later request reads what it needs of an answer, as callers do
@@ -44,7 +46,29 @@ export type Happening =
 
 export type Step = Exchange | Happening
 
+/** A request of an example, and what else is special about its exchange. */
+type Shown = ExampleRequest & Pick<Exchange, 'hides' | 'contentType' | 'isCrowded' | 'isStream'>
+
+/** An exchange that the document shows. Without a `request`, it names in its path what the others name, and has no query and no body. */
+export function shows(
+  operation: string,
+  name: string,
+  status: number,
+  title: string,
+  request: Shown | ((answerOf: AnswerOf) => ExampleRequest) = {},
+): Exchange {
+  const { hides, contentType, isCrowded, isStream }: Shown = typeof request === 'function' ? {} : request
+  const special = defined({ hides, contentType, isCrowded, isStream })
+  return { operation, name, title, status, asks: request, ...special }
+}
+
 /** An exchange that only prepares later ones. */
 export function prepares(operation: string, name: string, status: number, asks: Exchange['asks']): Exchange {
   return { operation, name, title: name, status, asks, hides: 'exchange' }
+}
+
+/** The run of the nth task of a claim, as batches name it. */
+export function memberIn(answerOf: AnswerOf, claim: string, nth = 0) {
+  const { task, run }: Body = answerOf('claim', claim).claims[nth]
+  return { taskId: task.id as string, runId: run.id as string, fence: run.fence as number }
 }

@@ -5,40 +5,34 @@ import { problemOfError } from '../../shared/service/present/problems.ts'
 import type { Schema } from '../schemas.ts'
 import type { Exchanged } from './play.ts'
 
+export type Examples = ReturnType<typeof createExamples>
+
 /**
  * The exchanges as the document has them: in the `examples` of parameters, bodies and answers. What belongs together has the same name, such
  * as `publish-created`.
  */
-export type Examples = {
-  ofParameter(operation: string, where: 'path' | 'query', name: string): Schema
-  ofRequest(operation: string): Schema
-  /** The bodies of the answers with this status. */
-  ofAnswer(operation: string, status: number): Schema
-  /** The path in the first answer with this status. */
-  locationOf(operation: string, status: number): Schema
-  /** One problem of each code, whichever operation it came from, by the code. */
-  ofProblems(codes: readonly ApiProblemCode[]): Schema
-}
-
-export function createExamples(exchanged: readonly Exchanged[]): Examples {
+export function createExamples(exchanged: readonly Exchanged[]) {
   const visible = exchanged.filter(({ hides }) => hides !== 'exchange')
   const of = (operation: string) => visible.filter(one => one.operation === operation)
   const requestsOf = (operation: string) => of(operation).filter(({ hides }) => hides !== 'request')
   return {
-    ofParameter: (operation, where, name) =>
+    ofParameter: (operation: string, where: 'path' | 'query', name: string) =>
       named(requestsOf(operation), ({ request }) => request[where][name]),
-    ofRequest: operation => named(requestsOf(operation), ({ request }) => request.body),
-    ofAnswer: (operation, status) =>
+    ofRequest: (operation: string) => named(requestsOf(operation), ({ request }) => request.body),
+    /** The bodies of the answers with this status. */
+    ofAnswer: (operation: string, status: number) =>
       named(
         of(operation).filter(({ answer }) => answer.status === status),
         ({ answer }) => answer.body,
       ),
-    locationOf: (operation, status) => {
+    /** The path in the first answer with this status. */
+    locationOf: (operation: string, status: number): Schema => {
       const first = of(operation).find(({ answer }) => answer.status === status)
       const location = first?.answer.headers.get('location')
       return location ? { example: location } : {}
     },
-    ofProblems: codes => {
+    /** One problem of each code, whichever operation it came from, by the code. */
+    ofProblems: (codes: readonly ApiProblemCode[]): Schema => {
       const pairs = codes.flatMap(code => problemExample(code, visible).map(one => [code, one]))
       return pairs.length > 0 ? { examples: Object.fromEntries(pairs) } : {}
     },
@@ -77,6 +71,7 @@ const OUTAGES: Partial<Readonly<Record<ApiProblemCode, Error>>> = {
 
 const REQUEST_ID = '01JCZ3V5T8Q4X6Y7Z8A9B0C1D2'
 
-function typeOf(code: ApiProblemCode): string {
+/** The `type` of the problems with this code. */
+export function typeOf(code: ApiProblemCode): string {
   return `urn:baton:problem:${code}`
 }

@@ -1,96 +1,48 @@
-import type { Step } from './exchange.ts'
+import { type Step, shows } from './exchange.ts'
 
 /** Failures, dead letters and workers are looked at. */
 export const observingSteps: readonly Step[] = [
-  {
-    operation: 'startBulk',
-    name: 'begun',
-    title: 'The failed tasks of a type are counted, as for a retry',
-    status: 202,
-    asks: { body: { action: 'retry', type: 'resize', status: ['failed'], dryRun: true } },
-  },
-  {
-    operation: 'startBulk',
-    name: 'invalid',
-    title: 'A status in which no task can be cancelled',
-    status: 400,
-    asks: { body: { action: 'cancel', type: 'resize', status: ['failed'] } },
-  },
+  shows('startBulk', 'begun', 202, 'The failed tasks of a type are counted, as for a retry', {
+    body: { action: 'retry', type: 'resize', status: ['failed'], dryRun: true },
+  }),
+  shows('startBulk', 'invalid', 400, 'A status in which no task can be cancelled', {
+    body: { action: 'cancel', type: 'resize', status: ['failed'] },
+  }),
   { path: '/v1/activity?type=resize', until: ({ items }) => items[0]?.minutes.length > 0 },
-  {
-    operation: 'listActivity',
-    name: 'page',
-    title: 'The last five minutes of a type',
-    status: 200,
-    asks: { query: { type: ['resize'], minutes: 5 } },
-  },
+  shows('listActivity', 'page', 200, 'The last five minutes of a type', {
+    query: { type: ['resize'], minutes: 5 },
+  }),
   { path: '/v1/failures?type=resize', until: ({ items }) => items.length > 0 },
-  {
-    operation: 'listFailures',
-    name: 'page',
-    title: 'Why tasks of a type have failed',
-    status: 200,
-    asks: { query: { type: ['resize'], limit: 10 } },
-  },
-  {
-    operation: 'listFailures',
-    name: 'unknown-type',
-    title: 'A type that is not registered',
-    status: 404,
-    asks: { query: { type: ['resise'] } },
-  },
+  shows('listFailures', 'page', 200, 'Why tasks of a type have failed', {
+    query: { type: ['resize'], limit: 10 },
+  }),
+  shows('listFailures', 'unknown-type', 404, 'A type that is not registered', {
+    query: { type: ['resise'] },
+  }),
   { lost: 'resize:img-2' },
-  {
-    operation: 'listDeadLetters',
-    name: 'page',
-    title: 'The messages that the wake queue gave up',
-    status: 200,
-    asks: { query: { queue: 'wake', limit: 10 } },
-  },
-  {
-    operation: 'replayDeadLetters',
-    name: 'sent',
-    title: 'One message is sent again, and another one is not known',
-    status: 200,
-    asks: answerOf => ({
+  shows('listDeadLetters', 'page', 200, 'The messages that the wake queue gave up', {
+    query: { queue: 'wake', limit: 10 },
+  }),
+  shows(
+    'replayDeadLetters',
+    'sent',
+    200,
+    'One message is sent again, and another one is not known',
+    answerOf => ({
       body: { ids: [answerOf('listDeadLetters', 'page').items[0].id, 'wake~01795942800000~none'] },
     }),
-  },
-  {
-    operation: 'replayDeadLetters',
-    name: 'invalid',
-    title: 'Neither ids nor a queue',
-    status: 400,
-    asks: { body: {} },
-  },
-  {
-    operation: 'getBulk',
-    name: 'finished',
-    title: 'The tasks are counted',
-    status: 200,
-    asks: answerOf => ({ path: { id: answerOf('startBulk', 'begun').id } }),
-  },
-  {
-    operation: 'listWorkers',
-    name: 'page',
-    title: 'The live workers',
-    status: 200,
-    asks: { query: { limit: 10 } },
-  },
-  {
-    operation: 'events',
-    name: 'stream',
-    title: 'The local system streams the events of a task',
-    status: 200,
-    asks: { query: { taskId: 'resize:img-2' } },
+  ),
+  shows('replayDeadLetters', 'invalid', 400, 'Neither ids nor a queue', { body: {} }),
+  shows('getBulk', 'finished', 200, 'The tasks are counted', answerOf => ({
+    path: { id: answerOf('startBulk', 'begun').id },
+  })),
+  shows('listWorkers', 'page', 200, 'The live workers', { query: { limit: 10 } }),
+  shows('events', 'stream', 200, 'The local system streams the events of a task', {
+    query: { taskId: 'resize:img-2' },
     isStream: true,
-  },
-  {
-    operation: 'events',
-    name: 'deployed',
-    title: 'A deployed system sends its events to EventBridge',
-    status: 501,
-    asks: { query: { taskId: 'resize:img-2' } },
-  },
-  { operation: 'health', name: 'answers', title: 'The API answers', status: 200, asks: {} },
+  }),
+  shows('events', 'deployed', 501, 'A deployed system sends its events to EventBridge', {
+    query: { taskId: 'resize:img-2' },
+  }),
+  shows('health', 'answers', 200, 'The API answers'),
 ]

@@ -1,6 +1,7 @@
 import { defined, type Json } from '../../shared/core/values/values.ts'
 import type { Operation } from '../../shared/service/operation.ts'
 import type { AnswerOf, Body, ExampleRequest, Exchange, Happening, Step } from './exchange.ts'
+import { memberIn } from './exchange.ts'
 
 /** The ids in the paths of the exchanges that name no others, by the first segment of the path. */
 const EXAMPLE_PATH: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -69,7 +70,11 @@ async function exchange(
   const { operation, name, status, asks, contentType, isCrowded, isStream } = step
   const served = operations.find(one => one.name === operation)
   if (!served) throw new Error(`the examples name the operation ${operation}, which does not exist`)
-  const { path = {}, query = {}, body } = typeof asks === 'function' ? asks(answerOf) : asks
+  const {
+    path = {},
+    query = {},
+    body,
+  } = withRun(typeof asks === 'function' ? asks(answerOf) : asks, answerOf)
   const method = served.method.toUpperCase()
   const named = namesIn(served.path, path)
   const target = targetOf(served.path, named, query)
@@ -87,6 +92,13 @@ async function exchange(
     )
   }
   return { ...step, request: { path: named, query, ...sent }, method, target, answer }
+}
+
+/** The request with what follows from its run. */
+function withRun({ run, ...asked }: ExampleRequest, answerOf: AnswerOf): ExampleRequest {
+  if (!run) return asked
+  const { taskId: id, runId, fence } = memberIn(answerOf, ...run)
+  return { path: { id, runId }, body: { fence, ...(asked.body as object) } }
 }
 
 /** The names in the path: from the request, else the usual ones. */

@@ -1,4 +1,4 @@
-import { prepares, type Step } from './exchange.ts'
+import { prepares, type Step, shows } from './exchange.ts'
 
 const NIGHTLY = {
   cron: '30 2 * * *',
@@ -8,91 +8,39 @@ const NIGHTLY = {
 
 /** A schedule is created, changed, paused, triggered and removed. */
 export const scheduleSteps: readonly Step[] = [
-  {
-    operation: 'putSchedule',
-    name: 'created',
-    title: 'Every night at half past two',
-    status: 201,
-    asks: { body: NIGHTLY },
-  },
-  {
-    operation: 'putSchedule',
-    name: 'replaced',
-    title: 'An hour later, if nobody else has changed it',
-    status: 200,
-    asks: { body: { ...NIGHTLY, cron: '30 3 * * *', ifRevision: 1 } },
-  },
-  {
-    operation: 'putSchedule',
-    name: 'stale',
-    title: 'Another operator has changed it since it was read',
-    status: 409,
-    asks: { body: { ...NIGHTLY, ifRevision: 1 } },
-  },
-  {
-    operation: 'putSchedule',
-    name: 'invalid',
-    title: 'An hour and a timezone that do not exist',
-    status: 400,
-    asks: { body: { ...NIGHTLY, cron: '30 25 * * *', timezone: 'Europe/Berlino' } },
-  },
-  {
-    operation: 'putSchedule',
-    name: 'unknown-type',
-    title: 'A task of a type that is not registered',
-    status: 404,
-    asks: { body: { everyMs: 3_600_000, task: { type: 'resise' } } },
-  },
-  { operation: 'getSchedule', name: 'found', title: 'A schedule', status: 200, asks: {} },
-  {
-    operation: 'getSchedule',
-    name: 'not-found',
-    title: 'A schedule that does not exist',
-    status: 404,
-    asks: { path: { name: 'nightly' } },
-  },
-  {
-    operation: 'listSchedules',
-    name: 'page',
-    title: 'The next schedules',
-    status: 200,
-    asks: { query: { limit: 10 } },
-  },
-  {
-    operation: 'pauseSchedule',
-    name: 'paused',
-    title: 'A schedule is paused',
-    status: 200,
-    asks: { body: {} },
-  },
-  { operation: 'resumeSchedule', name: 'resumed', title: 'The pause ends', status: 200, asks: { body: {} } },
-  {
-    operation: 'triggerSchedule',
-    name: 'triggered',
-    title: 'Its task is published now',
-    status: 202,
-    asks: { body: {} },
-  },
-  {
-    operation: 'triggerSchedule',
-    name: 'not-found',
-    title: 'A schedule that does not exist',
-    status: 404,
-    asks: { path: { name: 'nightly' }, body: {} },
-  },
+  shows('putSchedule', 'created', 201, 'Every night at half past two', { body: NIGHTLY }),
+  shows('putSchedule', 'replaced', 200, 'An hour later, if nobody else has changed it', {
+    body: { ...NIGHTLY, cron: '30 3 * * *', ifRevision: 1 },
+  }),
+  shows('putSchedule', 'stale', 409, 'Another operator has changed it since it was read', {
+    body: { ...NIGHTLY, ifRevision: 1 },
+  }),
+  shows('putSchedule', 'invalid', 400, 'An hour and a timezone that do not exist', {
+    body: { ...NIGHTLY, cron: '30 25 * * *', timezone: 'Europe/Berlino' },
+  }),
+  shows('putSchedule', 'unknown-type', 404, 'A task of a type that is not registered', {
+    body: { everyMs: 3_600_000, task: { type: 'resise' } },
+  }),
+  shows('getSchedule', 'found', 200, 'A schedule'),
+  shows('getSchedule', 'not-found', 404, 'A schedule that does not exist', { path: { name: 'nightly' } }),
+  shows('listSchedules', 'page', 200, 'The next schedules', { query: { limit: 10 } }),
+  shows('pauseSchedule', 'paused', 200, 'A schedule is paused', { body: {} }),
+  shows('resumeSchedule', 'resumed', 200, 'The pause ends', { body: {} }),
+  shows('triggerSchedule', 'triggered', 202, 'Its task is published now', { body: {} }),
+  shows('triggerSchedule', 'not-found', 404, 'A schedule that does not exist', {
+    path: { name: 'nightly' },
+    body: {},
+  }),
   prepares('putSchedule', 'pulse', 201, {
     path: { name: 'pulse' },
     body: { everyMs: 1_000, task: { type: 'report' } },
   }),
   { path: '/v1/schedules/pulse/ticks', until: ({ items }) => items.length > 1 },
-  {
-    operation: 'listTicks',
-    name: 'page',
-    title: 'The last tick and its task',
-    status: 200,
-    asks: { path: { name: 'pulse' }, query: { limit: 1 } },
-  },
+  shows('listTicks', 'page', 200, 'The last tick and its task', {
+    path: { name: 'pulse' },
+    query: { limit: 1 },
+  }),
   prepares('removeSchedule', 'pulse', 204, { path: { name: 'pulse' } }),
-  { operation: 'removeSchedule', name: 'removed', title: 'A schedule is removed', status: 204, asks: {} },
-  { operation: 'removeSchedule', name: 'not-found', title: 'It is removed already', status: 404, asks: {} },
+  shows('removeSchedule', 'removed', 204, 'A schedule is removed'),
+  shows('removeSchedule', 'not-found', 404, 'It is removed already'),
 ]

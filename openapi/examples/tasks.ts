@@ -1,4 +1,4 @@
-import { prepares, type Step } from './exchange.ts'
+import { prepares, type Step, shows } from './exchange.ts'
 
 const FIRST = {
   type: 'resize',
@@ -11,7 +11,7 @@ const FIRST = {
   retry: { maxRetries: 5, delayMs: 2_000 },
 }
 
-const imageTask = (number: number, more: object = {}) => ({
+export const imageTask = (number: number, more: object = {}) => ({
   type: 'resize',
   key: `img-${number}`,
   input: { url: `https://example.com/${number}.jpg`, width: 200 },
@@ -20,157 +20,66 @@ const imageTask = (number: number, more: object = {}) => ({
 
 /** Tasks are published, read and changed. */
 export const publishSteps: readonly Step[] = [
-  {
-    operation: 'publish',
-    name: 'created',
-    title: 'A task that is due in a minute',
-    status: 201,
-    asks: { body: FIRST },
-  },
-  {
-    operation: 'publish',
-    name: 'exists',
-    title: 'The same task again',
-    status: 200,
-    asks: { body: FIRST },
-  },
-  {
-    operation: 'publish',
-    name: 'invalid',
-    title: 'Fields that are not legal',
-    status: 400,
-    asks: { body: { type: 'resize', delayMs: -1, retry: { backoff: 'linear' }, retries: 3 } },
-  },
-  {
-    operation: 'publish',
-    name: 'misfit',
-    title: 'An input that does not fit the schema of its type',
-    status: 400,
-    asks: { body: { type: 'thumbnail', input: { width: 0 } } },
-  },
-  {
-    operation: 'publish',
-    name: 'unknown-type',
-    title: 'A type that is not registered',
-    status: 404,
-    asks: { body: { type: 'resise', key: 'img-1' } },
-  },
-  {
-    operation: 'publish',
-    name: 'too-large',
-    title: 'An input of more than 350 KB',
-    status: 413,
-    asks: { body: { type: 'resize', input: 'x'.repeat(400_000) } },
+  shows('publish', 'created', 201, 'A task that is due in a minute', { body: FIRST }),
+  shows('publish', 'exists', 200, 'The same task again', { body: FIRST }),
+  shows('publish', 'invalid', 400, 'Fields that are not legal', {
+    body: { type: 'resize', delayMs: -1, retry: { backoff: 'linear' }, retries: 3 },
+  }),
+  shows('publish', 'misfit', 400, 'An input that does not fit the schema of its type', {
+    body: { type: 'thumbnail', input: { width: 0 } },
+  }),
+  shows('publish', 'unknown-type', 404, 'A type that is not registered', {
+    body: { type: 'resise', key: 'img-1' },
+  }),
+  shows('publish', 'too-large', 413, 'An input of more than 350 KB', {
+    body: { type: 'resize', input: 'x'.repeat(400_000) },
     hides: 'request',
-  },
-  {
-    operation: 'publish',
-    name: 'no-json',
-    title: 'A body of another type than JSON',
-    status: 415,
-    asks: { body: { type: 'resize' } },
+  }),
+  shows('publish', 'no-json', 415, 'A body of another type than JSON', {
+    body: { type: 'resize' },
     contentType: 'text/plain',
     hides: 'request',
-  },
-  {
-    operation: 'publishMany',
-    name: 'published',
-    title: 'Two tasks, one of which is refused',
-    status: 200,
-    asks: { body: { tasks: [imageTask(2), { type: 'resise', key: 'img-3' }] } },
-  },
-  { operation: 'get', name: 'found', title: 'A task that waits', status: 200, asks: {} },
-  {
-    operation: 'get',
-    name: 'not-found',
-    title: 'A task that does not exist',
-    status: 404,
-    asks: { path: { id: 'resize:img-9' } },
-  },
-  {
-    operation: 'list',
-    name: 'page',
-    title: 'Open tasks of a type by their due time',
-    status: 200,
-    asks: { query: { type: ['resize'], status: ['delayed', 'ready'], order: 'due', limit: 10 } },
-  },
-  {
-    operation: 'list',
-    name: 'invalid',
-    title: 'Neither a type nor a user nor a canvas',
-    status: 400,
-    asks: { query: { status: ['failed'] } },
-  },
-  {
-    operation: 'search',
-    name: 'found',
-    title: 'The tasks with this key, of any type',
-    status: 200,
-    asks: { query: { q: 'img-2', limit: 10 } },
-  },
-  { operation: 'why', name: 'due', title: 'A task that is not due yet', status: 200, asks: {} },
-  {
-    operation: 'patch',
-    name: 'changed',
-    title: 'A higher priority, due now, without tags',
-    status: 200,
-    asks: { body: { priority: 5, delayMs: 0, tags: null, ifRevision: 0 } },
-  },
-  {
-    operation: 'patch',
-    name: 'stale',
-    title: 'Another operator has changed it since it was read',
-    status: 409,
-    asks: { body: { priority: 7, ifRevision: 0 } },
-  },
+  }),
+  shows('publishMany', 'published', 200, 'Two tasks, one of which is refused', {
+    body: { tasks: [imageTask(2), { type: 'resise', key: 'img-3' }] },
+  }),
+  shows('get', 'found', 200, 'A task that waits'),
+  shows('get', 'not-found', 404, 'A task that does not exist', { path: { id: 'resize:img-9' } }),
+  shows('list', 'page', 200, 'Open tasks of a type by their due time', {
+    query: { type: ['resize'], status: ['delayed', 'ready'], order: 'due', limit: 10 },
+  }),
+  shows('list', 'invalid', 400, 'Neither a type nor a user nor a canvas', { query: { status: ['failed'] } }),
+  shows('search', 'found', 200, 'The tasks with this key, of any type', { query: { q: 'img-2', limit: 10 } }),
+  shows('why', 'due', 200, 'A task that is not due yet'),
+  shows('patch', 'changed', 200, 'A higher priority, due now, without tags', {
+    body: { priority: 5, delayMs: 0, tags: null, ifRevision: 0 },
+  }),
+  shows('patch', 'stale', 409, 'Another operator has changed it since it was read', {
+    body: { priority: 7, ifRevision: 0 },
+  }),
 ]
 
 /** Tasks are stopped, started over and removed. */
 export const endSteps: readonly Step[] = [
   prepares('publish', 'img-7', 201, { body: imageTask(7, { delayMs: 60_000 }) }),
-  {
-    operation: 'cancel',
-    name: 'cancelled',
-    title: 'A task that waits is cancelled',
-    status: 200,
-    asks: { path: { id: 'resize:img-7' }, body: {} },
-  },
-  {
-    operation: 'cancel',
-    name: 'ended',
-    title: 'A task that has succeeded',
-    status: 409,
-    asks: { body: {} },
-  },
-  { operation: 'why', name: 'succeeded', title: 'A task that has succeeded', status: 200, asks: {} },
-  {
-    operation: 'patch',
-    name: 'ended',
-    title: 'A task that has succeeded',
-    status: 409,
-    asks: { body: { priority: 7 } },
-  },
-  {
-    operation: 'retry',
-    name: 'restarted',
-    title: 'The cancelled task starts over',
-    status: 200,
-    asks: { path: { id: 'resize:img-7' }, body: { action: 'restart', clean: ['failed'] } },
-  },
-  {
-    operation: 'retry',
-    name: 'unfinished',
-    title: 'A task that has not ended',
-    status: 409,
-    asks: { path: { id: 'resize:img-7' }, body: { action: 'restart' } },
-  },
-  {
-    operation: 'remove',
-    name: 'stale',
-    title: 'Another operator has changed it since it was read',
-    status: 409,
-    asks: { query: { ifRevision: 0 } },
-  },
-  { operation: 'remove', name: 'removed', title: 'A task is removed', status: 204, asks: {} },
-  { operation: 'remove', name: 'not-found', title: 'It is removed already', status: 404, asks: {} },
+  shows('cancel', 'cancelled', 200, 'A task that waits is cancelled', {
+    path: { id: 'resize:img-7' },
+    body: {},
+  }),
+  shows('cancel', 'ended', 409, 'A task that has succeeded', { body: {} }),
+  shows('why', 'succeeded', 200, 'A task that has succeeded'),
+  shows('patch', 'ended', 409, 'A task that has succeeded', { body: { priority: 7 } }),
+  shows('retry', 'restarted', 200, 'The cancelled task starts over', {
+    path: { id: 'resize:img-7' },
+    body: { action: 'restart', clean: ['failed'] },
+  }),
+  shows('retry', 'unfinished', 409, 'A task that has not ended', {
+    path: { id: 'resize:img-7' },
+    body: { action: 'restart' },
+  }),
+  shows('remove', 'stale', 409, 'Another operator has changed it since it was read', {
+    query: { ifRevision: 0 },
+  }),
+  shows('remove', 'removed', 204, 'A task is removed'),
+  shows('remove', 'not-found', 404, 'It is removed already'),
 ]

@@ -1,4 +1,4 @@
-import { prepares, type Step } from './exchange.ts'
+import { prepares, type Step, shows } from './exchange.ts'
 
 /** A claim may use its slot up to 3 % of the period late. So with a minute, the conversation does not depend on the machine's speed. */
 const RATE = { limit: 600, perMs: 60_000, key: 'site' }
@@ -17,119 +17,44 @@ const THUMBNAIL = {
 
 /** Types are registered, read and paused. */
 export const typeSteps: readonly Step[] = [
-  {
-    operation: 'putType',
-    name: 'created',
-    title: 'A new type, whose tasks are claimed over HTTP',
-    status: 201,
-    asks: { body: CONFIGURATION },
-  },
-  {
-    operation: 'putType',
-    name: 'replaced',
-    title: 'Another configuration, if nobody else has changed it',
-    status: 200,
-    asks: {
-      body: {
-        ...CONFIGURATION,
-        limits: { ...CONFIGURATION.limits, rate: RATE },
-        ifRevision: 1,
-      },
+  shows('putType', 'created', 201, 'A new type, whose tasks are claimed over HTTP', { body: CONFIGURATION }),
+  shows('putType', 'replaced', 200, 'Another configuration, if nobody else has changed it', {
+    body: {
+      ...CONFIGURATION,
+      limits: { ...CONFIGURATION.limits, rate: RATE },
+      ifRevision: 1,
     },
-  },
-  {
-    operation: 'putType',
-    name: 'stale',
-    title: 'Another operator has changed it since it was read',
-    status: 409,
-    asks: { body: { ...CONFIGURATION, ifRevision: 1 } },
-  },
-  {
-    operation: 'putType',
-    name: 'invalid',
-    title: 'Fields that are not legal',
-    status: 400,
-    asks: { body: { kind: 'http', limits: { concurrency: { max: 0 } }, retries: 3 } },
-  },
-  {
-    operation: 'putType',
-    name: 'with-schema',
-    title: 'A type whose inputs must fit a schema',
-    status: 201,
-    asks: { path: { type: 'thumbnail' }, body: { kind: 'http', inputSchema: THUMBNAIL } },
-  },
+  }),
+  shows('putType', 'stale', 409, 'Another operator has changed it since it was read', {
+    body: { ...CONFIGURATION, ifRevision: 1 },
+  }),
+  shows('putType', 'invalid', 400, 'Fields that are not legal', {
+    body: { kind: 'http', limits: { concurrency: { max: 0 } }, retries: 3 },
+  }),
+  shows('putType', 'with-schema', 201, 'A type whose inputs must fit a schema', {
+    path: { type: 'thumbnail' },
+    body: { kind: 'http', inputSchema: THUMBNAIL },
+  }),
   prepares('putType', 'montage', 201, { path: { type: 'montage' }, body: { kind: 'http' } }),
   prepares('putType', 'report', 201, { path: { type: 'report' }, body: { kind: 'handler' } }),
-  { operation: 'getType', name: 'found', title: 'A type', status: 200, asks: {} },
-  {
-    operation: 'getType',
-    name: 'unknown',
-    title: 'A type that is not registered',
-    status: 404,
-    asks: { path: { type: 'resise' } },
-  },
-  {
-    operation: 'listTypes',
-    name: 'page',
-    title: 'The types by their names',
-    status: 200,
-    asks: { query: { limit: 10 } },
-  },
-  {
-    operation: 'pauseType',
-    name: 'paused',
-    title: 'A type is paused',
-    status: 200,
-    asks: { path: { type: 'montage' }, body: {} },
-  },
-  {
-    operation: 'resumeType',
-    name: 'resumed',
-    title: 'The pause ends',
-    status: 200,
-    asks: { path: { type: 'montage' }, body: {} },
-  },
+  shows('getType', 'found', 200, 'A type'),
+  shows('getType', 'unknown', 404, 'A type that is not registered', { path: { type: 'resise' } }),
+  shows('listTypes', 'page', 200, 'The types by their names', { query: { limit: 10 } }),
+  shows('pauseType', 'paused', 200, 'A type is paused', { path: { type: 'montage' }, body: {} }),
+  shows('resumeType', 'resumed', 200, 'The pause ends', { path: { type: 'montage' }, body: {} }),
 ]
 
 /** The load of types, while tasks of them run. */
 export const loadSteps: readonly Step[] = [
-  {
-    operation: 'counts',
-    name: 'counted',
-    title: 'The tasks of a type',
-    status: 200,
-    asks: { query: { atMost: 1_000 } },
-  },
-  {
-    operation: 'listCounts',
-    name: 'page',
-    title: 'The tasks of each type',
-    status: 200,
-    asks: { query: { atMost: 1_000, limit: 10 } },
-  },
-  {
-    operation: 'limitUsage',
-    name: 'used',
-    title: 'Each limit for one value of its own key',
-    status: 200,
-    asks: { query: { rateValue: 'example.com', concurrencyValue: 'ada' } },
-  },
+  shows('counts', 'counted', 200, 'The tasks of a type', { query: { atMost: 1_000 } }),
+  shows('listCounts', 'page', 200, 'The tasks of each type', { query: { atMost: 1_000, limit: 10 } }),
+  shows('limitUsage', 'used', 200, 'Each limit for one value of its own key', {
+    query: { rateValue: 'example.com', concurrencyValue: 'ada' },
+  }),
 ]
 
 /** Tasks of a type are purged, after everything else. */
 export const purgeSteps: readonly Step[] = [
-  {
-    operation: 'purge',
-    name: 'begun',
-    title: 'Ended tasks are removed',
-    status: 202,
-    asks: { body: { status: ['failed', 'cancelled'] } },
-  },
-  {
-    operation: 'purge',
-    name: 'invalid',
-    title: 'A status that does not exist',
-    status: 400,
-    asks: { body: { status: ['broken'] } },
-  },
+  shows('purge', 'begun', 202, 'Ended tasks are removed', { body: { status: ['failed', 'cancelled'] } }),
+  shows('purge', 'invalid', 400, 'A status that does not exist', { body: { status: ['broken'] } }),
 ]

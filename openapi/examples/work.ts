@@ -1,22 +1,5 @@
-import { type AnswerOf, type Body, prepares, type Step } from './exchange.ts'
-
-const image = (number: number) => ({
-  type: 'resize',
-  key: `img-${number}`,
-  input: { url: `https://example.com/${number}.jpg`, width: 200 },
-})
-
-/** The run of a claimed task: its names in a path, and its fence. */
-function runIn(answerOf: AnswerOf, claim: string, nth = 0) {
-  const { task, run }: Body = answerOf('claim', claim).claims[nth]
-  return { path: { id: task.id, runId: run.id }, fence: run.fence as number }
-}
-
-/** The run of a claimed task, as batches name it. */
-function memberIn(answerOf: AnswerOf, claim: string, nth = 0) {
-  const { path, fence } = runIn(answerOf, claim, nth)
-  return { taskId: path.id, runId: path.runId, fence }
-}
+import { memberIn, prepares, type Step, shows } from './exchange.ts'
+import { imageTask } from './tasks.ts'
 
 const claims = (workerId: string, more: object = {}) => ({ body: { type: 'resize', workerId, ...more } })
 
@@ -27,159 +10,79 @@ const LOG = '2026-11-23T09:00:14.000Z INFO fetching {"width":200}'
 /** Workers claim tasks and report about their runs. */
 export const workSteps: readonly Step[] = [
   { path: '/v1/tasks/resize:img-1', until: ({ status }) => status === 'ready' },
-  {
-    operation: 'claim',
-    name: 'tasks',
-    title: 'A worker takes up to two tasks, and would wait a second for one',
-    status: 200,
-    asks: claims('worker-1', { limit: 2, waitMs: 1_000 }),
-  },
-  {
-    operation: 'claim',
-    name: 'nothing',
-    title: 'Nothing waits',
-    status: 200,
-    asks: { body: { types: ['resize', 'montage'], workerId: 'worker-2', workerVersion: '1.4.0' } },
-  },
-  {
-    operation: 'claim',
-    name: 'too-many-waiting',
-    title: 'Nothing waits, and as many claims wait as may',
-    status: 429,
-    asks: { body: { type: 'montage', workerId: 'worker-2', workerVersion: '1.4.0', waitMs: 20_000 } },
+  shows(
+    'claim',
+    'tasks',
+    200,
+    'A worker takes up to two tasks, and would wait a second for one',
+    claims('worker-1', { limit: 2, waitMs: 1_000 }),
+  ),
+  shows('claim', 'nothing', 200, 'Nothing waits', {
+    body: { types: ['resize', 'montage'], workerId: 'worker-2', workerVersion: '1.4.0' },
+  }),
+  shows('claim', 'too-many-waiting', 429, 'Nothing waits, and as many claims wait as may', {
+    body: { type: 'montage', workerId: 'worker-2', workerVersion: '1.4.0', waitMs: 20_000 },
     isCrowded: true,
-  },
-  {
-    operation: 'claim',
-    name: 'handler',
-    title: 'A type that handlers serve',
-    status: 409,
-    asks: { body: { type: 'report', workerId: 'worker-1' } },
-  },
-  {
-    operation: 'claim',
-    name: 'unknown-type',
-    title: 'A type that is not registered',
-    status: 404,
-    asks: { body: { type: 'resise', workerId: 'worker-1' } },
-  },
-  {
-    operation: 'publish',
-    name: 'running',
-    title: 'A task that runs, and may not be published again',
-    status: 409,
-    asks: { body: { ...image(1), ifExists: 'reject' } },
-  },
-  {
-    operation: 'heartbeat',
-    name: 'renewed',
-    title: 'The run continues, and reports its progress',
-    status: 200,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'tasks')
-      return { path, body: { fence, progress: { percent: 40 }, log: LOG } }
-    },
-  },
-  {
-    operation: 'log',
-    name: 'lines',
-    title: 'What the handler has logged, as its last heartbeat has stored it',
-    status: 200,
-    asks: answerOf => ({ path: { id: memberIn(answerOf, 'tasks').taskId } }),
-  },
-  {
-    operation: 'heartbeatMany',
-    name: 'renewed',
-    title: 'One run continues, and another one is not known',
-    status: 200,
-    asks: answerOf => {
-      const first = memberIn(answerOf, 'tasks')
-      return { body: { runs: [first, { ...first, taskId: 'resize:img-9' }] } }
-    },
-  },
+  }),
+  shows('claim', 'handler', 409, 'A type that handlers serve', {
+    body: { type: 'report', workerId: 'worker-1' },
+  }),
+  shows('claim', 'unknown-type', 404, 'A type that is not registered', {
+    body: { type: 'resise', workerId: 'worker-1' },
+  }),
+  shows('publish', 'running', 409, 'A task that runs, and may not be published again', {
+    body: { ...imageTask(1), ifExists: 'reject' },
+  }),
+  shows('heartbeat', 'renewed', 200, 'The run continues, and reports its progress', {
+    run: ['tasks'],
+    body: { progress: { percent: 40 }, log: LOG },
+  }),
+  shows('log', 'lines', 200, 'What the handler has logged, as its last heartbeat has stored it'),
+  shows('heartbeatMany', 'renewed', 200, 'One run continues, and another one is not known', answerOf => {
+    const first = memberIn(answerOf, 'tasks')
+    return { body: { runs: [first, { ...first, taskId: 'resize:img-9' }] } }
+  }),
 ]
 
 /** Runs end. */
 export const reportSteps: readonly Step[] = [
-  {
-    operation: 'succeed',
-    name: 'succeeded',
-    title: 'The task has succeeded',
-    status: 200,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'tasks')
-      return { path, body: { fence, result: { bytes: 1_234 } } }
-    },
-  },
-  {
-    operation: 'succeed',
-    name: 'ended',
-    title: 'Another result for a run that has succeeded',
-    status: 409,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'tasks')
-      return { path, body: { fence, result: { bytes: 4_321 } } }
-    },
-  },
-  {
-    operation: 'fail',
-    name: 'retried',
-    title: 'The run has failed, and the task waits for a retry',
-    status: 200,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'tasks', 1)
-      return { path, body: { fence, error: TIMEOUT, retryInMs: 60_000 } }
-    },
-  },
-  {
-    operation: 'fail',
-    name: 'ended',
-    title: 'A failure of a run that has succeeded',
-    status: 409,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'tasks')
-      return { path, body: { fence, error: TIMEOUT } }
-    },
-  },
-  {
-    operation: 'why',
-    name: 'retry',
-    title: 'A task that waits for its retry',
-    status: 200,
-    asks: { path: { id: 'resize:img-2' } },
-  },
-  prepares('publish', 'img-4', 201, { body: image(4) }),
+  shows('succeed', 'succeeded', 200, 'The task has succeeded', {
+    run: ['tasks'],
+    body: { result: { bytes: 1_234 } },
+  }),
+  shows('succeed', 'ended', 409, 'Another result for a run that has succeeded', {
+    run: ['tasks'],
+    body: { result: { bytes: 4_321 } },
+  }),
+  shows('fail', 'retried', 200, 'The run has failed, and the task waits for a retry', {
+    run: ['tasks', 1],
+    body: { error: TIMEOUT, retryInMs: 60_000 },
+  }),
+  shows('fail', 'ended', 409, 'A failure of a run that has succeeded', {
+    run: ['tasks'],
+    body: { error: TIMEOUT },
+  }),
+  shows('why', 'retry', 200, 'A task that waits for its retry', { path: { id: 'resize:img-2' } }),
+  prepares('publish', 'img-4', 201, { body: imageTask(4) }),
   prepares('claim', 'img-4', 200, claims('worker-2')),
-  {
-    operation: 'release',
-    name: 'released',
-    title: 'A worker that stops gives its task back',
-    status: 200,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'img-4')
-      return { path, body: { fence, delayMs: 60_000 } }
-    },
-  },
-  {
-    operation: 'release',
-    name: 'ended',
-    title: 'The run was released, with another delay',
-    status: 409,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'img-4')
-      return { path, body: { fence, delayMs: 0 } }
-    },
-  },
-  prepares('publish', 'img-5', 201, { body: image(5) }),
+  shows('release', 'released', 200, 'A worker that stops gives its task back', {
+    run: ['img-4'],
+    body: { delayMs: 60_000 },
+  }),
+  shows('release', 'ended', 409, 'The run was released, with another delay', {
+    run: ['img-4'],
+    body: { delayMs: 0 },
+  }),
+  prepares('publish', 'img-5', 201, { body: imageTask(5) }),
   prepares('claim', 'img-5', 200, claims('worker-1')),
-  prepares('publish', 'img-6', 201, { body: image(6) }),
+  prepares('publish', 'img-6', 201, { body: imageTask(6) }),
   prepares('claim', 'img-6', 200, claims('worker-1')),
-  {
-    operation: 'finishMany',
-    name: 'finished',
-    title: 'One run has succeeded, and the report about another one is refused',
-    status: 200,
-    asks: answerOf => ({
+  shows(
+    'finishMany',
+    'finished',
+    200,
+    'One run has succeeded, and the report about another one is refused',
+    answerOf => ({
       body: {
         runs: [
           { ...memberIn(answerOf, 'img-5'), outcome: 'succeed', result: { bytes: 987 } },
@@ -187,16 +90,9 @@ export const reportSteps: readonly Step[] = [
         ],
       },
     }),
-  },
+  ),
   prepares('cancel', 'img-6', 200, { path: { id: 'resize:img-6' }, body: {} }),
-  {
-    operation: 'heartbeat',
-    name: 'cancelled',
-    title: 'An operator has cancelled the task, so the worker stops its work',
-    status: 409,
-    asks: answerOf => {
-      const { path, fence } = runIn(answerOf, 'img-6')
-      return { path, body: { fence } }
-    },
-  },
+  shows('heartbeat', 'cancelled', 409, 'An operator has cancelled the task, so the worker stops its work', {
+    run: ['img-6'],
+  }),
 ]

@@ -126,6 +126,38 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     expect(await Promise.all(ids.map(statusOf))).toEqual(['cancelled', 'cancelled', 'delayed'])
   })
 
+  it('has the server cancel all tasks that fit a filter, and sees which were left out', async () => {
+    await system.call('PUT', '/v1/types/many', { kind: 'http' })
+    const tasks = Array.from({ length: 60 }, (_, nth) => ({ type: 'many', key: `m${nth}`, delayMs: HOUR }))
+    await system.call('POST', '/v1/tasks/batch', { tasks })
+    const select = async (query: string) => {
+      await page.goto(`/tasks?${query}`)
+      await page.getByLabel('Select many:m59', { exact: true }).check()
+    }
+
+    await select('type=many&until=2100-01-01T00:00:00Z')
+    await page.getByText('choose one type').waitFor()
+    expect(await page.getByText('all matching', { exact: true }).count()).toBe(0)
+
+    await page.route('**/v1/bulk/*', async route => {
+      const answer = await (await route.fetch()).json()
+      const { selected, state } = answer
+      if (state === 'finished') Object.assign(answer, { done: selected - 2, leftOut: { changed: 2 } })
+      await route.fulfill({ json: answer })
+    })
+    await select('type=many')
+    await press('all matching')
+    await press('Cancel')
+    await page.getByRole('dialog').getByText('continues when this page is closed').waitFor()
+    await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
+    await page.getByText('Cancel: 58 of 60 done, 2 left out').waitFor()
+    await page.getByText('2 tasks left out').click()
+    await page.getByText('changed', { exact: true }).waitFor()
+
+    expect(await statusOf('many:m0')).toBe('cancelled')
+    expect((await system.call('GET', '/v1/types/many')).body.operations.at(-1).what).toBe('bulk')
+  })
+
   it('goes by keys: to pages, through a list, and by the palette', async () => {
     await page.goto('/')
     await page.getByRole('heading', { name: 'Overview' }).waitFor()

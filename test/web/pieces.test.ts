@@ -6,6 +6,7 @@ import { attentionOf } from '../../web/overview/attention.ts'
 import { duration, relative, visible } from '../../web/parts/format.ts'
 import { byDay, nextTicks } from '../../web/schedules/next-ticks.ts'
 import { ticksOf, timelineOf } from '../../web/task/timeline.ts'
+import { bulkOf, RETRY } from '../../web/tasks/actions.ts'
 import { searchedPart, tasksOfGroup } from '../../web/tasks/filter.ts'
 
 /** What the pages of the dashboard compute before they draw. */
@@ -130,6 +131,29 @@ it('the tasks of a group of failures failed no earlier than its first failure', 
     error: 'no answer after',
   })
   expect(tasksOfGroup({ ...group, error: 'Error: #' })).toBeUndefined()
+})
+
+it.each([
+  [{}, { status: ['succeeded', 'failed', 'cancelled'] }],
+  [
+    { status: ['failed', 'ready'], error: 'x' },
+    { status: ['failed'], error: 'x' },
+  ],
+  [
+    { status: ['failed'], order: '-ended', since: at(0) },
+    { status: ['failed'], since: at(0) },
+  ],
+  [{ order: '-created', since: at(0) }, undefined],
+  [{ status: ['ready'] }, undefined],
+  [{ type: ['mail', 'sms'] }, undefined],
+  [{ userId: 'ada' }, undefined],
+  [{ tag: ['team:red'] }, undefined],
+  [{ until: at(0) }, undefined],
+  [{ canvasId: 'c1' }, undefined],
+])('a retry of all tasks that fit %o is %o on the server', (filter, body) => {
+  expect(bulkOf(RETRY, { type: ['mail'], ...filter } as never)).toEqual(
+    body && { action: 'retry', type: 'mail', ...body },
+  )
 })
 
 describe('the next ticks', () => {

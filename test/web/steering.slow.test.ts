@@ -5,6 +5,8 @@ import { aDashboardTab } from '../support/web/dashboard.ts'
 /** What the pages of types and schedules show of the present load, and how a reader steers it. */
 
 const PACE_MS = 2_000
+/** A task that fits the schema of its type. */
+const LETTER = '{"type": "letter", "input": {"to": "Ada", "copies": 1}}'
 
 describe.skipIf(chromiumPath === undefined)('a reader', () => {
   const { system, page, press, told } = aDashboardTab()
@@ -183,9 +185,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await page.goto('/schedules')
     await press('New schedule')
     await page.getByLabel('Name').fill('nightly')
-    await page
-      .getByRole('textbox', { name: 'Schedule' })
-      .fill('{"cron": "0 3 * * *", "task": {"type": "letter"}}')
+    await page.getByRole('textbox', { name: 'Schedule' }).fill(`{"cron": "0 3 * * *", "task": ${LETTER}}`)
     await press('Create')
     await told('The schedule was created')
 
@@ -199,9 +199,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await told('nightly is paused')
 
     await press('Edit nightly')
-    await page
-      .getByRole('textbox', { name: 'Schedule' })
-      .fill('{"everyMs": 3600000, "task": {"type": "letter"}}')
+    await page.getByRole('textbox', { name: 'Schedule' }).fill(`{"everyMs": 3600000, "task": ${LETTER}}`)
     await press('Save')
     await told('nightly was changed')
 
@@ -211,7 +209,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
   it('learns why a member of a canvas is not published yet', async () => {
     const { body } = await system.call('POST', '/v1/canvases', {
       key: 'waiting',
-      chain: [{ type: 'letter' }, { type: 'by-hand' }],
+      chain: [JSON.parse(LETTER), { type: 'by-hand' }],
     })
     await page.goto('/canvases/canvas%3Awaiting')
 

@@ -1,4 +1,5 @@
 import { infiniteQueryOptions, QueryClient, type QueryKey, queryOptions } from '@tanstack/react-query'
+import type { ApiBulk } from '../../shared/api/bulk.ts'
 import type {
   ActivityPage,
   LimitUsage,
@@ -206,6 +207,14 @@ export const referenceQuery = queryOptions({
   },
   staleTime: Number.POSITIVE_INFINITY,
 })
+
+/** A bulk operation of the server, followed until it is over. */
+export const bulkQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['bulk', id],
+    queryFn: () => baton.bulk(id),
+    ...paced((bulk: ApiBulk | undefined) => (bulk?.state === 'finished' ? undefined : PACE_MS)),
+  })
 
 export const canvasQuery = (id: string) =>
   infiniteQueryOptions({

@@ -10,7 +10,8 @@ import { Confirm } from '../parts/dialog.tsx'
 import { counted, cut, moment, number, visible } from '../parts/format.ts'
 import { Answer, Card, type Column, Empty, Failure, Page, Table } from '../parts/page.tsx'
 import { IdLink, Name, When } from '../parts/text.tsx'
-import { type BulkTask, startBulk } from '../tasks/bulk.tsx'
+import { bulkOf, RETRY } from '../tasks/actions.ts'
+import { ServerNote, startBulk } from '../tasks/bulk.tsx'
 import { type TaskFilter, type TasksOfGroup, tasksOfGroup } from '../tasks/filter.ts'
 
 const ERROR_CHARACTERS = 300
@@ -119,6 +120,7 @@ function Asking({ tasks, onClose }: { readonly tasks: TasksOfGroup; readonly onC
     queryFn: () => baton.listPage({ ...tasks, limit: PAGE_MAX }),
     gcTime: 0,
   })
+  const body = bulkOf(RETRY, tasks)
   const found = page?.items.length ?? 0
   const isNone = found === 0 && page?.nextCursor === undefined
   return (
@@ -126,14 +128,7 @@ function Asking({ tasks, onClose }: { readonly tasks: TasksOfGroup; readonly onC
       title="Retry the failed tasks?"
       action="Retry"
       isReady={page !== undefined && !isNone}
-      onConfirm={() =>
-        void startBulk({
-          verb: 'Retry',
-          tasks: failed(tasks),
-          run: (id, expected) => baton.retry(id, expected),
-          isHarmless: true,
-        })
-      }
+      onConfirm={() => body && void startBulk(RETRY, body)}
       onClose={onClose}
     >
       <p className="isolated">
@@ -145,6 +140,7 @@ function Asking({ tasks, onClose }: { readonly tasks: TasksOfGroup; readonly onC
         The group also counts failed runs. Tasks that run again or have succeeded since are not retried, and a
         task that a person changes meanwhile is left as it is.
       </p>
+      <ServerNote />
       <p role="status">{error ? null : page ? foundText(found, page.nextCursor, isNone) : 'Counting …'}</p>
       {error && <Failure error={error} />}
     </Confirm>
@@ -156,9 +152,4 @@ function foundText(found: number, nextCursor: string | undefined, isNone: boolea
   return nextCursor === undefined
     ? `${counted(found, 'task')} at present.`
     : `More than ${counted(found, 'task')} at present.`
-}
-
-/** The tasks, those that ended last first: a task that fails again meanwhile is not met again. */
-async function* failed(tasks: TasksOfGroup): AsyncGenerator<BulkTask, void, undefined> {
-  for await (const { id, revision } of baton.list({ ...tasks, limit: PAGE_MAX })) yield { id, revision }
 }

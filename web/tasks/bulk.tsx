@@ -1,37 +1,109 @@
-import { problemText } from '../api/baton.ts'
-import { renew } from '../api/queries.ts'
+import { useQuery } from '@tanstack/react-query'
+import { type ReactNode, useEffect } from 'react'
+import type { BulkBody } from '../../shared/api/bulk.ts'
+import { baton, problemText } from '../api/baton.ts'
+import { bulkQuery, renew } from '../api/queries.ts'
 import { createStore, useStore } from '../api/store.ts'
-import { Button } from '../parts/controls.tsx'
+import { Button, tellProblem } from '../parts/controls.tsx'
 import { counted, number } from '../parts/format.ts'
-import { Name, useNow } from '../parts/text.tsx'
+import { Failure } from '../parts/page.tsx'
+import { IdHeading, Name, useNow } from '../parts/text.tsx'
+import type { Action } from './actions.ts'
 
 /**
- * The same action on many tasks, one request each. It waits for some seconds before it begins, because some actions cannot be taken
- * back. It continues while the reader looks at other pages, and can be stopped between two tasks.
+ * The same action on many tasks. All tasks of a filter are one bulk operation of the server, which continues without this page. Ticked
+ * tasks are one request each. Some actions cannot be taken back, so they wait for some seconds before they begin.
  */
+
+/** What a reader must know before a bulk operation of the server. */
+export function ServerNote() {
+  return (
+    <p className="soft">
+      The server does this, and continues when this page is closed. It leaves out tasks that an operator must
+      decide about.
+    </p>
+  )
+}
+
+type Bulk = {
+  /** The verb, such as `Cancel`. */
+  readonly verb: string
+  /** How many tasks there are; undefined while the server has not read all of them. */
+  readonly total: number | undefined
+  readonly done: number
+  readonly leftOut: number
+  /** Why tasks were left out: a reason and how many, or the id of a task and its problem. */
+  readonly reasons: ReadonlyArray<{ readonly name: string; readonly text: string }>
+  readonly state: 'waiting' | 'running' | 'stopped' | 'ended'
+  /** When it begins, in milliseconds since the epoch. */
+  readonly startsAt: number
+  /** The id of the bulk operation of the server, once it has begun. */
+  readonly id?: string
+}
+
+const bulk = createStore<Bulk | undefined>(undefined)
 
 /** Shows how far an action on many tasks is, on every page. */
 export function BulkProgress() {
   const present = useStore(bulk)
-  return present ? <Progress bulk={present} /> : null
+  if (!present) return null
+  return present.id === undefined ? (
+    <Progress bulk={present} />
+  ) : (
+    <ServerProgress bulk={present} id={present.id} />
+  )
 }
 
-function Progress({ bulk: present }: { readonly bulk: Bulk }) {
+function ServerProgress({ bulk: present, id }: { readonly bulk: Bulk; readonly id: string }) {
+  const { data, error } = useQuery(bulkQuery(id))
+  const isOver = data?.state === 'finished'
+  useEffect(() => {
+    if (isOver) renewTasks()
+  }, [isOver])
+  const { done = 0, leftOut = {}, selected } = data ?? {}
+  const reasons = Object.entries(leftOut).map(([name, count]) => ({ name, text: counted(count, 'task') }))
+  const sum = Object.values(leftOut).reduce((total, count) => total + count, 0)
+  const state = isOver ? 'ended' : 'running'
+  const total = isOver ? selected : undefined
+  return (
+    <Progress bulk={{ ...present, done, total, leftOut: sum, reasons, state }}>
+      {error && !data ? <Failure error={error} /> : <IdHeading id={id} />}
+    </Progress>
+  )
+}
+
+type ProgressProps = { readonly bulk: Bulk; readonly children?: ReactNode }
+
+function Progress({ bulk: present, children }: ProgressProps) {
   const now = useNow(250)
-  const { state, total, done, problems } = present
-  const isUnderWay = state === 'waiting' || state === 'running'
+  const { state, total, done, leftOut, reasons } = present
+  // The server cannot be stopped. It alone has an unknown total while it works.
+  const canStop = state === 'waiting' || (state === 'running' && total !== undefined)
   return (
     <section className="bulk-progress" aria-label="Progress">
       <p role="status">{textOf(present, now)}</p>
-      {total !== undefined && state !== 'waiting' && (
+      {state !== 'waiting' && (
         <progress
-          value={done + problems.length}
-          max={Math.max(1, total)}
-          aria-label={`${done} of ${total}`}
+          max={Math.max(1, total ?? 1)}
+          aria-label={`${done} done`}
+          {...(total !== undefined && { value: done + leftOut })}
         />
       )}
-      {problems.length > 0 && <Problems problems={problems} />}
-      {isUnderWay ? (
+      {leftOut > 0 && (
+        <details className="bulk-problems">
+          <summary>{counted(leftOut, 'task')} left out</summary>
+          <ul>
+            {reasons.map(({ name, text }) => (
+              <li key={name}>
+                <Name>{name}</Name>
+                <bdi className="soft">{text}</bdi>
+              </li>
+            ))}
+          </ul>
+        </details>
+      )}
+      {children}
+      {canStop ? (
         <Button text={state === 'waiting' ? 'Undo' : 'Stop'} onClick={stopBulk} />
       ) : (
         <Button text="Close" onClick={() => bulk.set(undefined)} />
@@ -40,87 +112,76 @@ function Progress({ bulk: present }: { readonly bulk: Bulk }) {
   )
 }
 
-function textOf({ verb, total, done, state, startsAt, problems }: Bulk, now: number): string {
+function textOf({ verb, id, total, done, state, startsAt, leftOut }: Bulk, now: number): string {
   const tasks = total === undefined ? 'all matching tasks' : counted(total, 'task')
   if (state === 'waiting') return `${verb} ${tasks} in ${Math.max(0, Math.ceil((startsAt - now) / 1_000))} s`
-  const refused = problems.length > 0 ? `, ${number(problems.length)} refused` : ''
+  const others = leftOut > 0 ? `, ${number(leftOut)} left out` : ''
   const of = total === undefined ? '' : ` of ${number(total)}`
   const begin = state === 'stopped' ? `${verb} was stopped after` : `${verb}:`
-  return `${begin} ${number(done)}${of} done${refused}`
+  const after =
+    id !== undefined && state === 'running' ? '. The server continues when this page is closed.' : ''
+  return `${begin} ${number(done)}${of} done${others}${after}`
 }
-
-function Problems({ problems }: Pick<Bulk, 'problems'>) {
-  return (
-    <details className="bulk-problems">
-      <summary>{counted(problems.length, 'task')} refused</summary>
-      <ul>
-        {problems.map(({ id, text }) => (
-          <li key={id}>
-            <Name>{id}</Name>
-            <bdi className="soft">{text}</bdi>
-          </li>
-        ))}
-      </ul>
-    </details>
-  )
-}
-
-type Bulk = {
-  /** The verb, such as `Cancel`. */
-  readonly verb: string
-  /** How many tasks there are; undefined while they are still being listed. */
-  readonly total: number | undefined
-  readonly done: number
-  readonly problems: ReadonlyArray<{ readonly id: string; readonly text: string }>
-  readonly state: 'waiting' | 'running' | 'stopped' | 'ended'
-  /** When it begins, in milliseconds since the epoch. */
-  readonly startsAt: number
-}
-
-const bulk = createStore<Bulk | undefined>(undefined)
 
 const UNDO_MS = 5_000
 const AT_A_TIME = 4
-const PROBLEMS_MAX = 100
+const REASONS_MAX = 100
 
 let stopping = new AbortController()
 
-/** A task that is acted on. With a revision, the API refuses the action when a person has changed the task since. */
-export type BulkTask = { readonly id: string; readonly revision?: number }
-
-export type BulkAction = {
-  readonly verb: string
-  /** The tasks, or their list page by page. */
-  readonly tasks: readonly BulkTask[] | AsyncIterable<BulkTask>
-  readonly run: (id: string, expected: { readonly ifRevision?: number }) => Promise<unknown>
-  /** Whether the action can be taken back, so that it need not wait. */
-  readonly isHarmless: boolean
-}
-
-/** Begins an action unless another one is under way. */
-export async function startBulk({ verb, tasks, run, isHarmless }: BulkAction): Promise<void> {
-  const present = bulk.get()?.state
-  if (present === 'waiting' || present === 'running') return
+/** Begins an action on tasks by their ids, or by a bulk operation of the server, unless this page works on another one. */
+export async function startBulk(
+  { name, verb, isHarmless }: Action,
+  tasks: readonly string[] | BulkBody,
+): Promise<void> {
+  const present = bulk.get()
+  if (present && present.id === undefined && isUnderWay(present)) return
   stopping = new AbortController()
   const { signal } = stopping
-  const total = Array.isArray(tasks) ? tasks.length : undefined
   const waitMs = isHarmless ? 0 : UNDO_MS
-  bulk.set({ verb, total, done: 0, problems: [], state: 'waiting', startsAt: Date.now() + waitMs })
+  const total = 'action' in tasks ? undefined : tasks.length
+  const startsAt = Date.now() + waitMs
+  bulk.set({ verb, total, done: 0, leftOut: 0, reasons: [], state: 'waiting', startsAt })
   await new Promise(resolve => setTimeout(resolve, waitMs))
   if (signal.aborted) return
   change({ state: 'running' })
-  await runAll({ tasks, run, signal })
-  if (!signal.aborted)
-    change({ state: 'ended', total: (bulk.get()?.done ?? 0) + (bulk.get()?.problems.length ?? 0) })
-  for (const key of [['tasks'], ['counts'], ['failures']]) renew(key)
+  if ('action' in tasks) await startOnServer(tasks)
+  else await actOnEach(tasks, id => baton[name](id), signal)
 }
 
-/** Stops the action before its next task. What is done stays done. */
+async function startOnServer(body: BulkBody): Promise<void> {
+  try {
+    const { id } = await baton.startBulk(body)
+    change({ id })
+  } catch (error) {
+    bulk.set(undefined)
+    tellProblem(error)
+  }
+}
+
+/** Stops the action before its next tasks. What is done stays done. */
 function stopBulk(): void {
   stopping.abort()
-  const present = bulk.get()
-  if (present?.state === 'waiting') bulk.set(undefined)
+  if (bulk.get()?.state === 'waiting') bulk.set(undefined)
   else change({ state: 'stopped' })
+}
+
+async function actOnEach(ids: readonly string[], act: (id: string) => Promise<unknown>, signal: AbortSignal) {
+  const problems: Array<{ name: string; text: string }> = []
+  for (let from = 0; from < ids.length && !signal.aborted; from += AT_A_TIME) {
+    const some = ids.slice(from, from + AT_A_TIME)
+    await Promise.all(
+      some.map(name => act(name).catch(error => problems.push({ name, text: problemText(error) }))),
+    )
+    const done = from + some.length - problems.length
+    change({ done, leftOut: problems.length, reasons: problems.slice(-REASONS_MAX) })
+  }
+  if (!signal.aborted) change({ state: 'ended' })
+  renewTasks()
+}
+
+function isUnderWay({ state }: Bulk): boolean {
+  return state === 'waiting' || state === 'running'
 }
 
 function change(next: Partial<Bulk>): void {
@@ -128,33 +189,6 @@ function change(next: Partial<Bulk>): void {
   if (present) bulk.set({ ...present, ...next })
 }
 
-type Running = Pick<BulkAction, 'tasks' | 'run'> & { readonly signal: AbortSignal }
-
-async function runAll({ tasks, run, signal }: Running): Promise<void> {
-  const under = new Set<Promise<void>>()
-  try {
-    for await (const task of tasks) {
-      if (signal.aborted) break
-      const one = runOne(task, run).finally(() => under.delete(one))
-      under.add(one)
-      if (under.size >= AT_A_TIME) await Promise.race(under)
-    }
-  } catch (error) {
-    addProblem('the list', error)
-  }
-  await Promise.all(under)
-}
-
-async function runOne({ id, revision }: BulkTask, run: BulkAction['run']): Promise<void> {
-  try {
-    await run(id, revision === undefined ? {} : { ifRevision: revision })
-    change({ done: (bulk.get()?.done ?? 0) + 1 })
-  } catch (error) {
-    addProblem(id, error)
-  }
-}
-
-function addProblem(id: string, error: unknown): void {
-  const problems = bulk.get()?.problems ?? []
-  change({ problems: [...problems, { id, text: problemText(error) }].slice(-PROBLEMS_MAX) })
+function renewTasks(): void {
+  for (const key of [['tasks'], ['counts'], ['failures']]) renew(key)
 }

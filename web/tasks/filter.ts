@@ -66,21 +66,12 @@ export function searchedPart(error: string): string | undefined {
 }
 
 /** The filter of the list of tasks that finds the failed tasks of a group. */
-export type TasksOfGroup = {
-  readonly type: readonly [string]
-  readonly status: readonly ['failed']
-  /** The first failure of the group. No task of it failed earlier. */
-  readonly since: string
-  /** `since` is about the time at which tasks ended. */
-  readonly order: '-ended'
-  readonly error: string
-}
+export type TasksOfGroup = NonNullable<ReturnType<typeof tasksOfGroup>>
 
-type FailureGroup = Pick<ApiFailureGroup, 'type' | 'error' | 'firstAt'>
-
-/** The failed tasks of a group; undefined when its error has no part by which they can be found. */
-export function tasksOfGroup(group: FailureGroup): TasksOfGroup | undefined {
+/** The failed tasks of a group; undefined when its error has no part by which they can be found. No task of it failed before `firstAt`. */
+export function tasksOfGroup(group: Pick<ApiFailureGroup, 'type' | 'error' | 'firstAt'>) {
   const error = searchedPart(group.error)
   if (error === undefined) return undefined
-  return { type: [group.type], status: ['failed'], since: group.firstAt, order: '-ended', error }
+  // `since` is about the time by which the list is ordered.
+  return { type: [group.type], status: ['failed'], since: group.firstAt, order: '-ended', error } as const
 }

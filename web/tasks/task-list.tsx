@@ -73,6 +73,8 @@ function useRows(count: number, onEnd: () => void) {
   return { frame, rows, offset, rowPx }
 }
 
+const COLUMNS = [['Status'], ['Task'], ['User'], ['Runs', 'number'], ['Due', 'number']] as const
+
 function Head({ tasks, selection }: Listed) {
   const isAll = tasks.length > 0 && selection.selected.size >= tasks.length
   return (
@@ -85,15 +87,11 @@ function Head({ tasks, selection }: Listed) {
           onChange={() => selection.select(isAll ? [] : tasks.map(({ id }) => id))}
         />
       </span>
-      <span role="columnheader">Status</span>
-      <span role="columnheader">Task</span>
-      <span role="columnheader">User</span>
-      <span role="columnheader" className="number">
-        Runs
-      </span>
-      <span role="columnheader" className="number">
-        Due
-      </span>
+      {COLUMNS.map(([name, look]) => (
+        <span key={name} role="columnheader" className={look}>
+          {name}
+        </span>
+      ))}
     </div>
   )
 }

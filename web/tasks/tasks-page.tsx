@@ -4,14 +4,13 @@ import { RefreshCw } from 'lucide-react'
 import { useCallback, useMemo, useRef, useState } from 'react'
 import type { ListFilter } from '../../shared/api/tasks.ts'
 import type { ApiType } from '../../shared/api/types.ts'
-import { baton } from '../api/baton.ts'
-import { taskPage } from '../api/merged-lists.ts'
 import { queries, tasksQuery, typesQuery } from '../api/queries.ts'
 import { Acting, Button } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { counted } from '../parts/format.ts'
 import { Answer, Empty, Loading, Page, Unanswered } from '../parts/page.tsx'
-import { type BulkAction, type BulkTask, startBulk } from './bulk.tsx'
+import { ACTIONS, type Action, bulkOf } from './actions.ts'
+import { ServerNote, startBulk } from './bulk.tsx'
 import type { TaskFilter } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { TaskList, useSelection } from './task-list.tsx'
@@ -75,7 +74,7 @@ function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
         <Acting>
           <BulkBar
             ids={[...selection.selected]}
-            everything={hasNextPage ? () => tasksOf(filter) : undefined}
+            filter={hasNextPage ? filter : undefined}
             onDone={() => selection.select([])}
           />
         </Acting>
@@ -84,85 +83,61 @@ function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
   )
 }
 
-async function* tasksOf(filter: ListFilter): AsyncGenerator<BulkTask, void, undefined> {
-  let page = await taskPage(baton.listPage, filter)
-  for (;;) {
-    for (const { id } of page.items) yield { id }
-    if (!page.next) return
-    page = await taskPage(baton.listPage, filter, page.next)
-  }
-}
-
-type Verb = Omit<BulkAction, 'tasks'> & { readonly explanation: string }
-
-const VERBS: readonly Verb[] = [
-  {
-    verb: 'Retry',
-    run: (id, expected) => baton.retry(id, expected),
-    isHarmless: true,
-    explanation:
-      'Each task that has ended starts over with a fresh retry budget. An open task is left as it is.',
-  },
-  {
-    verb: 'Cancel',
-    run: (id, expected) => baton.cancel(id, expected),
-    isHarmless: false,
-    explanation:
-      'Open tasks stop, and running handlers get the signal to stop. The tasks keep their records and can be retried.',
-  },
-  {
-    verb: 'Remove',
-    run: (id, expected) => baton.remove(id, expected),
-    isHarmless: false,
-    explanation:
-      'The tasks never run again, running handlers get the signal to stop, and the records are deleted. This cannot be undone.',
-  },
-]
-
 type BulkBarProps = {
   readonly ids: readonly string[]
-  /** Lists all tasks of the filter; undefined when the selection holds all of them. */
-  readonly everything: (() => AsyncIterable<BulkTask>) | undefined
+  /** The filter that more tasks fit; undefined when the selection can hold all of them. */
+  readonly filter: ListFilter | undefined
   readonly onDone: () => void
 }
 
 /** What can be done with the selected tasks, or with all tasks of the filter. */
-function BulkBar({ ids, everything, onDone }: BulkBarProps) {
-  const [asked, setAsked] = useState<Verb>()
+function BulkBar({ ids, filter, onDone }: BulkBarProps) {
+  const [asked, setAsked] = useState<Action>()
   const [isAll, setAll] = useState(false)
-  const subject = isAll && everything ? 'all matching tasks' : counted(ids.length, 'task')
-  const begin = (verb: Verb) => {
+  const all = isAll ? filter : undefined
+  const canAll = filter && ACTIONS.some(action => bulkOf(action, filter))
+  const subject = all ? 'all matching tasks' : counted(ids.length, 'task')
+  const begin = (action: Action) => {
     onDone()
-    void startBulk({ ...verb, tasks: isAll && everything ? everything() : ids.map(id => ({ id })) })
+    const tasks = all ? bulkOf(action, all) : ids
+    if (tasks) void startBulk(action, tasks)
   }
   return (
     <section className="bulk-bar" aria-label="Actions on the selection">
       <span>
         {subject}
-        {everything && (
+        {canAll && (
           <button type="button" className="link-button" onClick={() => setAll(!isAll)}>
             {isAll ? 'only the selected' : 'all matching'}
           </button>
         )}
       </span>
-      {VERBS.map(verb => (
+      {ACTIONS.map(action => (
         <Button
-          key={verb.verb}
-          look={verb.verb === 'Remove' ? 'danger' : 'plain'}
-          text={verb.verb}
-          onClick={() => setAsked(verb)}
+          key={action.verb}
+          look={action.name === 'remove' ? 'danger' : 'plain'}
+          text={action.verb}
+          disabled={all && !bulkOf(action, all)}
+          onClick={() => setAsked(action)}
         />
       ))}
       <Button look="quiet" text="Clear" onClick={onDone} />
+      {filter && !canAll && (
+        <p className="soft">
+          For all matching tasks, choose one type and no User, Canvas, Tag or Until. From needs an order by
+          end.
+        </p>
+      )}
       {asked && (
         <Confirm
           title={`${asked.verb} ${subject}?`}
           action={asked.verb}
-          isDanger={asked.verb === 'Remove'}
+          isDanger={asked.name === 'remove'}
           onConfirm={() => begin(asked)}
           onClose={() => setAsked(undefined)}
         >
           <p>{asked.explanation}</p>
+          {all && <ServerNote />}
           {!asked.isHarmless && <p className="soft">It begins after 5 seconds, in which it can be undone.</p>}
         </Confirm>
       )}

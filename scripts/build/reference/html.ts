@@ -38,8 +38,12 @@ ${schema.properties ? fieldTable(schema) : `<p>${typeText(schema)}</p>`}
 
 /** The fields of an object, at every depth, each in a row of its own. */
 export function fieldTable(schema: Part): string {
-  const heads = ['Field', 'Values', 'Meaning'].map(head => `<th scope="col">${head}</th>`).join('')
-  return `<table><thead><tr>${heads}</tr></thead><tbody>${fieldRows(schema, '').join('\n')}</tbody></table>`
+  return table(['Field', 'Values', 'Meaning'], fieldRows(schema, ''))
+}
+
+export function table(heads: readonly string[], rows: readonly string[]): string {
+  const cells = heads.map(head => `<th scope="col">${head}</th>`).join('')
+  return `<table><thead><tr>${cells}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`
 }
 
 function fieldRows(schema: Part, prefix: string): string[] {

@@ -11,6 +11,7 @@ import {
   type Part,
   prose,
   resolved,
+  table,
   typeText,
 } from './html.ts'
 
@@ -101,6 +102,7 @@ function sectionOf({ name, description, operations }: Part, document: Part): str
 
 function operationSection({ method, path, operation }: Operation, document: Part): string {
   const { operationId, summary, description, parameters, requestBody, responses } = operation
+  const answers = Object.entries<Part>(responses).map(one => answerRow(one, document))
   return `<section id="${operationId}">
 <h3>${escaped(summary)} <a href="#${operationId}" class="anchor">#</a></h3>
 <p class="route"><strong>${method.toUpperCase()}</strong> <code>${escaped(path)}</code> <span>${operationId}</span></p>
@@ -108,10 +110,7 @@ ${prose(description)}
 ${parameters.length > 0 ? `<h4>Parameters</h4>\n${parameterTable(parameters)}` : ''}
 ${requestBody ? bodyOf(requestBody) : ''}
 <h4>Answers</h4>
-<table><thead><tr><th scope="col">Status</th><th scope="col">Meaning</th><th scope="col">Body</th></tr></thead>
-<tbody>${Object.entries<Part>(responses)
-    .map(one => answerRow(one, document))
-    .join('\n')}</tbody></table>
+${table(['Status', 'Meaning', 'Body'], answers)}
 ${exchangesOf(method, path, operation, document)}
 </section>`
 }
@@ -121,8 +120,7 @@ function parameterTable(parameters: readonly Part[]): string {
     ({ name, in: where, required, description, schema }) =>
       `<tr><td><code>${escaped(name)}</code>${required ? ' <em>required</em>' : ''}</td><td>${where}</td><td>${typeText(schema)}</td><td>${prose(description)}</td></tr>`,
   )
-  const heads = ['Name', 'In', 'Values', 'Meaning'].map(head => `<th scope="col">${head}</th>`).join('')
-  return `<table><thead><tr>${heads}</tr></thead><tbody>${rows.join('\n')}</tbody></table>`
+  return table(['Name', 'In', 'Values', 'Meaning'], rows)
 }
 
 function bodyOf({ required, content }: Part): string {
