@@ -1,9 +1,10 @@
 import { execFile } from 'node:child_process'
 import * as fs from 'node:fs'
-import { createServer } from 'node:net'
+import { createServer } from 'node:http'
 import { join, relative, resolve, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { dataIn, holdsData, openFolder } from '../../local/data-folder.ts'
+import { listen } from '../../loopback/loopback.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import type { Project } from './synthesis/synthesis.ts'
@@ -50,10 +51,8 @@ async function javaVersion(): Promise<number> {
 
 async function refuseTakenPort(port: number): Promise<void> {
   const server = createServer()
-  const listening = Promise.withResolvers<void>()
-  server.once('error', listening.reject).listen(port, '127.0.0.1', listening.resolve)
   try {
-    await listening.promise
+    await listen(server, port)
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     const problem = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${message})`

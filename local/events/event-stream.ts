@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { HttpAnswer, RequestHandler } from '../../loopback/loopback.ts'
+import { problemAnswer, send, targetOf } from '../../loopback/loopback.ts'
 import { EVENT_TYPES } from '../../shared/core/states.ts'
-import { EVENTS_PATH, type HttpAnswer, problemAnswer, type RequestHandler } from '../http/event.ts'
+import { EVENTS_PATH } from '../http/event.ts'
 
 const READERS_MAX = 100
 /** The stream sends a comment this often, because proxies cut connections that are silent for a minute. */
@@ -16,7 +18,8 @@ const READ_EVENTS_MAX = 100
 export function createEventStream(log: EventLog): RequestHandler {
   let readers = 0
   return (request, response) => {
-    if (request.method !== 'GET' || pathOf(request) !== EVENTS_PATH) return false
+    const { method, path } = targetOf(request)
+    if (method !== 'GET' || path !== EVENTS_PATH) return false
     const subscription = readSubscription(request)
     if ('problems' in subscription) {
       send(response, invalid(subscription.problems))
@@ -32,10 +35,6 @@ export function createEventStream(log: EventLog): RequestHandler {
   }
 }
 
-function pathOf({ url = '/' }: IncomingMessage): string | undefined {
-  return url.split('?')[0]
-}
-
 function invalid(errors: readonly { readonly path: string; readonly message: string }[]): HttpAnswer {
   const detail = errors.map(({ path, message }) => `${path} ${message}`).join('; ')
   return problemAnswer('invalid', 400, 'The request is not valid', detail, { members: { errors } })
@@ -48,11 +47,6 @@ const crowded = problemAnswer(
   `${READERS_MAX} connections read events already`,
   { headers: { 'retry-after': '5' } },
 )
-
-function send(response: ServerResponse, { status, headers, body }: HttpAnswer): void {
-  response.writeHead(status, headers)
-  response.end(body)
-}
 
 /** Writes events until the reader closes the connection. */
 async function follow(log: EventLog, subscription: Subscription, response: ServerResponse): Promise<void> {

@@ -4,9 +4,9 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import type { RequestHandler } from '../../loopback/loopback.ts'
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { RequestHandler } from '../http/event.ts'
 import type { Stack } from '../template/stack.ts'
 import { createEventLog, createEventStream, type EventLog } from './event-stream.ts'
 
