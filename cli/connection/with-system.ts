@@ -2,7 +2,13 @@ import { type Command, Option } from 'commander'
 import type { Page } from '../../shared/api/scalars.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import type { Invocation } from '../terminal/command.ts'
-import { FAILED_EXIT_CODE, fetchFailureOf, shellWord, WRONG_USE_EXIT_CODE } from '../terminal/io.ts'
+import {
+  FAILED_EXIT_CODE,
+  fetchFailureOf,
+  optionWords,
+  shellWord,
+  WRONG_USE_EXIT_CODE,
+} from '../terminal/io.ts'
 import { type Column, createPrinter, type Layout, type Printer } from '../terminal/printer.ts'
 import { safeJson, safeLines } from '../terminal/style.ts'
 import { connect, type System, type SystemOptions, systemOptions } from './connection.ts'
@@ -105,14 +111,9 @@ function adviceFor(status: number, { url, isSigned }: System): string[] {
 /** Writes a command that a reader can paste: `followUp('cancel', 'order-7')` is `baton cancel order-7 --stack Shop`. */
 export type FollowUp = (...words: readonly string[]) => string
 
-const NAMED_BY = ['url', 'stack', 'profile', 'region'] as const
-
 /** Makes the writer of commands that speak to the same system as the present one, which these options name. */
-export function followUpOf(options: SystemOptions): FollowUp {
-  const system = NAMED_BY.flatMap(name => {
-    const value = options[name]
-    return value === undefined ? [] : [`--${name}`, value]
-  })
+export function followUpOf({ url, stack, profile, region }: SystemOptions): FollowUp {
+  const system = optionWords({ url, stack, profile, region })
   return (...words) => ['baton', ...[...words, ...system].map(shellWord)].join(' ')
 }
 

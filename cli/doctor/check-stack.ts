@@ -2,7 +2,7 @@ import { BatonError } from '../../shared/core/values/values.ts'
 import type { RefusedRead } from '../aws/call.ts'
 import type { FunctionState, QueueState, TriggerState } from '../aws/resources.ts'
 import type { Context } from '../connection/with-system.ts'
-import { shellWord } from '../terminal/io.ts'
+import { optionWords, shellWord } from '../terminal/io.ts'
 
 /** Whether the last deployment of the stack has ended well, and which of its alarms have gone off. */
 export async function checkStack({ deployed }: Context): Promise<Finding[]> {
@@ -61,12 +61,8 @@ const USUAL_QUALIFIER = 'hnb659fds'
 /** The parameter is `/cdk-bootstrap/QUALIFIER/version`. */
 function bootstrapCommand(parameter: string, environment: string, profile: string | undefined): string {
   const [, qualifier = USUAL_QUALIFIER] = /^\/cdk-bootstrap\/([^/]+)\/version$/.exec(parameter) ?? []
-  const command = [
-    ...['npx', 'cdk', 'bootstrap', environment],
-    ...(qualifier === USUAL_QUALIFIER ? [] : ['--qualifier', qualifier]),
-    ...(profile === undefined ? [] : ['--profile', profile]),
-  ]
-  return command.map(shellWord).join(' ')
+  const options = optionWords({ qualifier: qualifier === USUAL_QUALIFIER ? undefined : qualifier, profile })
+  return ['npx', 'cdk', 'bootstrap', environment, ...options].map(shellWord).join(' ')
 }
 
 /** Whether the functions of the stack can run, and whether the triggers that call them read their queues and streams. */
