@@ -62,7 +62,7 @@ export type Column<Row> = {
   readonly title: string
   /** The text of a row's cell. It need not be safe for a terminal: the table makes it so. */
   value(row: Row): string | number | undefined
-  /** Colours the safe text. */
+  /** Colours the safe text of a cell that is not empty. */
   paint?(text: string, row: Row): string
   /** Numbers are aligned to the right. @default false */
   readonly isNumber?: boolean
@@ -82,6 +82,8 @@ type TableOptions = {
 export type Layout = { widths: readonly number[] }
 
 const GAP = '  '
+/** The text of an empty cell. */
+const EMPTY = '-'
 /** A cell that may be cut keeps at least this many columns. */
 const SHRUNK_WIDTH_MIN = 12
 
@@ -104,14 +106,16 @@ export function tableLines<Row>(
   return [
     ...(isFirst ? [line(titles, style.dim)] : []),
     ...rows.map((row, index) =>
-      line(cells[index] ?? [], (text, at) => columns[at]?.paint?.(text, row) ?? text),
+      line(cells[index] ?? [], (text, at) =>
+        text === EMPTY ? text : (columns[at]?.paint?.(text, row) ?? text),
+      ),
     ),
   ]
 }
 
 function cellText(value: string | number | undefined): string {
   const text = value === undefined ? '' : oneLine(String(value))
-  return text === '' ? '-' : text
+  return text === '' ? EMPTY : text
 }
 
 function widthsOf<Row>(
