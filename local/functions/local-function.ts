@@ -70,11 +70,18 @@ export type DeployedFunction = LocalFunction & {
 export type FunctionSetting = {
   readonly meter: Meter
   readonly log: LogReceiver
-  /** Gives the folder of a function's code. Undefined stands for the code in the template. */
+  /**
+   * Gives the folder with a function's code. It is called when the function starts its first process, and again after a deployment
+   * that has changed the function's code in the template. Undefined stands for the code in the template. When the promise
+   * rejects, the invocation fails with the reason, its messages wait, and the next process asks again.
+   */
   code?(logicalId: string, metadata: Definition['metadata']): Promise<string> | undefined
   /** Receives the runs of tasks that were under way in a process that has ended by itself. */
   onRunsDied?(runs: readonly RunInProcess[], reason: string): void
-  /** The function that a debugger may attach to, and the port on loopback. */
+  /**
+   * The function, by its logical id, that a debugger may attach to, and the port on 127.0.0.1. It runs in one process at a time,
+   * and its invocations have no timeout. The lease of a task still ends while its run is stopped at a breakpoint.
+   */
   readonly inspect?: { readonly functionId: string; readonly port: number }
 }
 
