@@ -3,7 +3,7 @@ import type { Meter } from '../gateway/meter.ts'
 import type { LogReceiver } from '../log.ts'
 import { createFunctionLog, meterInvocation } from './function-log.ts'
 import { watchRecursion } from './lineage.ts'
-import { createPool, type Pool, retryLater } from './pool.ts'
+import { createPool, retryLater } from './pool.ts'
 import type { FunctionSpec, InvocationError, InvocationResult, RunInProcess } from './sandbox.ts'
 import { ANSWER_BYTES_MAX, payloadBytes } from './sandbox.ts'
 import { type Definition, isSameFunction } from './spec.ts'
@@ -154,7 +154,7 @@ function partsOf(first: Definition, setting: FunctionSetting) {
   const maxProcesses = () => (inspectPort === undefined ? definition().maxProcesses : 1)
   const logs = createFunctionLog(first.logicalId, setting)
   const code = chosenCode(definition, setting)
-  const pool: Pool = createPool({
+  const pool = createPool({
     source: async (): Promise<FunctionSpec> => {
       const codeDir = await code.folder()
       return { ...definition(), codeDir, ...(inspectPort !== undefined && { inspectPort }) }
@@ -276,10 +276,6 @@ function deliverable(result: InvocationResult): InvocationResult {
   if (!result.ok || payloadBytes(result.payload) <= ANSWER_BYTES_MAX) return result
   const { requestId, durationMs } = result
   const errorMessage = `Response payload size exceeded maximum allowed payload size (${ANSWER_BYTES_MAX} bytes).`
-  return {
-    requestId,
-    durationMs,
-    ok: false,
-    error: { errorType: 'Function.ResponseSizeTooLarge', errorMessage },
-  }
+  const error = { errorType: 'Function.ResponseSizeTooLarge', errorMessage }
+  return { requestId, durationMs, ok: false, error }
 }

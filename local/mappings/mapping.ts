@@ -21,18 +21,13 @@ type MappingControl = {
 }
 
 /** The state that a mapping's loops read. */
-export type MappingState = {
-  stopped: boolean
-  paused: boolean
-  deliveries: number
-  dropped: ((records: readonly unknown[]) => boolean) | undefined
-}
+export type MappingState = ReturnType<typeof newMappingState>
 
-export const newMappingState = (): MappingState => ({
+export const newMappingState = () => ({
   stopped: false,
   paused: false,
   deliveries: 1,
-  dropped: undefined,
+  dropped: undefined as ((records: readonly unknown[]) => boolean) | undefined,
 })
 
 /** The controls over a state. `wake` ends the present waits of the mapping's loops. */
