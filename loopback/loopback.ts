@@ -125,7 +125,7 @@ export function close(server: Server): Promise<void> {
   })
 }
 
-/** `new URL` would throw for some targets that a request may have, such as `//`. */
+/** The method, the path and the query of a request. `new URL` would throw for some targets that a request may have, such as `//`. */
 export function targetOf({ method = 'GET', url = '/' }: IncomingMessage) {
   const [path = '/', query = ''] = url.split(/\?(.*)/s)
   return { method, path, query }

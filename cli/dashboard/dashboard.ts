@@ -65,11 +65,9 @@ const USED_TWICE = [
 ].join('\n')
 
 /** Resolves to true. */
-function interrupted({ io: { signal } }: Context): Promise<boolean> {
-  return new Promise(resolve => {
-    if (signal.aborted) resolve(true)
-    signal.addEventListener('abort', () => resolve(true), { once: true })
-  })
+async function interrupted({ io: { signal } }: Context): Promise<boolean> {
+  if (!signal.aborted) await once(signal, 'abort')
+  return true
 }
 
 /** Where the built dashboard is: a folder of this package, or what the build of a checkout has left. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { HttpAnswer, RequestHandler } from '../../loopback/loopback.ts'
 import { problemAnswer, send, targetOf } from '../../loopback/loopback.ts'
@@ -106,17 +107,8 @@ function closingOf(response: ServerResponse): AbortSignal {
   return closing.signal
 }
 
-function drained(response: ServerResponse, closed: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    const done = () => {
-      response.off('drain', done)
-      closed.removeEventListener('abort', done)
-      resolve()
-    }
-    response.once('drain', done)
-    closed.addEventListener('abort', done, { once: true })
-    if (closed.aborted) done()
-  })
+async function drained(response: ServerResponse, closed: AbortSignal): Promise<void> {
+  await once(response, 'drain', { signal: closed }).catch(() => undefined)
 }
 
 /** The events that a reader asks for. */
@@ -223,7 +215,8 @@ export function createEventLog(kept: number): EventLog {
     read: (from, limit) => {
       const start = Math.max(from, oldest())
       const count = Math.max(0, Math.min(limit, end - start))
-      return Array.from({ length: count }, (_, at) => slots[(start + at) % kept]).filter(isLogged)
+      const found = Array.from({ length: count }, (_, at) => slots[(start + at) % kept])
+      return found.filter(event => event !== undefined)
     },
     arrival: (number, signal) => {
       if (end > number || signal.aborted) return Promise.resolve()
@@ -238,8 +231,4 @@ export function createEventLog(kept: number): EventLog {
       })
     },
   }
-}
-
-function isLogged(event: LoggedEvent | undefined): event is LoggedEvent {
-  return event !== undefined
 }

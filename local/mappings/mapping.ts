@@ -1,23 +1,13 @@
 import { isRecord } from '../template/intrinsics.ts'
 
 /** An event source mapping, with the controls that tests use. */
-export type Mapping = MappingControl & {
+export type Mapping = ReturnType<typeof controlOf> & {
   readonly logicalId: string
   readonly source: 'sqs' | 'dynamodb'
   /** The ARN of the queue or stream. */
   readonly sourceArn: string
   readonly functionId: string
   stop(): Promise<void>
-}
-
-type MappingControl = {
-  /** Stops reading records. Batches that are under way still end. */
-  pause(): void
-  resume(): void
-  /** Delivers every batch this many times (1 by default), one delivery after the other. A failed stream batch is retried instead. */
-  repeat(times: number): void
-  /** Drops the batches that `chosen` selects, as if the function had handled them. `undefined` ends that. */
-  drop(chosen: ((records: readonly unknown[]) => boolean) | undefined): void
 }
 
 /** The state that a mapping's loops read. */
@@ -31,8 +21,9 @@ export const newMappingState = () => ({
 })
 
 /** The controls over a state. `wake` ends the present waits of the mapping's loops. */
-export function controlOf(state: MappingState, wake: () => void): MappingControl {
+export function controlOf(state: MappingState, wake: () => void) {
   return {
+    /** Stops reading records. Batches that are under way still end. */
     pause: () => {
       state.paused = true
       wake()
@@ -41,10 +32,12 @@ export function controlOf(state: MappingState, wake: () => void): MappingControl
       state.paused = false
       wake()
     },
-    repeat: times => {
+    /** Delivers every batch this many times (1 by default), one delivery after the other. A failed stream batch is retried instead. */
+    repeat: (times: number) => {
       state.deliveries = times
     },
-    drop: chosen => {
+    /** Drops the batches that `chosen` selects, as if the function had handled them. `undefined` ends that. */
+    drop: (chosen: MappingState['dropped']) => {
       state.dropped = chosen
     },
   }

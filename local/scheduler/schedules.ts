@@ -54,10 +54,7 @@ export function createScheduleStore(state: StateFile<KeptSchedules>, now: number
     put: (group: string, name: string, request: ScheduleRequest, at: number): Schedule => {
       const before = schedules.get(keyOf(group, name))
       const schedule = {
-        ...request,
-        Name: name,
-        GroupName: group,
-        Arn: arnOf('scheduler', `schedule/${group}/${name}`),
+        ...{ ...request, Name: name, GroupName: group, Arn: arnOf('scheduler', `schedule/${group}/${name}`) },
         CreationDate: before?.CreationDate ?? at / 1000,
         LastModificationDate: at / 1000,
       }

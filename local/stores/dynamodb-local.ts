@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import { createRequire } from 'node:module'
@@ -149,12 +150,8 @@ function forwardCall(call: Call, { port, accessKey }: Database, agent: Agent): P
     'content-length': body.length,
   }
   return new Promise((resolve, reject) => {
-    const outgoing = request(
-      { host: '127.0.0.1', port, method: 'POST', path: '/', headers, agent },
-      incoming => {
-        readAnswer(incoming).then(resolve, reject)
-      },
-    )
+    const target = { host: '127.0.0.1', port, method: 'POST', path: '/', headers, agent }
+    const outgoing = request(target, incoming => void readAnswer(incoming).then(resolve, reject))
     outgoing.on('error', reject)
     outgoing.end(body)
   })
@@ -263,12 +260,11 @@ function jarFolder() {
   return join(lib, folder)
 }
 
-function kill(child: ChildProcess): Promise<void> {
-  return new Promise(resolve => {
-    if (child.exitCode !== null || child.signalCode !== null) return resolve()
-    child.once('exit', () => resolve())
-    child.stdin?.end()
-  })
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.stdin?.end()
+  await exited
 }
 
 async function freePort(): Promise<number> {
