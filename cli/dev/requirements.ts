@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import * as fs from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer } from 'node:net'
 import { join, relative, resolve, sep } from 'node:path'
 import { promisify } from 'node:util'
 import { dataIn, holdsData, openFolder } from '../../local/data-folder.ts'
-import { listen } from '../../loopback/loopback.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import type { Project } from './synthesis/synthesis.ts'
@@ -52,7 +52,7 @@ async function javaVersion(): Promise<number> {
 async function refuseTakenPort(port: number): Promise<void> {
   const server = createServer()
   try {
-    await listen(server, port)
+    await once(server.listen(port, '127.0.0.1'), 'listening')
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     const problem = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${message})`
