@@ -7,18 +7,17 @@
 import { LOCAL_CREDENTIALS, nameOfArn, REGION, TESTER } from './account.ts'
 import { type Deployment, deploy, type LocalResource } from './deployment/deployment.ts'
 import type { Functions } from './functions/functions.ts'
-import type { Faults } from './gateway/faults.ts'
-import type { Meter } from './gateway/meter.ts'
 import type { Mapping } from './mappings/mapping.ts'
-import type { Denial } from './permissions/permissions.ts'
 import { createClosing, type LocalCloudOptions, type Platform, startPlatform } from './platform.ts'
-import type { Scheduler } from './scheduler/scheduler.ts'
 import type { LocalService } from './services/services.ts'
 import type { QueueContent } from './stores/sqs-server.ts'
 
 export type { LocalCloudOptions } from './platform.ts'
 
-export type LocalCloud = {
+export type LocalCloud = Pick<
+  Platform,
+  'functions' | 'scheduler' | 'meter' | 'faults' | 'denials' | 'broken'
+> & {
   /** Base address of the HTTP API. */
   readonly apiUrl: string
   /** The address that serves DynamoDB, its streams, SQS, Scheduler, Lambda's Invoke and Secrets Manager. */
@@ -27,11 +26,7 @@ export type LocalCloud = {
   readonly clientOptions: {
     readonly endpoint: string
     readonly region: string
-    readonly credentials: {
-      readonly accessKeyId: string
-      readonly secretAccessKey: string
-      readonly sessionToken: string
-    }
+    readonly credentials: Readonly<Record<'accessKeyId' | 'secretAccessKey' | 'sessionToken', string>>
   }
   /** `clientOptions` as environment variables, for another process. */
   readonly environment: Readonly<Record<string, string>>
@@ -42,7 +37,6 @@ export type LocalCloud = {
   readonly outputs: Readonly<Record<string, unknown>>
   /** `construct path (type)` of the resources that do not run here, and are not known to be without effect. */
   readonly unsupported: readonly string[]
-  readonly functions: Functions
   /** The container services; each runs as one process. */
   readonly services: readonly LocalService[]
   readonly mappings: readonly Mapping[]
@@ -50,13 +44,6 @@ export type LocalCloud = {
   mapping(functionName: string): Mapping
   /** The messages of a queue, given by its ARN or name. They are not received. */
   inspectQueue(queue: string): QueueContent
-  readonly scheduler: Scheduler
-  readonly meter: Meter
-  readonly faults: Faults
-  /** The last calls that the caller's role did not allow. A test removes those that it expects. */
-  readonly denials: Denial[]
-  /** Resolves after a store was lost and the cloud has ended. The value is the reason, in one line. */
-  readonly broken: Promise<string>
   /**
    * Deploys a changed template of the stack in place. Tables, queues, schedules and their data stay, and what has not changed
    * keeps running. What is replaced ends after the work that it has under way. When the promise rejects, the last deployment runs as before.

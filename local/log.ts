@@ -1,3 +1,6 @@
+import type { ChildProcess } from 'node:child_process'
+import { createInterface } from 'node:readline'
+
 /** A line that a part of the local cloud has written. */
 export type LogLine = {
   /** The logical id of the function or service that wrote the line; `cloud` for the local cloud itself. */
@@ -21,6 +24,11 @@ export function cloudLog(receive: LogReceiver): (line: string) => void {
     }
     receive({ source: CLOUD_SOURCE, line })
   }
+}
+
+/** Gives the lines that a process writes to `onLine`. */
+export function readLines({ stdout, stderr }: ChildProcess, onLine: (line: string) => void): void {
+  for (const input of [stdout, stderr]) if (input) createInterface({ input }).on('line', onLine)
 }
 
 const LINES_KEPT = 1000

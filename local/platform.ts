@@ -47,8 +47,9 @@ export type Platform = {
   readonly customResources: StateFile<KeptResources>
   readonly meter: Meter
   readonly faults: Faults
+  /** The last calls that the caller's role did not allow. A test removes those that it expects. */
   readonly denials: Denial[]
-  /** Resolves after a store was lost and the cloud has ended. */
+  /** Resolves after a store was lost and the cloud has ended. The value is the reason, in one line. */
   readonly broken: Promise<string>
   readonly log: (line: string) => void
   readonly during: During
@@ -80,13 +81,7 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
   )
 
   const { maxSandboxesPerFunction: maxSandboxes = SANDBOXES_PER_FUNCTION_MAX } = options
-  const { code, onRunsDied, inspect } = options
-  const functions = createFunctions({
-    ...{ maxSandboxes, meter, log: receive },
-    ...(code && { code }),
-    ...(onRunsDied && { onRunsDied }),
-    ...(inspect && { inspect }),
-  })
+  const functions = createFunctions({ ...options, maxSandboxes, meter, log: receive })
   closing.part(functions.stop)
   gateway.serve('lambda', createLambdaApi(functions))
   gateway.serve('secretsmanager', createSecrets(process.env))
@@ -154,10 +149,9 @@ async function findPartsDown(stores: Stores, services: Services): Promise<readon
 }
 
 function openStateFiles(data: DataFolder | undefined) {
-  const file = (name: string) => data?.file(name)
-  const checkpoints: StateFile<KeptCheckpoints> = openStateFile(file('checkpoints.json'), {})
-  const schedules = openStateFile(file('schedules.json'), noSchedules)
-  const custom: StateFile<KeptResources> = openStateFile(file('deployed.json'), {})
+  const checkpoints: StateFile<KeptCheckpoints> = openStateFile(data?.file('checkpoints.json'), {})
+  const schedules = openStateFile(data?.file('schedules.json'), noSchedules)
+  const custom: StateFile<KeptResources> = openStateFile(data?.file('deployed.json'), {})
   const flush = () => {
     for (const state of [checkpoints, schedules, custom]) state.flush()
   }
@@ -176,18 +170,13 @@ function createSecrets(environment: Readonly<Record<string, string | undefined>>
     const name = id.slice(id.lastIndexOf(':') + 1)
     const variable = `BATON_SECRET_${name.toUpperCase().replace(/[^A-Z0-9]/g, '_')}`
     const value = environment[variable]
-    if (value === undefined) {
-      return errorAnswer(
-        400,
-        'ResourceNotFoundException',
-        `No secret ${name}: set ${variable} to give it a value`,
-      )
-    }
+    const problem = `No secret ${name}: set ${variable} to give it a value`
+    if (value === undefined) return errorAnswer(400, 'ResourceNotFoundException', problem)
     return jsonAnswer(200, { ARN: id, Name: name, SecretString: value, VersionId: 'local' })
   }
 }
 
-export type LocalCloudOptions = Pick<FunctionSetting, 'onRunsDied'> & {
+export type LocalCloudOptions = Pick<FunctionSetting, 'code' | 'onRunsDied' | 'inspect'> & {
   /** The synthesised cloud assembly (`cdk.out`). */
   readonly assemblyDir: string
   readonly stackName: string
@@ -213,42 +202,17 @@ export type LocalCloudOptions = Pick<FunctionSetting, 'onRunsDied'> & {
   readonly during?: During
   /** Variables that every function and service gets. */
   readonly environment?: Readonly<Record<string, string>>
-  /**
-   * Gives the folder with a function's code. It is called when the function starts its first process, and again after a deployment
-   * that has changed the function's code in the template. Undefined stands for the code in the template. When the promise
-   * rejects, the invocation fails with the reason, its messages wait, and the next process asks again.
-   */
-  readonly code?: (
-    logicalId: string,
-    metadata: Readonly<Record<string, unknown>>,
-  ) => Promise<string> | undefined
-  /**
-   * The function, by its logical id, that a debugger may attach to, and the port on 127.0.0.1. It runs in one process at a time,
-   * and its invocations have no timeout. The lease of a task still ends while its run is stopped at a breakpoint.
-   */
-  readonly inspect?: { readonly functionId: string; readonly port: number }
 }
 
 type Step = () => Promise<void> | void
+
+type Closing = ReturnType<typeof createClosing>
 
 /**
  * Ends the parts of the cloud when it stops, or when its boot fails half way. `first`, `part` and `last` only register an `end`. `run`
  * calls it.
  */
-type Closing = {
-  /** Registers an end that runs before all others, for a part that needs the others while it stops, such as the worker services. */
-  first(end: Step): void
-  /** Registers an end that runs after the first ones, at the same time as the ends of all other parts: most parts wait for each other. */
-  part(end: Step): void
-  /** Registers an end that runs after the ends of all parts. State is written there, when no part changes it any more. */
-  last(end: Step): void
-  /** Calls all registered ends, once. A second call returns the promise of the first. */
-  run(): Promise<void>
-  /** Whether `run` was called. */
-  hasBegun(): boolean
-}
-
-export function createClosing(): Closing {
+export function createClosing() {
   const firsts: Step[] = []
   const parts: Step[] = []
   const lasts: Step[] = []
@@ -262,10 +226,16 @@ export function createClosing(): Closing {
   }
 
   return {
-    first: end => void firsts.push(end),
-    // A part that starts while the others end would outlive them.
-    part: end => void (closed ? end() : parts.push(end)),
-    last: end => void lasts.push(end),
+    /** Registers an end that runs before all others, for a part that needs the others while it stops, such as the worker services. */
+    first: (end: Step) => void firsts.push(end),
+    /**
+     * Registers an end that runs after the first ones, at the same time as the ends of all other parts: most parts wait for each other. A
+     * part that starts while the others end would outlive them.
+     */
+    part: (end: Step) => void (closed ? end() : parts.push(end)),
+    /** Registers an end that runs after the ends of all parts. State is written there, when no part changes it any more. */
+    last: (end: Step) => void lasts.push(end),
+    /** Calls all registered ends, once. A second call returns the promise of the first. */
     run: () => {
       closed ??= close()
       return closed

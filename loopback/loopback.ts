@@ -2,11 +2,12 @@
  * What the servers on a developer's machine share: the API of the local system, and `baton dashboard` for a deployed one. Both listen on
  * 127.0.0.1, and a browser on this machine may show pages that would like to use them.
  *
- * This file bounds how long a request may arrive, refuses the requests of foreign pages, and has the form of an answer. `pages.ts` serves the files of the dashboard, under a
- * policy that lets nothing else run.
+ * This file bounds how long a request may arrive, refuses the requests of foreign pages, reads requests and sends answers. `pages.ts` serves
+ * the files of the dashboard, under a policy that lets nothing else run.
  */
 
-import type { IncomingMessage, ServerOptions, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerOptions, ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
 
 /**
  * Bounds on a request that arrives; its answer may take longer. A client that sends headers for ever would keep its connection for ever.
@@ -35,9 +36,9 @@ const OWN_SITES = ['same-origin', 'none']
 const HTTP_PORT = '80'
 
 /** How the refusals speak of the server, and what they advise to a user that calls it by another name. */
-type Server = { readonly name: string; readonly hint: string }
+type Named = { readonly name: string; readonly hint: string }
 
-const LOCAL_SYSTEM: Server = { name: 'the local system', hint: '; --allow-host NAME adds a name' }
+const LOCAL_SYSTEM: Named = { name: 'the local system', hint: '; --allow-host NAME adds a name' }
 
 /**
  * Refuses requests of foreign web pages in the developer's browser. The browser marks every such request, preflights included: it
@@ -48,7 +49,7 @@ const LOCAL_SYSTEM: Server = { name: 'the local system', hint: '; --allow-host N
 export function admitting(
   port: string,
   allowedHosts: readonly string[],
-  { name, hint }: Server = LOCAL_SYSTEM,
+  { name, hint }: Named = LOCAL_SYSTEM,
 ): Admit {
   const hosts = new Set([...LOOPBACK, ...allowedHosts].flatMap(host => spellingsOf(host.toLowerCase(), port)))
   const known = [...hosts].join(', ')
@@ -103,4 +104,49 @@ export function problemAnswer(
     headers: { 'content-type': 'application/problem+json', ...more.headers },
     body: Buffer.from(JSON.stringify(problem)),
   }
+}
+
+/** Listens on loopback and returns the address. 0 takes a free port. */
+export function listen(server: Server, port = 0): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, '127.0.0.1', () => {
+      server.off('error', reject)
+      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+    })
+  })
+}
+
+/** Closes at once and cuts open connections. */
+export function close(server: Server): Promise<void> {
+  return new Promise(resolve => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
+}
+
+/** The method, the path and the query of a request. `new URL` would throw for some targets that a request may have, such as `//`. */
+export function targetOf({ method = 'GET', url = '/' }: IncomingMessage) {
+  const [path = '/', query = ''] = url.split(/\?(.*)/s)
+  return { method, path, query }
+}
+
+/** The body; undefined when it is too long. It is read to its end, because a client sees an earlier answer as a broken connection. */
+export async function readLimited(request: IncomingMessage, bytesMax: number): Promise<Buffer | undefined> {
+  const chunks: Buffer[] = []
+  let bytes = 0
+  for await (const chunk of request) {
+    bytes += (chunk as Buffer).length
+    if (bytes <= bytesMax) chunks.push(chunk as Buffer)
+  }
+  return bytes <= bytesMax ? Buffer.concat(chunks) : undefined
+}
+
+const NO_CONTENT = 204
+
+/** Sends an answer, unless the client has left. */
+export function send(response: ServerResponse, { status, headers, body }: HttpAnswer): void {
+  if (response.destroyed) return
+  response.writeHead(status, { ...headers, ...(status !== NO_CONTENT && { 'content-length': body.length }) })
+  response.end(body)
 }

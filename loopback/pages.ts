@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join, sep } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import type { RequestHandler } from './loopback.ts'
+import { type RequestHandler, targetOf } from './loopback.ts'
 
 /** A built file of the dashboard, as it is sent. */
 type Page = {
@@ -58,8 +58,7 @@ export function servePages(folder: string): RequestHandler {
   const document = pages.get('/index.html')
   if (!document) throw new Error(`${folder} has no index.html: it does not hold a built dashboard`)
   return (request, response) => {
-    const { method = 'GET', url = '/' } = request
-    const [path = '/'] = url.split('?')
+    const { method, path } = targetOf(request)
     if ((method !== 'GET' && method !== 'HEAD') || API_PATH.test(path)) return false
     const page =
       pages.get(path) ?? pages.get(`${path}.html`) ?? (wantsDocument(request) ? document : undefined)

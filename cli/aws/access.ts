@@ -110,27 +110,24 @@ function loginCommand(profile: string | undefined): string {
 /** Says what is wrong and what to do, to the user of a profile. */
 export function credentialTexts(fault: CredentialFault, profile: string | undefined): Texts {
   const renewal = `get new ones, for example with ${loginCommand(profile)}`
-  switch (fault) {
-    case 'expired':
-      return {
-        title: 'Your AWS credentials have expired',
-        detail: `AWS refuses expired credentials: ${renewal}`,
-      }
-    case 'unknown-key':
-      return {
-        title: 'AWS does not know your credentials',
-        detail: `the access key does not exist or is not active, or the session token is not its own: check the profile or the variables AWS_ACCESS_KEY_ID and AWS_SESSION_TOKEN, or ${renewal}`,
-      }
-    case 'wrong-secret':
-      return {
-        title: 'AWS refuses your signature',
-        detail:
-          'the secret access key does not belong to the access key: check the profile or the variable AWS_SECRET_ACCESS_KEY',
-      }
-    case 'clock':
-      return {
-        title: 'AWS refuses the time of your signature',
-        detail: 'the clock of this machine differs by more than 5 minutes: set it',
-      }
+  const texts: Readonly<Record<CredentialFault, Texts>> = {
+    expired: {
+      title: 'Your AWS credentials have expired',
+      detail: `AWS refuses expired credentials: ${renewal}`,
+    },
+    'unknown-key': {
+      title: 'AWS does not know your credentials',
+      detail: `the access key does not exist or is not active, or the session token is not its own: check the profile or the variables AWS_ACCESS_KEY_ID and AWS_SESSION_TOKEN, or ${renewal}`,
+    },
+    'wrong-secret': {
+      title: 'AWS refuses your signature',
+      detail:
+        'the secret access key does not belong to the access key: check the profile or the variable AWS_SECRET_ACCESS_KEY',
+    },
+    clock: {
+      title: 'AWS refuses the time of your signature',
+      detail: 'the clock of this machine differs by more than 5 minutes: set it',
+    },
   }
+  return texts[fault]
 }

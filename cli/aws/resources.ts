@@ -11,7 +11,10 @@ import { GetParameterCommand, SSMClient } from '@aws-sdk/client-ssm'
 import pLimit from 'p-limit'
 import { type Access, read, type Settings } from './call.ts'
 
-/** The resources of a stack, and what their services say about them, for `baton doctor`. */
+/**
+ * The resources of a stack, and what their services say about them, for `baton doctor`. Each read throws BatonError `refused` when the
+ * credentials may not make it, and `unavailable` when the service does not answer.
+ */
 
 /** A resource of a stack, as CloudFormation names it. */
 type StackResource = {
@@ -23,11 +26,7 @@ type StackResource = {
 
 const NESTED_STACK = 'AWS::CloudFormation::Stack'
 
-/**
- * Reads the resources of a stack and of the stacks in it, into which the CDK app puts handlers that do not fit. A page has up to 100.
- *
- * @throws BatonError `refused` when the credentials may not read them, `unavailable` when CloudFormation does not answer
- */
+/** Reads the resources of a stack and of the stacks in it, into which the CDK app puts handlers that do not fit. A page has up to 100. */
 export async function readResources(stack: string, access: Access): Promise<readonly StackResource[]> {
   const own: StackResource[] = []
   let next: string | undefined
@@ -66,11 +65,7 @@ async function readEach<Item, State>(
   return limit.map(items, readOne).finally(limit.clearQueue)
 }
 
-/**
- * Reads the version of the CDK's bootstrap in an account and a region. Undefined when there is none.
- *
- * @throws BatonError `refused` when the credentials may not read the parameter, `unavailable` when Systems Manager does not answer
- */
+/** Reads the version of the CDK's bootstrap in an account and a region. Undefined when there is none. */
 export async function readBootstrapVersion(name: string, access: Access): Promise<string | undefined> {
   const send = (settings: Settings) => new SSMClient(settings).send(new GetParameterCommand({ Name: name }))
   const what = `the parameter ${name}`
@@ -87,8 +82,6 @@ const NAMES_MAX = 100
 /**
  * Reads the alarms of a stack that have gone off. It asks for them by their names: `Shop-` also begins the names of alarms of
  * `Shop-staging`, and an alarm may have a name of its own.
- *
- * @throws BatonError `refused` when the credentials may not read alarms, `unavailable` when CloudWatch does not answer
  */
 export async function readRingingAlarms(
   resources: readonly StackResource[],
@@ -139,11 +132,7 @@ const ATTRIBUTES: QueueAttributeName[] = [
 ]
 const QUEUES_AT_ONCE = 10
 
-/**
- * Reads how many messages the queues of a stack have, with one call for each.
- *
- * @throws BatonError `refused` when the credentials may not read them, `unavailable` when SQS does not answer
- */
+/** Reads how many messages the queues of a stack have, with one call for each. */
 export async function readQueues(resources: readonly StackResource[], access: Access): Promise<QueueState[]> {
   const urls = idsOf(resources, 'AWS::SQS::Queue')
   const queues = await readEach(
@@ -211,11 +200,7 @@ const MAPPINGS_ON_A_PAGE = 100
 /** Lambda allows an account 15 such reads a second. */
 const READS_AT_ONCE = 4
 
-/**
- * Reads the states of the functions of a stack, with one call for each.
- *
- * @throws BatonError `refused` when the credentials may not read them, `unavailable` when Lambda does not answer
- */
+/** Reads the states of the functions of a stack, with one call for each. */
 export async function readFunctions(
   resources: readonly StackResource[],
   access: Access,
@@ -249,8 +234,6 @@ function functionStateOf(
 /**
  * Reads the states of the triggers of a stack. Lambda lists the triggers of the whole account, 100 on a page, so the reading ends with the
  * last one of the stack.
- *
- * @throws BatonError `refused` when the credentials may not list them, `unavailable` when Lambda does not answer
  */
 export async function readTriggers(
   resources: readonly StackResource[],

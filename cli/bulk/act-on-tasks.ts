@@ -9,9 +9,9 @@ import type { Client } from '../../shared/client/client.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import { STATUSES } from '../../shared/core/states.ts'
 import { BatonError, defined } from '../../shared/core/values/values.ts'
-import { type Context, withSystem } from '../connection/with-system.ts'
+import { type Context, isConfirmed, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, type Invocation, someOf, timeBefore } from '../terminal/command.ts'
-import { confirm, FAILED_EXIT_CODE, INTERRUPTED_EXIT_CODE } from '../terminal/io.ts'
+import { FAILED_EXIT_CODE, INTERRUPTED_EXIT_CODE } from '../terminal/io.ts'
 import { createProgress } from '../terminal/printer.ts'
 import { oneLine } from '../terminal/style.ts'
 
@@ -74,14 +74,9 @@ async function actOnIds(
   { type, status, since, error, dryRun }: BulkOptions,
   ids: readonly string[],
 ): Promise<number> {
-  const filter = Object.entries({
-    '--type': type,
-    '--status': status,
-    '--since': since,
-    '--error': error,
-    '--dry-run': dryRun,
-  })
-  const given = filter.flatMap(([name, value]) => (value === undefined ? [] : [name]))
+  const given = Object.keys(
+    defined({ '--type': type, '--status': status, '--since': since, '--error': error, '--dry-run': dryRun }),
+  )
   if (given.length > 0) throw new BatonError('invalid', `give either ids or ${given.join(', ')}, not both`)
   let failed = 0
   await forEachConcurrently(ids, CALLS_AT_ONCE, io.signal, async id => {
@@ -106,16 +101,13 @@ async function actOnMany(context: Context, action: TaskAction, options: BulkOpti
   const counted = dryRun || !yes ? await finishedBulk(context, { ...body, dryRun: true }) : undefined
   if (typeof counted === 'number') return counted
   if (counted && (dryRun || counted.selected === 0)) return showBulk(context, counted)
-  if (counted && !(await isSure(context, action, counted))) return FAILED_EXIT_CODE
+  if (counted && !(await isConfirmed(context, questionOf(action, counted)))) return FAILED_EXIT_CODE
   const bulk = await finishedBulk(context, body)
   return typeof bulk === 'number' ? bulk : showBulk(context, bulk)
 }
 
-async function isSure({ io, printer }: Context, { verb }: TaskAction, counted: ApiBulk): Promise<boolean> {
-  const tasks = `${counted.selected} task${counted.selected === 1 ? '' : 's'}`
-  if (await confirm(io, `${verb} ${tasks}${leftOutText(counted)}?`)) return true
-  printer.warn('nothing was done')
-  return false
+function questionOf({ verb }: TaskAction, counted: ApiBulk): string {
+  return `${verb} ${counted.selected} task${counted.selected === 1 ? '' : 's'}${leftOutText(counted)}?`
 }
 
 /** Begins a bulk operation, shows its progress and waits for its end. Returns the exit code after an interruption. */

@@ -1,7 +1,8 @@
 import { createReadStream, statSync } from 'node:fs'
 import { BatonError, type Json, messageOf } from '../../shared/core/values/values.ts'
 
-export type InputFormat = 'ndjson' | 'csv'
+export const FORMATS = ['ndjson', 'csv'] as const
+export type InputFormat = (typeof FORMATS)[number]
 
 /** The input of one task: its number in the file from 1 on, and what is wrong with it. */
 export type InputLine = { readonly number: number; readonly input?: Json; readonly problem?: string }

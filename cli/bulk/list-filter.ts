@@ -1,20 +1,14 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ListFilter } from '../../shared/api/tasks.ts'
 import { STATUSES } from '../../shared/core/states.ts'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { repeated, someOf, timeBefore } from '../terminal/command.ts'
 
+const NAMES = ['type', 'status', 'userId', 'canvasId', 'tag', 'error', 'since', 'until', 'order'] as const
+
 /** The options that select tasks. */
-export type FilterOptions = {
+export type FilterOptions = Pick<ListFilter, Exclude<(typeof NAMES)[number], 'type'>> & {
   readonly type?: readonly string[]
-  readonly status?: ReadonlyArray<(typeof STATUSES)[number]>
-  readonly userId?: string
-  readonly canvasId?: string
-  readonly tag?: readonly string[]
-  readonly error?: string
-  readonly since?: string
-  readonly until?: string
-  readonly order?: NonNullable<ListFilter['order']>
 }
 
 const ORDERS = ['due', '-due', 'created', '-created', 'ended', '-ended']
@@ -59,15 +53,8 @@ function tagFilter(text: string, earlier?: readonly string[]): string[] {
  */
 export function filterOf(options: FilterOptions): ListFilter {
   const { type, userId, canvasId } = options
-  if (type === undefined && userId === undefined && canvasId === undefined) {
-    throw new BatonError(
-      'invalid',
-      'name a type, or give --user-id or --canvas-id: tasks are listed by one of them',
-    )
-  }
-  return Object.fromEntries(
-    NAMES.flatMap(name => (options[name] === undefined ? [] : [[name, options[name]]])),
-  )
+  const problem = 'name a type, or give --user-id or --canvas-id: tasks are listed by one of them'
+  if (type === undefined && userId === undefined && canvasId === undefined)
+    throw new BatonError('invalid', problem)
+  return defined(Object.fromEntries(NAMES.map(name => [name, options[name]])))
 }
-
-const NAMES = ['type', 'status', 'userId', 'canvasId', 'tag', 'error', 'since', 'until', 'order'] as const

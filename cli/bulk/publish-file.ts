@@ -5,11 +5,12 @@ import { isRepeatable } from '../../shared/client/publish.ts'
 import { BATCH_TASKS_MAX } from '../../shared/core/bounds.ts'
 import { BatonError, type Json } from '../../shared/core/values/values.ts'
 import type { Context } from '../connection/with-system.ts'
-import { FAILED_EXIT_CODE } from '../terminal/io.ts'
+import { wholeNumber } from '../terminal/command.ts'
+import { FAILED_EXIT_CODE, optionWords } from '../terminal/io.ts'
 import { createProgress } from '../terminal/printer.ts'
 import { asProblem, forEachConcurrently, interruptible } from './act-on-tasks.ts'
-import { type InputFormat, type InputLine, inputLines } from './input-lines.ts'
-import { addReportOptions, createReport, type Report, reopenReport, reportName } from './report.ts'
+import { FORMATS, type InputFormat, type InputLine, inputLines } from './input-lines.ts'
+import { createReport, type Report, reopenReport, reportName } from './report.ts'
 
 export type FileOptions = {
   readonly from?: string
@@ -20,19 +21,22 @@ export type FileOptions = {
   readonly concurrency: number
 }
 
+const BATCHES_AT_ONCE_MAX = 50
+
 export function addFileOptions(command: Command): void {
-  const own = [
+  const atOnce = new Option('--concurrency <n>', `batches of ${BATCH_TASKS_MAX} at the same time`)
+  const options = [
     new Option(
       '--from <file>',
       'publishes a task for each line of an .ndjson or .csv file: its input, or the whole task where no type is given; `-` reads the standard input',
     ),
-    new Option('--format <format>', 'the format of the file (default: by its name)').choices([
-      'ndjson',
-      'csv',
-    ]),
+    new Option('--format <format>', 'the format of the file (default: by its name)').choices(FORMATS),
     new Option('--key-field <name>', 'the field of the input that is the key (default: keys of its own)'),
+    new Option('--report <file>', 'where the report is written (default: a file in this folder)'),
+    new Option('--resume <file>', 'continues with the report of an interrupted command').conflicts('report'),
+    atOnce.default(4).argParser(wholeNumber(1, BATCHES_AT_ONCE_MAX)),
   ]
-  addReportOptions(command, own, { what: `batches of ${BATCH_TASKS_MAX}`, usual: 4, max: 50 })
+  for (const option of options) command.addOption(option.helpGroup('Many tasks:'))
 }
 
 type Given = FileOptions & {
@@ -78,9 +82,9 @@ export async function publishFile(context: Context, body: Common, options: Given
 function reportFor({ url, io }: Context, body: Common, options: Given): Report {
   const { from, format, keyField, report, resume } = options
   const settings = { from, format, keyField, task: JSON.stringify(body) }
-  const header = { action: 'publish', url, settings }
+  const header = { action: 'publish', url, settings } as const
   if (resume !== undefined) return reopenReport(resume, header)
-  const path = report ?? reportName('publish', io.now())
+  const path = report ?? reportName(io.now())
   const at = new Date(io.now()).toISOString()
   return createReport(path, { ...header, at, run: randomUUID() })
 }
@@ -116,7 +120,8 @@ function otherLine({ number }: InputLine, { path }: Report): BatonError {
   return new BatonError('invalid', `line ${number} was published with another input: ${advice}`)
 }
 
-type Ended = PublishResult | { readonly status: number; readonly detail: string }
+type Refused = { readonly status: number; readonly detail: string }
+type Ended = PublishResult | Refused
 
 /** Publishes the lines of a batch. Lines of unknown outcome are sent again: their keys keep them from being stored twice. */
 async function publishBatch(
@@ -177,12 +182,7 @@ function keyOf(run: string, { number }: InputLine): string {
 }
 
 /** The task of a line, or why it has none. */
-function taskOf(
-  line: InputLine,
-  common: Common,
-  { keyField }: Given,
-  run: string,
-): PublishBody | { readonly status: number; readonly detail: string } {
+function taskOf(line: InputLine, common: Common, { keyField }: Given, run: string): PublishBody | Refused {
   const { input = null, problem } = line
   if (problem !== undefined) return { status: 400, detail: problem }
   const body = common.type === undefined ? { ...common, ...wholeTask(input) } : { ...common, input }
@@ -245,21 +245,13 @@ function detailOf(result: Ended): string {
 /** How to continue a report: it takes only the settings with which it began. */
 function resumption({ followUp }: Context, options: Given, { path }: Report): string {
   const { words, from, format, keyField } = options
-  const file = [
-    ...['--from', from],
-    ...(format === undefined ? [] : ['--format', format]),
-    ...(keyField === undefined ? [] : ['--key-field', keyField]),
-  ]
-  return `continue with ${followUp('publish', ...words, ...file, '--resume', path)}`
+  const file = optionWords({ from, format, 'key-field': keyField, resume: path })
+  return `continue with ${followUp('publish', ...words, ...file)}`
 }
 
 /** What else came of the lines than tasks that are stored. */
 function othersIn({ failed, unknown }: Tally): string {
-  const others = [failed > 0 && `${failed} failed`, unknown > 0 && `${unknown} unknown`]
-  return others
-    .filter(Boolean)
-    .map(text => `, ${text}`)
-    .join('')
+  return (failed > 0 ? `, ${failed} failed` : '') + (unknown > 0 ? `, ${unknown} unknown` : '')
 }
 
 function showSummary(context: Context, tally: Tally, options: Given, report: Report): number {
@@ -269,13 +261,8 @@ function showSummary(context: Context, tally: Tally, options: Given, report: Rep
   const isKept = !isDone || options.report !== undefined || options.resume !== undefined
   if (!isKept) report.remove()
   const existing = existed > 0 ? ` (${existed} existed already)` : ''
-  const summary = {
-    published: ok - existed,
-    existed,
-    failed,
-    unknown,
-    ...(isKept && { report: report.path }),
-  }
+  const counts = { published: ok - existed, existed, failed, unknown }
+  const summary = { ...counts, ...(isKept && { report: report.path }) }
   printer.answer(summary, `${ok} published${existing}${othersIn(tally)}`)
   if (isDone) {
     if (isKept) printer.note(`the report is ${report.path}`)

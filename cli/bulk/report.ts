@@ -1,17 +1,15 @@
 import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
-import { type Command, Option } from 'commander'
 import { BatonError, messageOf } from '../../shared/core/values/values.ts'
-import { wholeNumber } from '../terminal/command.ts'
 import { shellWord } from '../terminal/io.ts'
 
 /**
- * The report of a long command: a file of JSON lines, which the command appends to as it works. A command that was interrupted
+ * The report of `baton publish --from`: a file of JSON lines, which the command appends to as it works. A command that was interrupted
  * continues with its report, and repeats only what has not succeeded. `readReport` says which reports can be trusted.
  */
 export type Report = {
   readonly path: string
   readonly header: ReportHeader
-  /** How what has succeeded already did, by its reference. */
+  /** The lines that have succeeded already, by their numbers. */
   readonly succeeded: ReadonlyMap<string, ReportEntry>
   add(entry: ReportEntry): void
   /** Removes the file. */
@@ -20,8 +18,7 @@ export type Report = {
 
 /** The first line: what the command does, and to which system. */
 type ReportHeader = {
-  /** The command and what it is about, such as `publish`. */
-  readonly action: string
+  readonly action: 'publish'
   readonly url: string
   readonly at: string
   /** Names the run: generated keys of tasks begin with it. */
@@ -33,9 +30,9 @@ type ReportHeader = {
 /** Settings by their names. A setting that is not given has no entry. */
 type ReportSettings = Readonly<Record<string, string | undefined>>
 
-/** How one piece ended. A later line about the same piece replaces an earlier one. */
+/** How a line ended. A later entry about the same line replaces an earlier one. */
 type ReportEntry = {
-  /** The id of a task, or the number of a line. */
+  /** The number of the line. */
   readonly ref: string
   readonly ok: boolean
   readonly id?: string
@@ -65,7 +62,7 @@ export function reopenReport(
   path: string,
   { action, url, settings }: Pick<ReportHeader, 'action' | 'url' | 'settings'>,
 ): Report {
-  const { header, entries } = readReport(path, action)
+  const { header, entries } = readReport(path)
   const wanted: ReportSettings = { action, url, ...settings }
   const found: ReportSettings = { action: header.action, url: header.url, ...header.settings }
   for (const name of new Set([...Object.keys(wanted), ...Object.keys(found)])) {
@@ -107,16 +104,10 @@ function writeLine(path: string, line: object, by: (path: string, text: string) 
   }
 }
 
-/** The default name of a report in the present folder, such as `baton-remove-20261123-101500.ndjson`. */
-export function reportName(action: string, now: number): string {
+/** The default name of a report in the present folder, such as `baton-publish-20261123-101500.ndjson`. */
+export function reportName(now: number): string {
   const [date = '', time = ''] = new Date(now).toISOString().split('T')
-  return `baton-${action}-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}.ndjson`
-}
-
-/** What a report says. */
-type ReportContents = {
-  readonly header: ReportHeader
-  readonly entries: readonly ReportEntry[]
+  return `baton-publish-${date.replaceAll('-', '')}-${time.slice(0, 8).replaceAll(':', '')}.ndjson`
 }
 
 /**
@@ -125,9 +116,9 @@ type ReportContents = {
  *
  * @throws BatonError `invalid` when the file is not a report, or has a line that is not JSON.
  */
-function readReport(path: string, action: string): ReportContents {
+function readReport(path: string) {
   const [header, ...lines] = completeLines(path).map((text, index) => lineOf(path, text, index + 1))
-  if (!isHeader(header)) throw new BatonError('invalid', `${path} is not a report of baton ${action}`)
+  if (!isHeader(header)) throw new BatonError('invalid', `${path} is not a report of baton publish`)
   return { header, entries: lines as ReportEntry[] }
 }
 
@@ -161,22 +152,4 @@ function parsed(text: string): object | undefined {
   } catch {
     return undefined
   }
-}
-
-/** The calls of a command for many tasks: what they are called in the help, and how many of them are made at the same time. */
-type Calls = { readonly what: string; readonly usual: number; readonly max: number }
-
-/** Adds the options of a command for many tasks: its own options, and the options of its report and its calls. */
-export function addReportOptions(
-  command: Command,
-  own: readonly Option[],
-  { what, usual, max }: Calls,
-): void {
-  const options = [
-    ...own,
-    new Option('--report <file>', 'where the report is written (default: a file in this folder)'),
-    new Option('--resume <file>', 'continues with the report of an interrupted command').conflicts('report'),
-    new Option('--concurrency <n>', `${what} at the same time`).default(usual).argParser(wholeNumber(1, max)),
-  ]
-  for (const option of options) command.addOption(option.helpGroup('Many tasks:'))
 }

@@ -1,8 +1,15 @@
 import { type Command, Option } from 'commander'
 import type { Page } from '../../shared/api/scalars.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
-import type { Invocation } from '../terminal/command.ts'
-import { FAILED_EXIT_CODE, fetchFailureOf, shellWord, WRONG_USE_EXIT_CODE } from '../terminal/io.ts'
+import { type Invocation, wholeNumber } from '../terminal/command.ts'
+import {
+  confirm,
+  FAILED_EXIT_CODE,
+  fetchFailureOf,
+  optionWords,
+  shellWord,
+  WRONG_USE_EXIT_CODE,
+} from '../terminal/io.ts'
 import { type Column, createPrinter, type Layout, type Printer } from '../terminal/printer.ts'
 import { safeJson, safeLines } from '../terminal/style.ts'
 import { connect, type System, type SystemOptions, systemOptions } from './connection.ts'
@@ -105,15 +112,17 @@ function adviceFor(status: number, { url, isSigned }: System): string[] {
 /** Writes a command that a reader can paste: `followUp('cancel', 'order-7')` is `baton cancel order-7 --stack Shop`. */
 export type FollowUp = (...words: readonly string[]) => string
 
-const NAMED_BY = ['url', 'stack', 'profile', 'region'] as const
-
 /** Makes the writer of commands that speak to the same system as the present one, which these options name. */
-export function followUpOf(options: SystemOptions): FollowUp {
-  const system = NAMED_BY.flatMap(name => {
-    const value = options[name]
-    return value === undefined ? [] : [`--${name}`, value]
-  })
+export function followUpOf({ url, stack, profile, region }: SystemOptions): FollowUp {
+  const system = optionWords({ url, stack, profile, region })
   return (...words) => ['baton', ...[...words, ...system].map(shellWord)].join(' ')
+}
+
+/** Asks the user, and says so when nothing is done. */
+export async function isConfirmed({ io, printer }: Context, question: string): Promise<boolean> {
+  const isSure = await confirm(io, question)
+  if (!isSure) printer.warn('nothing was done')
+  return isSure
 }
 
 /** The most items of one page of the API. */
@@ -121,20 +130,35 @@ const PAGE_ITEMS_MAX = 100
 
 type ReadPage<Item> = (page: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>
 
+export type LimitOptions = { readonly limit: number; readonly all?: boolean }
+
+const LIMIT_DEFAULT = 20
+const LIMIT_MAX = 1_000_000
+
+/** Adds the options of a list that may be long. `printPages` takes them. */
+export function addLimitOptions(command: Command, what: string, max = LIMIT_MAX): void {
+  command
+    .option('--limit <n>', `shows at most this many${what}`, wholeNumber(1, max), LIMIT_DEFAULT)
+    .option('--all', `shows all${what || ' of them'}`)
+}
+
 type Listing<Item> = {
   readonly columns: ReadonlyArray<Column<Item>>
   /** What is said in place of an empty table. */
   readonly none: string
   /** The most items that are printed. @default all of them */
   readonly limit?: number
+  /** Whether all are printed, also more than `limit`. */
+  readonly all?: boolean | undefined
 }
 
 /** Prints a list page by page as it arrives: one table for people, or a line of JSON for each item. */
 export async function printPages<Item>(
   { printer, io }: Context,
   read: ReadPage<Item>,
-  { columns, none, limit = Number.POSITIVE_INFINITY }: Listing<Item>,
+  { columns, none, limit: most = Number.POSITIVE_INFINITY, all }: Listing<Item>,
 ): Promise<void> {
+  const limit = all ? Number.POSITIVE_INFINITY : most
   const layout: Layout = { widths: [] }
   let printed = 0
   let cursor: string | undefined

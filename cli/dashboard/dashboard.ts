@@ -1,10 +1,9 @@
 import { spawn } from 'node:child_process'
 import { EventEmitter, once } from 'node:events'
 import { existsSync } from 'node:fs'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { fileURLToPath } from 'node:url'
-import { ARRIVAL, type ArrivalBounds, admitting, type HttpAnswer } from '../../loopback/loopback.ts'
+import { ARRIVAL, type ArrivalBounds, admitting, close, listen, send } from '../../loopback/loopback.ts'
 import { servePages } from '../../loopback/pages.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
@@ -66,11 +65,9 @@ const USED_TWICE = [
 ].join('\n')
 
 /** Resolves to true. */
-function interrupted({ io: { signal } }: Context): Promise<boolean> {
-  return new Promise(resolve => {
-    if (signal.aborted) resolve(true)
-    signal.addEventListener('abort', () => resolve(true), { once: true })
-  })
+async function interrupted({ io: { signal } }: Context): Promise<boolean> {
+  if (!signal.aborted) await once(signal, 'abort')
+  return true
 }
 
 /** Where the built dashboard is: a folder of this package, or what the build of a checkout has left. */
@@ -118,7 +115,6 @@ export type DashboardServer = {
   stop(): Promise<void>
 }
 
-const HOST = '127.0.0.1'
 /** A bound for programs that keep connections. */
 const CONNECTIONS_MAX = 200
 
@@ -133,7 +129,8 @@ export async function startDashboard(settings: DashboardSettings): Promise<Dashb
   server.maxConnections = CONNECTIONS_MAX
   const pages = servePages(folder)
   const forward = createForward(settings)
-  const taken = String(await listen(server, port))
+  const address = await listen(server, port).catch(explainPort(port))
+  const taken = new URL(address).port || '80'
   const admit = admitting(taken, [], { name: 'the dashboard', hint: '' })
   const session = createSession(taken)
   const second = new EventEmitter()
@@ -146,31 +143,16 @@ export async function startDashboard(settings: DashboardSettings): Promise<Dashb
     else if (!pages(request, response)) void forward(request, response)
   })
   return {
-    url: `http://${HOST}:${taken}${session.entry}`,
+    url: address + session.entry,
     usedTwice,
-    stop: () => stop(server),
+    stop: () => close(server),
   }
 }
 
-function listen(server: Server, port: number): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const isTaken = cause.code === 'EADDRINUSE' || cause.code === 'EACCES'
-      const problem = `port ${port} cannot be used (${cause.code}): give another --port, or none for a free one`
-      reject(isTaken ? new BatonError('misconfigured', problem, { cause }) : cause)
-    })
-    server.listen(port, HOST, () => resolve((server.address() as AddressInfo).port))
-  })
-}
-
-function send(response: ServerResponse, { status, headers, body }: HttpAnswer): void {
-  response.writeHead(status, { ...headers, 'content-length': body.length })
-  response.end(body)
-}
-
-function stop(server: Server): Promise<void> {
-  return new Promise(resolve => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
+function explainPort(port: number) {
+  return (cause: NodeJS.ErrnoException): never => {
+    if (cause.code !== 'EADDRINUSE' && cause.code !== 'EACCES') throw cause
+    const problem = `port ${port} cannot be used (${cause.code}): give another --port, or none for a free one`
+    throw new BatonError('misconfigured', problem, { cause })
+  }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { type HttpAnswer, problemAnswer } from '../../loopback/loopback.ts'
+import { type HttpAnswer, problemAnswer, readLimited, send } from '../../loopback/loopback.ts'
 import { API_PATH } from '../../loopback/pages.ts'
 import { BatonError } from '../../shared/core/values/values.ts'
 import { explainedRefusal, isRefusal, isUnexplainedRefusal } from '../aws/refusal.ts'
@@ -14,7 +14,6 @@ const BODY_BYTES_MAX = 5 * 1024 * 1024
 const ANSWER_BYTES_MAX = 10 * 1024 * 1024
 /** API Gateway answers within 30 s. */
 const TIMEOUT_MS = 35_000
-const NO_CONTENT = 204
 const EVENTS_PATH = '/v1/events'
 const READS = ['GET', 'HEAD']
 /** The headers that go to the system. The cookie stays here. */
@@ -44,7 +43,7 @@ export function createForward({ system, isReadOnly, report }: Forwarding): Forwa
     if (refusal) return send(response, refusal)
     const leaving = leavingWith(response)
     try {
-      const body = await bodyOf(request)
+      const body = await readLimited(request, BODY_BYTES_MAX)
       if (body === undefined) return send(response, tooLarge)
       const answer = await system.fetch(requestFor(request, system.url + path, body, leaving.signal))
       if (!isEventStream(path, answer))
@@ -116,17 +115,6 @@ function noAnswer(url: string, error: unknown): HttpAnswer {
   return problemAnswer('unavailable', 503, 'The system does not answer', `${url}: ${fetchFailureOf(error)}`)
 }
 
-/** The body; undefined when it is too long. It is read to its end, because a browser sees an earlier answer as a broken connection. */
-async function bodyOf(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  let bytes = 0
-  for await (const chunk of request) {
-    bytes += (chunk as Buffer).length
-    if (bytes <= BODY_BYTES_MAX) chunks.push(chunk as Buffer)
-  }
-  return bytes <= BODY_BYTES_MAX ? Buffer.concat(chunks) : undefined
-}
-
 function requestFor(
   { method = 'GET', headers }: IncomingMessage,
   url: string,
@@ -169,12 +157,6 @@ async function stream(answer: Response, response: ServerResponse): Promise<void>
   response.writeHead(answer.status, { ...headersOf(answer), 'cache-control': 'no-cache, no-transform' })
   response.flushHeaders()
   if (answer.body) await pipeline(Readable.fromWeb(answer.body as never), response)
-}
-
-function send(response: ServerResponse, { status, headers, body }: HttpAnswer): void {
-  if (response.destroyed) return
-  response.writeHead(status, { ...headers, ...(status !== NO_CONTENT && { 'content-length': body.length }) })
-  response.end(body)
 }
 
 /** A refusal of the caller as the page can show it. One that the system or `cli/aws/explain-refusal.ts` explains stays as it is. */

@@ -1,6 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { type HttpAnswer, problemAnswer } from '../../loopback/loopback.ts'
+import { type HttpAnswer, problemAnswer, targetOf } from '../../loopback/loopback.ts'
 import { API_PATH } from '../../loopback/pages.ts'
 
 /**
@@ -75,17 +75,16 @@ function cookieOf({ headers }: IncomingMessage, name: string): string | undefine
 }
 
 /** The secret of a request that opens the page. A preview of a link asks by HEAD, and must not use it up. */
-function secretIn({ method, url = '/' }: IncomingMessage): string | undefined {
-  const [path, query] = url.split(/\?(.*)/s)
+function secretIn(request: IncomingMessage): string | undefined {
+  const { method, path, query } = targetOf(request)
   if (method !== 'GET' || path !== '/') return undefined
   return new URLSearchParams(query).get(PARAMETER) ?? undefined
 }
 
 function tokenProblem(request: IncomingMessage, token: string): HttpAnswer | undefined {
-  const { url = '/', headers } = request
-  const [path = '/'] = url.split('?')
+  const { path } = targetOf(request)
   if (!API_PATH.test(path) || path === OPEN_PATH) return undefined
-  if (isSame(headers[PAGE_TOKEN]?.toString(), token)) return undefined
+  if (isSame(request.headers[PAGE_TOKEN]?.toString(), token)) return undefined
   return refusal(request, 'A call of the API must come from the page that the printed address has opened.')
 }
 
@@ -119,8 +118,8 @@ const USED_TWICE =
 const ADVICE = 'Start baton dashboard again, and open the address that it prints.'
 
 /** A call of the API gets a problem document, and anything else a page of text. */
-function refusal({ url = '/' }: IncomingMessage, reason: string): HttpAnswer {
-  if (API_PATH.test(url.split('?')[0] ?? ''))
+function refusal(request: IncomingMessage, reason: string): HttpAnswer {
+  if (API_PATH.test(targetOf(request).path))
     return problemAnswer('unauthorized', 401, 'Not the browser of this dashboard', `${reason} ${ADVICE}`)
   const headers = { 'content-type': 'text/plain; charset=utf-8', 'cache-control': 'no-store' }
   return { status: 401, headers, body: Buffer.from(`${reason}\n${ADVICE}\n`) }

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import * as fs from 'node:fs'
 import { createServer } from 'node:net'
 import { join, relative, resolve, sep } from 'node:path'
@@ -50,10 +51,8 @@ async function javaVersion(): Promise<number> {
 
 async function refuseTakenPort(port: number): Promise<void> {
   const server = createServer()
-  const listening = Promise.withResolvers<void>()
-  server.once('error', listening.reject).listen(port, '127.0.0.1', listening.resolve)
   try {
-    await listening.promise
+    await once(server.listen(port, '127.0.0.1'), 'listening')
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException
     const problem = code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${message})`

@@ -2,7 +2,7 @@ import { BatonError } from '../../shared/core/values/values.ts'
 import type { RefusedRead } from '../aws/call.ts'
 import type { FunctionState, QueueState, TriggerState } from '../aws/resources.ts'
 import type { Context } from '../connection/with-system.ts'
-import { shellWord } from '../terminal/io.ts'
+import { optionWords, shellWord } from '../terminal/io.ts'
 
 /** Whether the last deployment of the stack has ended well, and which of its alarms have gone off. */
 export async function checkStack({ deployed }: Context): Promise<Finding[]> {
@@ -15,28 +15,18 @@ type Deployed = NonNullable<Context['deployed']>
 function deploymentOf({ stack, region, stackStatus }: Deployed): Finding {
   const check = 'stack'
   const text = `the stack ${stack} in ${region} is ${stackStatus}`
-  if (/^(CREATE|UPDATE|IMPORT)_COMPLETE$/.test(stackStatus)) return { level: 'fine', check, text }
-  if (stackStatus.endsWith('_IN_PROGRESS'))
-    return { level: 'notice', check, text, next: 'wait for the end of the deployment' }
-  return {
-    level: 'wrong',
-    check,
-    text,
-    next: 'see the events of the stack, repair the cause, and deploy again',
-  }
+  if (/^(CREATE|UPDATE|IMPORT)_COMPLETE$/.test(stackStatus)) return fine(check, text)
+  if (stackStatus.endsWith('_IN_PROGRESS')) return notice(check, text, 'wait for the end of the deployment')
+  return wrong(check, text, 'see the events of the stack, repair the cause, and deploy again')
 }
 
 async function alarmsOf({ look }: Deployed): Promise<Finding[]> {
   const check = 'alarms'
   return orUnchecked(check, async () => {
-    const findings = (await look.ringingAlarms()).map(
-      ({ name, reason }): Finding => ({
-        level: 'wrong',
-        check,
-        text: `the alarm ${name} has gone off${reason === '' ? '' : `: ${reason}`}`,
-        next: 'docs/operations.md says what each alarm means',
-      }),
-    )
+    const findings = (await look.ringingAlarms()).map(({ name, reason }) => {
+      const text = `the alarm ${name} has gone off${reason === '' ? '' : `: ${reason}`}`
+      return wrong(check, text, 'docs/operations.md says what each alarm means')
+    })
     return orFine(check, findings, 'no alarm of the stack has gone off')
   })
 }
@@ -50,29 +40,19 @@ const BOOTSTRAP = 'bootstrap'
 export async function checkBootstrap({ deployed, options }: Context): Promise<Finding[]> {
   if (!deployed) return []
   const { account, region, bootstrap, look } = deployed
-  if (!bootstrap) {
-    const text = 'the stack does not say which bootstrap of the CDK it needs'
-    return [{ level: 'fine', check: BOOTSTRAP, text }]
-  }
+  if (!bootstrap) return [fine(BOOTSTRAP, 'the stack does not say which bootstrap of the CDK it needs')]
   const place = `account ${account} in ${region}`
   const next = bootstrapCommand(bootstrap, `aws://${account}/${region}`, options.profile)
   return orUnchecked(BOOTSTRAP, async () => {
     const version = await look.bootstrapVersion()
     if (version === undefined) {
       const text = `the CDK's bootstrap is missing in ${place}: there is no parameter ${bootstrap}, so the next deployment fails`
-      return [{ level: 'wrong', check: BOOTSTRAP, text, next }]
+      return [wrong(BOOTSTRAP, text, next)]
     }
     const found = `the CDK's bootstrap of ${place} has version ${version}`
     if (Number(version) < BOOTSTRAP_VERSION_MIN)
-      return [
-        {
-          level: 'wrong',
-          check: BOOTSTRAP,
-          text: `${found}; the next deployment needs ${BOOTSTRAP_VERSION_MIN}`,
-          next,
-        },
-      ]
-    return [{ level: 'fine', check: BOOTSTRAP, text: `${found} (needed: ${BOOTSTRAP_VERSION_MIN})` }]
+      return [wrong(BOOTSTRAP, `${found}; the next deployment needs ${BOOTSTRAP_VERSION_MIN}`, next)]
+    return [fine(BOOTSTRAP, `${found} (needed: ${BOOTSTRAP_VERSION_MIN})`)]
   })
 }
 
@@ -81,12 +61,8 @@ const USUAL_QUALIFIER = 'hnb659fds'
 /** The parameter is `/cdk-bootstrap/QUALIFIER/version`. */
 function bootstrapCommand(parameter: string, environment: string, profile: string | undefined): string {
   const [, qualifier = USUAL_QUALIFIER] = /^\/cdk-bootstrap\/([^/]+)\/version$/.exec(parameter) ?? []
-  const command = [
-    ...['npx', 'cdk', 'bootstrap', environment],
-    ...(qualifier === USUAL_QUALIFIER ? [] : ['--qualifier', qualifier]),
-    ...(profile === undefined ? [] : ['--profile', profile]),
-  ]
-  return command.map(shellWord).join(' ')
+  const options = optionWords({ qualifier: qualifier === USUAL_QUALIFIER ? undefined : qualifier, profile })
+  return ['npx', 'cdk', 'bootstrap', environment, ...options].map(shellWord).join(' ')
 }
 
 /** Whether the functions of the stack can run, and whether the triggers that call them read their queues and streams. */
@@ -116,62 +92,43 @@ function runtimesOf(states: readonly FunctionState[]): string {
   return runtimes.size === 0 ? '' : ` (${[...runtimes].sort().join(', ')})`
 }
 
-type BadState = Omit<Finding, 'check' | 'text'> & { readonly is: string }
-
-/** The states in which a function needs attention. */
-const STATES: Readonly<Record<string, BadState>> = {
-  Failed: {
-    ...{ level: 'wrong', is: 'has failed and cannot run' },
-    next: 'repair the cause, and deploy the stack again; first remove a function that failed at its creation',
-  },
-  Missing: {
-    ...{ level: 'wrong', is: 'does not exist any more' },
-    next: 'it was removed outside of the stack: deploy a change of it, or remove and add it in the app',
-  },
-  Pending: { level: 'notice', is: 'is being set up', next: 'wait until it is active' },
-  Inactive: {
-    ...{
-      level: 'notice',
-      is: 'is inactive: it was not called for so long that Lambda took back its resources',
-    },
-    next: 'the next call fails and sets it up again; a task is tried again by itself',
-  },
+/** The states in which a function needs attention. The text of each continues `the function NAME`. */
+const STATES: Readonly<Record<string, Finding>> = {
+  Failed: wrong(
+    'functions',
+    'has failed and cannot run',
+    'repair the cause, and deploy the stack again; first remove a function that failed at its creation',
+  ),
+  Missing: wrong(
+    'functions',
+    'does not exist any more',
+    'it was removed outside of the stack: deploy a change of it, or remove and add it in the app',
+  ),
+  Pending: notice('functions', 'is being set up', 'wait until it is active'),
+  Inactive: notice(
+    'functions',
+    'is inactive: it was not called for so long that Lambda took back its resources',
+    'the next call fails and sets it up again; a task is tried again by itself',
+  ),
 }
 
 /** The results of the last update in which a function needs attention. */
-const UPDATES: Readonly<Record<string, BadState>> = {
-  Failed: {
-    ...{ level: 'wrong', is: 'still runs its earlier code, because its last update has failed' },
-    next: 'repair the cause, and deploy the stack again',
-  },
-  InProgress: { level: 'notice', is: 'is being updated', next: 'wait for the end of the update' },
+const UPDATES: typeof STATES = {
+  Failed: wrong(
+    'functions',
+    'still runs its earlier code, because its last update has failed',
+    'repair the cause, and deploy the stack again',
+  ),
+  InProgress: notice('functions', 'is being updated', 'wait for the end of the update'),
 }
 
-function findingsAboutFunction({
-  name,
-  state,
-  stateReason,
-  update = '',
-  updateReason,
-}: FunctionState): Finding[] {
-  const about = `the function ${name}`
-  return [
-    ...findingsOf(STATES[state], about, stateReason),
-    ...findingsOf(UPDATES[update], about, updateReason),
-  ].map(one => ({
-    ...one,
-    check: 'functions',
-  }))
-}
-
-function findingsOf(
-  one: BadState | undefined,
-  about: string,
-  reason: string | undefined,
-): Array<Omit<Finding, 'check'>> {
-  if (!one) return []
-  const { is, ...rest } = one
-  return [{ ...rest, text: `${about} ${is}${reason === undefined ? '' : `: ${reason}`}` }]
+function findingsAboutFunction(one: FunctionState): Finding[] {
+  const { name, state, stateReason, update = '', updateReason } = one
+  const about = (finding: Finding | undefined, reason: string | undefined) => {
+    const because = reason === undefined ? '' : `: ${reason}`
+    return finding ? [{ ...finding, text: `the function ${name} ${finding.text}${because}` }] : []
+  }
+  return [...about(STATES[state], stateReason), ...about(UPDATES[update], updateReason)]
 }
 
 /** A trigger that is enabled in an orderly way. */
@@ -184,23 +141,13 @@ function findingsAboutTrigger(trigger: TriggerState, region: string): Finding[] 
   const about = calls === '' ? `the trigger ${id}` : `the trigger of ${calls}, which reads ${reads},`
   const because = stateReason === undefined ? '' : `: ${stateReason}`
   if (ON_THE_WAY.test(state))
-    return [{ level: 'notice', check, text: `${about} is not enabled yet (${state})`, next: 'wait a minute' }]
-  if (state === 'Missing')
-    return [
-      { level: 'wrong', check, text: `${about} does not exist any more`, next: 'deploy a change of it' },
-    ]
-  if (!ENABLED.test(state))
-    return [
-      {
-        level: 'wrong',
-        check,
-        text: `${about} is not enabled (${state})${because}`,
-        next: `aws lambda update-event-source-mapping --uuid ${id} --enabled --region ${region}`,
-      },
-    ]
+    return [notice(check, `${about} is not enabled yet (${state})`, 'wait a minute')]
+  if (state === 'Missing') return [wrong(check, `${about} does not exist any more`, 'deploy a change of it')]
+  const enabling = `aws lambda update-event-source-mapping --uuid ${id} --enabled --region ${region}`
+  if (!ENABLED.test(state)) return [wrong(check, `${about} is not enabled (${state})${because}`, enabling)]
   if (!lastResult.startsWith('PROBLEM')) return []
   const next = `see the logs of the function ${calls}: what it reads waits until it succeeds`
-  return [{ level: 'wrong', check, text: `${about} fails: ${lastResult}`, next }]
+  return [wrong(check, `${about} fails: ${lastResult}`, next)]
 }
 
 const QUEUES = 'queues'
@@ -223,12 +170,12 @@ function findingsAboutQueue({ name, exists, waiting, takesDeadLetters }: QueueSt
   if (!exists) {
     const next =
       'it was removed outside of the stack: deploy a change of it, or remove and add its type in the app'
-    return [{ level: 'wrong', check: QUEUES, text: `the queue ${name} does not exist any more`, next }]
+    return [wrong(QUEUES, `the queue ${name} does not exist any more`, next)]
   }
   if (!takesDeadLetters || waiting === 0) return []
   const text = `about ${waiting} messages that were given up wait in ${name}`
   const next = 'the sweeper collects them every minute: when the number stays, see the logs of its function'
-  return [{ level: 'notice', check: QUEUES, text, next }]
+  return [notice(QUEUES, text, next)]
 }
 
 /** What a check has found. */
@@ -240,6 +187,18 @@ export type Finding = {
   readonly text: string
   /** What the user can do about it. */
   readonly next?: string
+}
+
+export function fine(check: string, text: string): Finding {
+  return { level: 'fine', check, text }
+}
+
+export function notice(check: string, text: string, next: string): Finding {
+  return { level: 'notice', check, text, next }
+}
+
+export function wrong(check: string, text: string, next: string): Finding {
+  return { level: 'wrong', check, text, next }
 }
 
 /** Runs a check. What AWS refuses or does not answer is a finding, because the other checks can still help. */
@@ -260,6 +219,6 @@ function isFailedRead(error: unknown): error is BatonError & { readonly cause?: 
 }
 
 /** The findings, or that nothing is wrong. */
-function orFine(check: string, findings: readonly Finding[], text: string): Finding[] {
-  return findings.length > 0 ? [...findings] : [{ level: 'fine', check, text }]
+export function orFine(check: string, findings: Finding[], text: string): Finding[] {
+  return findings.length > 0 ? findings : [fine(check, text)]
 }

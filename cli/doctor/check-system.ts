@@ -4,7 +4,7 @@ import { createClient } from '../../shared/client/client.ts'
 import type { Context, FollowUp } from '../connection/with-system.ts'
 import { ownVersion, shellWord } from '../terminal/io.ts'
 import { durationText, relativeTime } from '../terminal/style.ts'
-import type { Finding } from './check-stack.ts'
+import { type Finding, fine, notice, orFine, wrong } from './check-stack.ts'
 
 const CHECK = 'version'
 
@@ -22,18 +22,17 @@ export function compared(own: string, theirs: string | undefined): Finding {
   const [ownLine, theirLine] = [lineOf(own), lineOf(theirs ?? '')]
   if (theirs === undefined || theirLine === undefined) {
     const text = `the API does not report its version; this command has version ${own}`
-    return { level: 'notice', check: CHECK, text, next: 'deploy the system again with a current version' }
+    return notice(CHECK, text, 'deploy the system again with a current version')
   }
   if (ownLine === theirLine) {
     const both = own === theirs ? `version ${own}` : `versions ${own} and ${theirs}, which fit`
-    return { level: 'fine', check: CHECK, text: `this command and the system have ${both}` }
+    return fine(CHECK, `this command and the system have ${both}`)
   }
-  return {
-    level: 'notice',
-    check: CHECK,
-    text: `this command has version ${own} and the system ${theirs}: calls and answers may differ`,
-    next: `use the command of the system: npx ${shellWord(`baton-tasks@${theirs}`)}; or deploy the system with ${own}`,
-  }
+  return notice(
+    CHECK,
+    `this command has version ${own} and the system ${theirs}: calls and answers may differ`,
+    `use the command of the system: npx ${shellWord(`baton-tasks@${theirs}`)}; or deploy the system with ${own}`,
+  )
 }
 
 /** The versions that understand each other: `1` for `1.4.2`, `0.3` for `0.3.1`. Undefined for a text that is not a version. */
@@ -56,8 +55,7 @@ export async function checkClock({ url, fetch, io }: Context): Promise<Finding[]
     return response
   }
   await createClient({ url, fetch: observed }).types({ limit: 1 })
-  const reached: Finding = { level: 'fine', check: 'api', text: `the API answers at ${url}` }
-  return [reached, ...skewFindings(date, (sentAt + io.now()) / 2)]
+  return [fine('api', `the API answers at ${url}`), ...skewFindings(date, (sentAt + io.now()) / 2)]
 }
 
 /** The header has whole seconds, so half a second is added to its time. */
@@ -66,16 +64,11 @@ function skewFindings(date: string | null, now: number): Finding[] {
   if (Number.isNaN(skewMs)) return []
   const check = 'clock'
   const size = Math.abs(skewMs)
-  if (size < NOTICED_SKEW_MS) return [{ level: 'fine', check, text: 'the clocks agree' }]
+  if (size < NOTICED_SKEW_MS) return [fine(check, 'the clocks agree')]
   const side = skewMs < 0 ? 'ahead of' : 'behind'
-  return [
-    {
-      level: size < WRONG_SKEW_MS ? 'notice' : 'wrong',
-      check,
-      text: `the clock of this machine is ${durationText(size)} ${side} the clock of the API`,
-      next: 'set the clock: signatures and shown times depend on it',
-    },
-  ]
+  const text = `the clock of this machine is ${durationText(size)} ${side} the clock of the API`
+  const found = size < WRONG_SKEW_MS ? notice : wrong
+  return [found(check, text, 'set the clock: signatures and shown times depend on it')]
 }
 
 /** A ready task that has waited for longer is shown. */
@@ -90,12 +83,11 @@ export async function checkTypes(context: Context): Promise<Finding[]> {
   const workers = await all(page => context.client.workers(page))
   const findings: Finding[] = []
   for (const type of types) findings.push(...(await checkType(context, type, workers)))
-  const fine: Finding = {
-    level: 'fine',
-    check: 'types',
-    text: `no type (of ${types.length}) is paused, no ready task waits without a worker, and none has been ready for more than ${durationText(LONG_WAIT_MS)}`,
-  }
-  return findings.length > 0 ? findings : [fine]
+  return orFine(
+    'types',
+    findings,
+    `no type (of ${types.length}) is paused, no ready task waits without a worker, and none has been ready for more than ${durationText(LONG_WAIT_MS)}`,
+  )
 }
 
 type ReadPage<Item> = (page: {
@@ -120,32 +112,18 @@ async function checkType(
   workers: readonly ApiWorker[],
 ): Promise<Finding[]> {
   const name = type.type
-  const findings: Finding[] = []
   const isServed = type.kind !== 'http' || workers.some(({ types }) => types.includes(name))
   const { items } = await client.listPage({ type: name, status: ['ready'], order: 'due', limit: 1 })
   const [oldest] = items
   const waitMs = oldest ? io.now() - Date.parse(oldest.dueAt) : 0
-  if (type.paused)
-    findings.push({
-      level: 'notice',
-      check: 'types',
-      text: `${name} is paused`,
-      next: followUp('resume', name),
-    })
-  if (oldest && !isServed)
-    findings.push({
-      level: 'wrong',
-      check: 'types',
-      text: `no live worker serves ${name}, and tasks wait`,
-      next: 'start a worker that claims this type',
-    })
-  if (oldest && waitMs > LONG_WAIT_MS)
-    findings.push({
-      level: 'wrong',
-      check: 'waiting',
-      text: `${oldest.id} has been ready for ${durationText(waitMs)}${oldest.statusReason ? ` (${oldest.statusReason})` : ''}`,
-      next: followUp('doctor', oldest.id),
-    })
+  const findings = type.paused ? [notice('types', `${name} is paused`, followUp('resume', name))] : []
+  const unserved = `no live worker serves ${name}, and tasks wait`
+  if (oldest && !isServed) findings.push(wrong('types', unserved, 'start a worker that claims this type'))
+  if (oldest && waitMs > LONG_WAIT_MS) {
+    const reason = oldest.statusReason ? ` (${oldest.statusReason})` : ''
+    const text = `${oldest.id} has been ready for ${durationText(waitMs)}${reason}`
+    findings.push(wrong('waiting', text, followUp('doctor', oldest.id)))
+  }
   return findings
 }
 
@@ -157,24 +135,17 @@ export async function checkDeadLetters({ client, io, followUp }: Context): Promi
   const check = 'dead letters'
   const waiting = items.filter(({ replayable }) => replayable)
   const others = items.filter(({ replayable }) => !replayable)
-  const number = (of: readonly ApiDeadLetter[]) =>
-    nextCursor === undefined ? `${of.length}` : `${of.length} or more`
+  const counted = (of: readonly ApiDeadLetter[]) =>
+    `${of.length}${nextCursor === undefined ? '' : ' or more'}, the last ${lastOf(of, io.now())}`
+  const causes = `see the causes: ${followUp('dead-letters')}`
   const found: Finding[] = []
-  if (waiting.length > 0)
-    found.push({
-      level: 'wrong',
-      check,
-      text: `messages given up and not sent again: ${number(waiting)}, the last ${lastOf(waiting, io.now())}`,
-      next: `see the causes: ${followUp('dead-letters')}; then send them again: ${replaysOf(waiting, followUp)}`,
-    })
+  if (waiting.length > 0) {
+    const next = `${causes}; then send them again: ${replaysOf(waiting, followUp)}`
+    found.push(wrong(check, `messages given up and not sent again: ${counted(waiting)}`, next))
+  }
   if (others.length > 0)
-    found.push({
-      level: 'notice',
-      check,
-      text: `messages given up that cannot be sent again: ${number(others)}, the last ${lastOf(others, io.now())}`,
-      next: `see the causes: ${followUp('dead-letters')}`,
-    })
-  return found.length > 0 ? found : [{ level: 'fine', check, text: 'no message was given up' }]
+    found.push(notice(check, `messages given up that cannot be sent again: ${counted(others)}`, causes))
+  return orFine(check, found, 'no message was given up')
 }
 
 /** A command for each queue. */
@@ -184,11 +155,6 @@ function replaysOf(letters: readonly ApiDeadLetter[], followUp: FollowUp): strin
 }
 
 function lastOf(letters: readonly ApiDeadLetter[], now: number): string {
-  return relativeTime(
-    letters
-      .map(({ arrivedAt }) => arrivedAt)
-      .sort()
-      .at(-1),
-    now,
-  )
+  const times = letters.map(({ arrivedAt }) => arrivedAt).sort()
+  return relativeTime(times.at(-1), now)
 }

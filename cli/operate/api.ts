@@ -3,7 +3,7 @@ import { ENDPOINTS, type OperationName, targetOf } from '../../shared/api/endpoi
 import type { ApiEvent } from '../../shared/api/events.ts'
 import { createTransport } from '../../shared/client/send.ts'
 import { EVENT_TYPES, type EventType } from '../../shared/core/states.ts'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, jsonArgument, repeated, someOf } from '../terminal/command.ts'
 import type { Column } from '../terminal/printer.ts'
@@ -91,13 +91,8 @@ export const events: DefineCommand = (command, invocation) => {
 }
 
 function selectionOf({ io }: Context, { type, taskType, taskId, after }: EventsOptions) {
-  return {
-    signal: io.signal,
-    ...(type && { types: type }),
-    ...(taskType && { taskTypes: taskType }),
-    ...(taskId && { taskIds: taskId }),
-    ...(after !== undefined && { lastEventId: after }),
-  }
+  const selection = { types: type, taskTypes: taskType, taskIds: taskId, lastEventId: after }
+  return { signal: io.signal, ...defined(selection) }
 }
 
 function print({ printer }: Context, event: ApiEvent): void {

@@ -1,21 +1,20 @@
 import type { ApiDeadLetter, ReplayAnswer, ReplayBody } from '../../shared/api/diagnosis/dead-letters.ts'
 import type { ApiFailureGroup } from '../../shared/api/diagnosis/statistics.ts'
-import { BatonError } from '../../shared/core/values/values.ts'
-import { type Context, printPages, withSystem } from '../connection/with-system.ts'
+import { BatonError, defined } from '../../shared/core/values/values.ts'
+import type { Context, LimitOptions } from '../connection/with-system.ts'
+import { addLimitOptions, isConfirmed, printPages, withSystem } from '../connection/with-system.ts'
 import type { DefineCommand } from '../terminal/command.ts'
-import { refuseUnknownWord, repeated, timeBefore, wholeNumber } from '../terminal/command.ts'
-import { confirm, FAILED_EXIT_CODE } from '../terminal/io.ts'
+import { refuseUnknownWord, repeated, timeBefore } from '../terminal/command.ts'
+import { FAILED_EXIT_CODE } from '../terminal/io.ts'
 import type { Column } from '../terminal/printer.ts'
 import { oneLine, relativeTime } from '../terminal/style.ts'
 
 /** One request of the API sends at most this many dead letters again. */
 const REPLAYED_AT_ONCE = 100
-const DEFAULT_LIMIT = 20
-const LIMIT_MAX = 1_000_000
 
 const QUEUE_HELP = 'wake, jobs, stream, schedules, unknown, or type: and a type, such as type:resize'
 
-type ListOptions = { readonly queue?: string; readonly limit: number; readonly all?: boolean }
+type ListOptions = LimitOptions & { readonly queue?: string }
 type ReplayOptions = { readonly queue?: string; readonly yes?: boolean }
 
 /** `baton dead-letters`: lists the messages that were given up, and sends them again. */
@@ -24,8 +23,7 @@ export const deadLetters: DefineCommand = (command, invocation) => {
     .command('list', { isDefault: true })
     .description('lists the messages that were given up, by queue, the newest first')
     .option('--queue <queue>', `only dead letters of this queue: ${QUEUE_HELP}`)
-    .option('--limit <n>', 'shows at most this many', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
-    .option('--all', 'shows all of them')
+  addLimitOptions(list, '')
   refuseUnknownWord(command, list)
   withSystem(list, invocation, listLetters)
   const replay = command
@@ -41,11 +39,9 @@ export const deadLetters: DefineCommand = (command, invocation) => {
 }
 
 function listLetters(context: Context, { queue, limit, all }: ListOptions): Promise<void> {
-  const ofQueue = queue === undefined ? {} : { queue }
-  return printPages(context, page => context.client.deadLettersPage({ ...ofQueue, ...page }), {
-    columns: deadLetterColumns(context),
-    none: 'no message was given up within the last 14 days',
-    ...(!all && { limit }),
+  const none = 'no message was given up within the last 14 days'
+  return printPages(context, page => context.client.deadLettersPage({ ...defined({ queue }), ...page }), {
+    ...{ columns: deadLetterColumns(context), none, limit, all },
   })
 }
 
@@ -73,7 +69,8 @@ async function replayLetters(
   return replayQueue(context, queue)
 }
 
-async function isSure({ client, io, printer }: Context, queue: string): Promise<boolean> {
+async function isSure(context: Context, queue: string): Promise<boolean> {
+  const { client, printer } = context
   const { items, nextCursor } = await client.deadLettersPage({ queue, limit: REPLAYED_AT_ONCE })
   // The replay itself says that there are none.
   if (items.length === 0) return true
@@ -84,9 +81,7 @@ async function isSure({ client, io, printer }: Context, queue: string): Promise<
   }
   const number = nextCursor === undefined ? `${able}` : `${able} or more`
   const question = `Send ${number} dead ${number === '1' ? 'letter' : 'letters'} of ${oneLine(queue)} again?`
-  if (await confirm(io, question)) return true
-  printer.warn('nothing was done')
-  return false
+  return isConfirmed(context, question)
 }
 
 async function replayIds(context: Context, ids: readonly string[]): Promise<number> {
@@ -126,12 +121,7 @@ function report({ printer }: Context, { results }: ReplayAnswer): number {
   return results.some(({ status }) => status !== 200) ? FAILED_EXIT_CODE : 0
 }
 
-type FailureOptions = {
-  readonly type?: readonly string[]
-  readonly since?: string
-  readonly limit: number
-  readonly all?: boolean
-}
+type FailureOptions = LimitOptions & { readonly type?: readonly string[]; readonly since?: string }
 
 const GROUPS_MAX = 10_000
 
@@ -144,15 +134,11 @@ export const failures: DefineCommand = (command, invocation) => {
       'failures from the hour of this time on, such as 6h; at most 7 days ago (default: 24h)',
       timeBefore(invocation.now()),
     )
-    .option('--limit <n>', 'shows at most this many groups', wholeNumber(1, GROUPS_MAX), DEFAULT_LIMIT)
-    .option('--all', 'shows all groups')
+  addLimitOptions(command, ' groups', GROUPS_MAX)
   withSystem(command, invocation, (context, { type, since, limit, all }: FailureOptions) => {
-    const query = { ...(type && { type: [...type] }), ...(since !== undefined && { since }) }
-    return printPages(context, page => context.client.failures({ ...query, ...page }), {
-      columns: failureColumns(context),
-      none: 'no failures',
-      ...(!all && { limit }),
-    })
+    const query = defined({ type: type && [...type], since })
+    const listing = { columns: failureColumns(context), none: 'no failures', limit, all }
+    return printPages(context, page => context.client.failures({ ...query, ...page }), listing)
   })
 }
 

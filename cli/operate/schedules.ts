@@ -25,27 +25,23 @@ export const schedules: DefineCommand = (command, invocation) => {
   )
   const put = onOne(command, invocation, 'put', 'creates or replaces a schedule', putSchedule)
   put.argument('<json>', 'cron, everyMs or at, and the task, as JSON; - reads it from the input')
-  onOne(command, invocation, 'show', 'shows a schedule', async (context, name) =>
-    showOne(context, await context.client.schedule(name)),
-  )
-  onOne(command, invocation, 'pause', 'pauses a schedule', async (context, name) =>
-    showOne(context, await context.client.pauseSchedule(name)),
-  )
-  onOne(command, invocation, 'resume', 'ends the pause of a schedule', async (context, name) =>
-    showOne(context, await context.client.resumeSchedule(name)),
-  )
+  const answering =
+    (call: 'schedule' | 'pauseSchedule' | 'resumeSchedule'): Act =>
+    async (context, name) =>
+      showOne(context, await context.client[call](name))
+  onOne(command, invocation, 'show', 'shows a schedule', answering('schedule'))
+  onOne(command, invocation, 'pause', 'pauses a schedule', answering('pauseSchedule'))
+  onOne(command, invocation, 'resume', 'ends the pause of a schedule', answering('resumeSchedule'))
   onOne(command, invocation, 'trigger', 'publishes the task now, in addition to the ticks', trigger)
   onOne(
     command,
     invocation,
     'ticks',
     'lists the past ticks with their tasks, newest first',
-    (context, name) =>
-      printPages(context, page => context.client.ticks(name, page), {
-        columns: tickColumns(context),
-        none: 'there was no tick',
-        limit: TICKS_MAX,
-      }),
+    (context, name) => {
+      const listing = { columns: tickColumns(context), none: 'there was no tick', limit: TICKS_MAX }
+      return printPages(context, page => context.client.ticks(name, page), listing)
+    },
   )
   onOne(command, invocation, 'remove', 'removes a schedule; its tasks stay', removeSchedule)
 }
@@ -96,12 +92,7 @@ function columnsOf({ printer: { style, now } }: Context): Array<Column<ApiSchedu
     { title: 'STATE', value: stateText },
     { title: 'NEXT', value: ({ nextRunAt }) => relativeTime(nextRunAt, now()) },
     { title: 'LAST', value: ({ lastRunAt }) => relativeTime(lastRunAt, now()) },
-    {
-      title: 'LAST ERROR',
-      value: ({ lastError }) => lastError?.message,
-      paint: text => (text === '-' ? text : style.red(text)),
-      mayShrink: true,
-    },
+    { title: 'LAST ERROR', value: ({ lastError }) => lastError?.message, paint: style.red, mayShrink: true },
   ]
 }
 

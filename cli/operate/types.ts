@@ -1,9 +1,9 @@
-import type { ApiType, ApiWorker, PausedType, PurgeBody } from '../../shared/api/types.ts'
+import type { ApiType, ApiWorker, PurgeBody } from '../../shared/api/types.ts'
 import { STATUSES } from '../../shared/core/states.ts'
-import { type Context, printPages, withSystem } from '../connection/with-system.ts'
+import { type Context, isConfirmed, printPages, withSystem } from '../connection/with-system.ts'
 import { factLines } from '../tasks/read.ts'
 import { type DefineCommand, someOf, timeBefore } from '../terminal/command.ts'
-import { confirm, FAILED_EXIT_CODE } from '../terminal/io.ts'
+import { FAILED_EXIT_CODE } from '../terminal/io.ts'
 import type { Column } from '../terminal/printer.ts'
 import { durationText, oneLine, relativeTime, safeJson } from '../terminal/style.ts'
 
@@ -62,24 +62,20 @@ async function showType({ client, printer }: Context, name: string): Promise<voi
 }
 
 /** `baton pause`: when it ends, no task of the type can start any more. */
-export const pause: DefineCommand = (command, invocation) => {
-  command.argument('<type>', 'the name of a type')
-  withSystem(command, invocation, async (context, _options: object, type: string) =>
-    showPaused(context, await context.client.pause(type)),
-  )
-}
+export const pause = pausing('pause')
 
 /** `baton resume`: the counterpart of `baton pause`. */
-export const resume: DefineCommand = (command, invocation) => {
-  command.argument('<type>', 'the name of a type')
-  withSystem(command, invocation, async (context, _options: object, type: string) =>
-    showPaused(context, await context.client.resume(type)),
-  )
-}
+export const resume = pausing('resume')
 
-function showPaused({ printer }: Context, answer: PausedType): void {
-  const { type, paused } = answer
-  printer.answer(answer, `${printer.style.bold(oneLine(type))} is ${paused ? 'paused' : 'active'}`)
+function pausing(call: 'pause' | 'resume'): DefineCommand {
+  return (command, invocation) => {
+    command.argument('<type>', 'the name of a type')
+    withSystem(command, invocation, async ({ client, printer }, _options: object, type: string) => {
+      const answer = await client[call](type)
+      const state = answer.paused ? 'paused' : 'active'
+      printer.answer(answer, `${printer.style.bold(oneLine(answer.type))} is ${state}`)
+    })
+  }
 }
 
 type PurgeOptions = PurgeBody & { readonly yes?: boolean }
@@ -106,19 +102,12 @@ export const purge: DefineCommand = (command, invocation) => {
 }
 
 /** Asks the user, with the number of tasks. With `--before` fewer tasks may be removed. */
-async function isSureToPurge(
-  { client, io, printer }: Context,
-  options: PurgeOptions,
-  type: string,
-): Promise<boolean> {
+async function isSureToPurge(context: Context, options: PurgeOptions, type: string): Promise<boolean> {
   if (options.yes) return true
-  const counts = await client.counts(type)
+  const counts = await context.client.counts(type)
   const most = options.status.reduce((sum, status) => sum + counts[status], 0)
   const number = options.before === undefined ? `${most}` : `up to ${most}`
-  if (await confirm(io, `Remove ${number} tasks of ${oneLine(type)} (${options.status.join(', ')})?`))
-    return true
-  printer.warn('nothing was done')
-  return false
+  return isConfirmed(context, `Remove ${number} tasks of ${oneLine(type)} (${options.status.join(', ')})?`)
 }
 
 /** `baton workers`: the live workers. The functions of a type are one entry. */

@@ -2,7 +2,7 @@ import { Command, CommanderError } from 'commander'
 import { BatonError } from '../../shared/core/values/values.ts'
 import type { Invocation } from '../terminal/command.ts'
 import { FAILED_EXIT_CODE, type Io, isWrongUse, ownVersion, WRONG_USE_EXIT_CODE } from '../terminal/io.ts'
-import { COMMANDS, GROUPS, type Listed } from './commands.ts'
+import { COMMANDS, type Listed } from './commands.ts'
 
 /**
  * Runs the command that the arguments name, and returns the exit code of the process. `endAtOnce` is called before a command
@@ -53,7 +53,7 @@ async function programFor(called: string, invocation: Invocation): Promise<Comma
       getErrHasColors: () => false,
     })
   for (const [name, listed] of Object.entries(COMMANDS)) {
-    const command = program.command(name).helpGroup(GROUPS[listed.group])
+    const command = program.command(name).helpGroup(listed.group)
     describe(command, listed)
     if (name === called) (await listed.load())(command, invocation)
   }

@@ -1,9 +1,10 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { PublishBody } from '../../shared/api/publish.ts'
-import { BatonError, type Json } from '../../shared/core/values/values.ts'
+import { BatonError, defined, type Json } from '../../shared/core/values/values.ts'
 import { addFileOptions, type FileOptions, publishFile } from '../bulk/publish-file.ts'
 import { type Context, withSystem } from '../connection/with-system.ts'
 import { type DefineCommand, duration, jsonArgument, wholeNumber } from '../terminal/command.ts'
+import { optionWords } from '../terminal/io.ts'
 import { oneLine } from '../terminal/style.ts'
 
 type Tags = Readonly<Record<string, string>>
@@ -80,9 +81,7 @@ function jsonObject(text: string): Partial<PublishBody> {
 
 function bodyOf(type: string | undefined, given: BodyOptions): Partial<PublishBody> {
   const { key, userId, tag: tags, delay: delayMs, dueAt, priority, ifExists, options } = given
-  const named = { key, userId, tags, delayMs, dueAt, priority, ifExists, type }
-  const present = Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined))
-  return { ...options, ...present }
+  return { ...options, ...defined({ key, userId, tags, delayMs, dueAt, priority, ifExists, type }) }
 }
 
 /** The words of the command that make the same body again. */
@@ -99,9 +98,7 @@ function wordsOf(type: string | undefined, given: BodyOptions): string[] {
   return [
     ...(type === undefined ? [] : [type]),
     ...Object.entries(tags).flatMap(([name, value]) => ['--tag', `${name}=${value}`]),
-    ...Object.entries(named).flatMap(([name, value]) =>
-      value === undefined ? [] : [`--${name}`, String(value)],
-    ),
+    ...optionWords(named),
   ]
 }
 

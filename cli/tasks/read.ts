@@ -1,52 +1,41 @@
 import type { ApiRun, ApiStep, ApiTask, ListFilter } from '../../shared/api/tasks.ts'
 import { areOpen } from '../../shared/core/states.ts'
 import { addFilterOptions, type FilterOptions, filterOf } from '../bulk/list-filter.ts'
-import { type FollowUp, printPages, withSystem } from '../connection/with-system.ts'
-import { type DefineCommand, durationOption, wholeNumber } from '../terminal/command.ts'
+import type { FollowUp, LimitOptions } from '../connection/with-system.ts'
+import { addLimitOptions, printPages, withSystem } from '../connection/with-system.ts'
+import { type DefineCommand, durationOption } from '../terminal/command.ts'
 import { type Column, type Printer, tableLines } from '../terminal/printer.ts'
 import { durationText, oneLine, relativeTime, type Style, safeJson, safeLines } from '../terminal/style.ts'
 
 /** The commands that read tasks, and how they show a task. */
 
-type ListOptions = FilterOptions & {
-  readonly limit: number
-  readonly all?: boolean
-}
-
-const DEFAULT_LIMIT = 20
-const LIMIT_MAX = 1_000_000
+type ListOptions = FilterOptions & LimitOptions
 
 /** `baton list`: tasks in a table, or a line of JSON for each. */
 export const list: DefineCommand = (command, invocation) => {
   command.argument('[type]', 'tasks of this type')
   addFilterOptions(command, invocation.now())
-  command
-    .option('--limit <n>', 'shows at most this many tasks', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
-    .option('--all', 'shows all tasks')
+  addLimitOptions(command, ' tasks')
   withSystem(command, invocation, async (context, options: ListOptions, named?: string) => {
     const type = [...(named === undefined ? [] : [named]), ...(options.type ?? [])]
     const filter = newestFirst(filterOf({ ...options, ...(type.length > 0 && { type }) }))
     await printPages(context, page => context.client.listPage({ ...filter, ...page }), {
       columns: taskColumns(context.printer),
       none: 'no tasks',
-      ...(!options.all && { limit: options.limit }),
+      limit: options.limit,
+      all: options.all,
     })
   })
 }
 
 /** `baton search`: tasks by an id, a key, a user, a tag or the text of an error. */
 export const search: DefineCommand = (command, invocation) => {
-  command
-    .argument('<text>', 'an id, a key, a user, a tag such as team=red, or a part of an error')
-    .option('--limit <n>', 'shows at most this many tasks', wholeNumber(1, LIMIT_MAX), DEFAULT_LIMIT)
-    .option('--all', 'shows all tasks')
-  withSystem(command, invocation, (context, { limit, all }: ListOptions, q: string) =>
-    printPages(context, page => context.client.searchPage({ q, ...page }), {
-      columns: taskColumns(context.printer),
-      none: 'no tasks',
-      ...(!all && { limit }),
-    }),
-  )
+  command.argument('<text>', 'an id, a key, a user, a tag such as team=red, or a part of an error')
+  addLimitOptions(command, ' tasks')
+  withSystem(command, invocation, (context, { limit, all }: LimitOptions, q: string) => {
+    const listing = { columns: taskColumns(context.printer), none: 'no tasks', limit, all }
+    return printPages(context, page => context.client.searchPage({ q, ...page }), listing)
+  })
 }
 
 /** Lists show the newest tasks first, in an order that an index has, whatever the number of tasks. Members of a canvas keep their order. */
@@ -67,16 +56,8 @@ export function taskColumns({ style, now }: Printer): Array<Column<ApiTask>> {
     },
     { title: 'RUNS', value: ({ attempts }) => attempts.used, isNumber: true },
     { title: 'CREATED', value: ({ createdAt }) => relativeTime(createdAt, now()) },
-    {
-      title: 'DUE OR ENDED',
-      value: ({ dueAt, finishedAt }) => relativeTime(finishedAt ?? dueAt, now()),
-    },
-    {
-      title: 'ERROR',
-      value: ({ error }) => error && `${error.name}: ${error.message}`,
-      paint: text => (text === '-' ? text : style.red(text)),
-      mayShrink: true,
-    },
+    { title: 'DUE OR ENDED', value: ({ dueAt, finishedAt }) => relativeTime(finishedAt ?? dueAt, now()) },
+    { title: 'ERROR', value: ({ error }) => errorText(error), paint: style.red, mayShrink: true },
   ]
 }
 
@@ -150,6 +131,7 @@ export function factLines(facts: readonly Fact[], style: Style): string[] {
 function factsOf(task: ApiTask, { style, now, followUp }: Viewing): Fact[] {
   const at = (time: string | undefined) => time && `${time}  ${style.dim(relativeTime(time, now))}`
   const { status, statusReason, attempts } = task
+  const tags = Object.entries(task.tags ?? {}).map(([name, value]) => `${name}=${value}`)
   return [
     ['id', style.bold(oneLine(task.id))],
     ['status', style.status(status) + (statusReason ? ` (${statusReason})` : '')],
@@ -162,7 +144,7 @@ function factsOf(task: ApiTask, { style, now, followUp }: Viewing): Fact[] {
     ['attempts', `${attempts.used} used, ${attempts.left} left`],
     ['priority', task.priority === 0 ? undefined : String(task.priority)],
     ['user', task.userId && oneLine(task.userId)],
-    ['tags', task.tags && oneLine(tagsText(task.tags))],
+    ['tags', oneLine(tags.join(' '))],
     ['canvas', task.canvasId && oneLine(task.canvasId)],
     ['parent', task.parentId && oneLine(task.parentId)],
     ['created', at(task.createdAt)],
@@ -172,12 +154,6 @@ function factsOf(task: ApiTask, { style, now, followUp }: Viewing): Fact[] {
     ['kept until', at(task.expiresAt)],
     ['changes', changesText(task)],
   ]
-}
-
-function tagsText(tags: Readonly<Record<string, string>>): string {
-  return Object.entries(tags)
-    .map(([name, value]) => `${name}=${value}`)
-    .join(' ')
 }
 
 function changesText({ operations = [] }: ApiTask): string | undefined {
@@ -215,9 +191,7 @@ function progressText({ error, progress }: ApiRun): string | undefined {
   return errorText(error) ?? (progress === undefined ? undefined : JSON.stringify(progress))
 }
 
-function errorText(
-  error: { readonly name: string; readonly message: string } | undefined,
-): string | undefined {
+export function errorText(error: ApiRun['error']): string | undefined {
   return error && `${error.name}: ${error.message}`
 }
 
@@ -225,9 +199,8 @@ type Timed = { readonly startedAt?: string; readonly endedAt?: string }
 
 function tookText({ startedAt, endedAt }: Timed, now: number): string | undefined {
   if (startedAt === undefined) return undefined
-  return durationText(
-    Math.max(0, (endedAt === undefined ? now : Date.parse(endedAt)) - Date.parse(startedAt)),
-  )
+  const until = endedAt === undefined ? now : Date.parse(endedAt)
+  return durationText(Math.max(0, until - Date.parse(startedAt)))
 }
 
 function errorLines(error: NonNullable<ApiTask['error']>, { style }: Viewing): string[] {

@@ -9,7 +9,7 @@ import { type DefineCommand, durationOption } from '../terminal/command.ts'
 import { FAILED_EXIT_CODE } from '../terminal/io.ts'
 import { createLiveView, tableLines } from '../terminal/printer.ts'
 import { clockText, oneLine, safeLines } from '../terminal/style.ts'
-import { contentLines, taskColumns, taskLines } from './read.ts'
+import { contentLines, errorText, taskColumns, taskLines } from './read.ts'
 
 type WatchOptions = { readonly interval: number }
 
@@ -57,7 +57,7 @@ function taskLine({ id, status, statusReason, direction, step, runs, error }: Ap
     step && `step ${direction === 'undo' ? 'undo ' : ''}${step}`,
     run && `run ${run.fence} by ${run.workerId}`,
     run?.progress !== undefined && `progress ${JSON.stringify(run.progress)}`,
-    error && `${error.name}: ${error.message}`,
+    errorText(error),
   ]
   return oneLine(parts.filter(part => typeof part === 'string' && part !== '').join(', '))
 }
@@ -90,26 +90,17 @@ async function readState({ client }: Context, type: string): Promise<State> {
     client.type(type),
     client.counts(type),
     client.listPage({ type, status: ['running', 'compensating'], order: 'due', limit: SHOWN_TASKS }),
-    client.listPage({
-      type,
-      status: ENDED_STATUSES,
-      order: '-ended',
-      limit: SHOWN_TASKS,
-    }),
+    client.listPage({ type, status: ENDED_STATUSES, order: '-ended', limit: SHOWN_TASKS }),
   ])
   return { type: shown, counts, running: running.items, ended: ended.items }
 }
 
 function pictureOf({ printer, io }: Context, { type, counts, running, ended }: State): string[] {
   const { style } = printer
-  const table = (title: string, tasks: readonly ApiTask[]) =>
-    tasks.length === 0
-      ? []
-      : [
-          '',
-          style.bold(title),
-          ...tableLines(taskColumns(printer), tasks, { style, columns: io.out.columns }),
-        ]
+  const table = (title: string, tasks: readonly ApiTask[]) => {
+    const lines = tableLines(taskColumns(printer), tasks, { style, columns: io.out.columns })
+    return tasks.length === 0 ? [] : ['', style.bold(title), ...lines]
+  }
   return [
     `${style.bold(oneLine(type.type))}${type.paused ? style.yellow(' paused') : ''}  ${style.dim(clockText(io.now()))}`,
     countsText(counts, style.status),

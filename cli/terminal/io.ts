@@ -75,6 +75,13 @@ export function shellWord(text: string): string {
   return /^[\w.:@,=+/-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`
 }
 
+/** Options with their values as words of a shell. An option without a value is left out. */
+export function optionWords(options: Readonly<Record<string, string | number | undefined>>): string[] {
+  return Object.entries(options).flatMap(([name, value]) =>
+    value === undefined ? [] : [`--${name}`, String(value)],
+  )
+}
+
 /** The exit code when what the caller wanted did not come about, such as a task that failed. */
 export const FAILED_EXIT_CODE = 1
 

@@ -62,7 +62,7 @@ export type Column<Row> = {
   readonly title: string
   /** The text of a row's cell. It need not be safe for a terminal: the table makes it so. */
   value(row: Row): string | number | undefined
-  /** Colours the safe text. */
+  /** Colours the safe text of a cell that is not empty. */
   paint?(text: string, row: Row): string
   /** Numbers are aligned to the right. @default false */
   readonly isNumber?: boolean
@@ -82,6 +82,8 @@ type TableOptions = {
 export type Layout = { widths: readonly number[] }
 
 const GAP = '  '
+/** The text of an empty cell. */
+const EMPTY = '-'
 /** A cell that may be cut keeps at least this many columns. */
 const SHRUNK_WIDTH_MIN = 12
 
@@ -104,14 +106,16 @@ export function tableLines<Row>(
   return [
     ...(isFirst ? [line(titles, style.dim)] : []),
     ...rows.map((row, index) =>
-      line(cells[index] ?? [], (text, at) => columns[at]?.paint?.(text, row) ?? text),
+      line(cells[index] ?? [], (text, at) =>
+        text === EMPTY ? text : (columns[at]?.paint?.(text, row) ?? text),
+      ),
     ),
   ]
 }
 
 function cellText(value: string | number | undefined): string {
   const text = value === undefined ? '' : oneLine(String(value))
-  return text === '' ? '-' : text
+  return text === '' ? EMPTY : text
 }
 
 function widthsOf<Row>(
@@ -174,14 +178,6 @@ function textWidth(text: string): number {
   return width
 }
 
-/** A part of the terminal that is drawn again and again in the same place. */
-type LiveView = {
-  /** Replaces what was drawn before. Lines that are too long for the terminal are cut. */
-  draw(lines: readonly string[]): void
-  /** Leaves the last lines where they are, and the terminal as it was. */
-  end(): void
-}
-
 const HIDE_CURSOR = '\x1b[?25l'
 const SHOW_CURSOR = '\x1b[?25h'
 /** Without wrapping, a long line stays on its row, so the count of rows is right. */
@@ -192,11 +188,13 @@ const CLEAR_BELOW = '\x1b[J'
 
 const DEFAULT_ROWS = 24
 
-export function createLiveView(out: OutputStream): LiveView {
+/** A part of the terminal that is drawn again and again in the same place. */
+export function createLiveView(out: OutputStream) {
   let drawn = 0
   let isOpen = false
   return {
-    draw: lines => {
+    /** Replaces what was drawn before. Lines that are too long for the terminal are cut. */
+    draw: (lines: readonly string[]) => {
       // The last row of the terminal is for the cursor: writing below it would scroll.
       const shown = lines.slice(0, Math.max(1, (out.rows ?? DEFAULT_ROWS) - 1))
       const start = isOpen ? (drawn > 0 ? `\x1b[${drawn}A` : '') : HIDE_CURSOR + NO_WRAP
@@ -204,6 +202,7 @@ export function createLiveView(out: OutputStream): LiveView {
       drawn = shown.length
       isOpen = true
     },
+    /** Leaves the last lines where they are, and the terminal as it was. */
     end: () => {
       if (isOpen) out.write(`${WRAP}${SHOW_CURSOR}`)
       isOpen = false
@@ -211,26 +210,21 @@ export function createLiveView(out: OutputStream): LiveView {
   }
 }
 
-/** How far a long command is, in one line of the terminal. Without a terminal nothing is shown. */
-type Progress = {
-  /** Shows a line in place of the last one, at most ten times a second. */
-  show(text: string): void
-  /** Removes the line. */
-  clear(): void
-}
-
 const SHOW_EVERY_MS = 100
 
-export function createProgress(err: OutputStream, now: () => number): Progress {
+/** How far a long command is, in one line of the terminal. Without a terminal nothing is shown. */
+export function createProgress(err: OutputStream, now: () => number) {
   let shownAt = Number.NEGATIVE_INFINITY
   let isShown = false
   return {
-    show: text => {
+    /** Shows a line in place of the last one, at most ten times a second. */
+    show: (text: string) => {
       if (!err.isTTY || Math.abs(now() - shownAt) < SHOW_EVERY_MS) return
       err.write(`\r${text}\x1b[K`)
       shownAt = now()
       isShown = true
     },
+    /** Removes the line. */
     clear: () => {
       if (isShown) err.write('\r\x1b[K')
       isShown = false

@@ -1,6 +1,6 @@
 import module from 'node:module'
 import { InvalidArgumentError, Option } from 'commander'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { BatonError, defined } from '../../shared/core/values/values.ts'
 import { endWithTheLog } from '../../shared/worker/console-log.ts'
 import type { WorkerOptions } from '../../shared/worker/create-worker.ts'
 import { definitionsIn } from '../../shared/worker/definitions-in.ts'
@@ -95,14 +95,8 @@ async function environmentOf(stack: string, options: Options, io: Io): Promise<R
 
 function workerOptions(file: string, options: Options, tasks: WorkerOptions['tasks']): WorkerOptions {
   const { concurrency, workerId, workerVersion: version, drainMs, isolate } = options
-  return {
-    tasks,
-    ...(concurrency !== undefined && { concurrency }),
-    ...(workerId !== undefined && { workerId }),
-    ...(version !== undefined && { version }),
-    ...(drainMs !== undefined && { drainMs }),
-    ...(isolate && { isolate: { file } }),
-  }
+  const settings = defined({ concurrency, workerId, version, drainMs })
+  return { tasks, ...settings, ...(isolate && { isolate: { file } }) }
 }
 
 function wholeMs(text: string): number {

@@ -1,6 +1,9 @@
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { HttpAnswer, RequestHandler } from '../../loopback/loopback.ts'
+import { problemAnswer, send, targetOf } from '../../loopback/loopback.ts'
 import { EVENT_TYPES } from '../../shared/core/states.ts'
-import { EVENTS_PATH, type HttpAnswer, problemAnswer, type RequestHandler } from '../http/event.ts'
+import { EVENTS_PATH } from '../http/event.ts'
 
 const READERS_MAX = 100
 /** The stream sends a comment this often, because proxies cut connections that are silent for a minute. */
@@ -16,7 +19,8 @@ const READ_EVENTS_MAX = 100
 export function createEventStream(log: EventLog): RequestHandler {
   let readers = 0
   return (request, response) => {
-    if (request.method !== 'GET' || pathOf(request) !== EVENTS_PATH) return false
+    const { method, path } = targetOf(request)
+    if (method !== 'GET' || path !== EVENTS_PATH) return false
     const subscription = readSubscription(request)
     if ('problems' in subscription) {
       send(response, invalid(subscription.problems))
@@ -32,10 +36,6 @@ export function createEventStream(log: EventLog): RequestHandler {
   }
 }
 
-function pathOf({ url = '/' }: IncomingMessage): string | undefined {
-  return url.split('?')[0]
-}
-
 function invalid(errors: readonly { readonly path: string; readonly message: string }[]): HttpAnswer {
   const detail = errors.map(({ path, message }) => `${path} ${message}`).join('; ')
   return problemAnswer('invalid', 400, 'The request is not valid', detail, { members: { errors } })
@@ -48,11 +48,6 @@ const crowded = problemAnswer(
   `${READERS_MAX} connections read events already`,
   { headers: { 'retry-after': '5' } },
 )
-
-function send(response: ServerResponse, { status, headers, body }: HttpAnswer): void {
-  response.writeHead(status, headers)
-  response.end(body)
-}
 
 /** Writes events until the reader closes the connection. */
 async function follow(log: EventLog, subscription: Subscription, response: ServerResponse): Promise<void> {
@@ -112,17 +107,8 @@ function closingOf(response: ServerResponse): AbortSignal {
   return closing.signal
 }
 
-function drained(response: ServerResponse, closed: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    const done = () => {
-      response.off('drain', done)
-      closed.removeEventListener('abort', done)
-      resolve()
-    }
-    response.once('drain', done)
-    closed.addEventListener('abort', done, { once: true })
-    if (closed.aborted) done()
-  })
+async function drained(response: ServerResponse, closed: AbortSignal): Promise<void> {
+  await once(response, 'drain', { signal: closed }).catch(() => undefined)
 }
 
 /** The events that a reader asks for. */
@@ -229,7 +215,8 @@ export function createEventLog(kept: number): EventLog {
     read: (from, limit) => {
       const start = Math.max(from, oldest())
       const count = Math.max(0, Math.min(limit, end - start))
-      return Array.from({ length: count }, (_, at) => slots[(start + at) % kept]).filter(isLogged)
+      const found = Array.from({ length: count }, (_, at) => slots[(start + at) % kept])
+      return found.filter(event => event !== undefined)
     },
     arrival: (number, signal) => {
       if (end > number || signal.aborted) return Promise.resolve()
@@ -244,8 +231,4 @@ export function createEventLog(kept: number): EventLog {
       })
     },
   }
-}
-
-function isLogged(event: LoggedEvent | undefined): event is LoggedEvent {
-  return event !== undefined
 }

@@ -4,9 +4,9 @@
  */
 
 import { randomUUID } from 'node:crypto'
+import type { RequestHandler } from '../../loopback/loopback.ts'
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import type { RequestHandler } from '../http/event.ts'
 import type { Stack } from '../template/stack.ts'
 import { createEventLog, createEventStream, type EventLog } from './event-stream.ts'
 
@@ -68,13 +68,12 @@ export function createEventBus(log: EventLog, buses: readonly string[]): Backend
     const { Entries: entries } = bodyOf(call) as { Entries?: readonly Entry[] }
     if (!entries || entries.length < 1 || entries.length > ENTRIES_MAX)
       return errorAnswer(400, 'ValidationException', `Entries must have 1 to ${ENTRIES_MAX} members`)
-    if (call.body.length > REQUEST_BYTES_MAX) {
+    if (call.body.length > REQUEST_BYTES_MAX)
       return errorAnswer(
         400,
         'ValidationException',
         'Total size of the entries in the request is over the limit',
       )
-    }
     const results = entries.map(entry => acceptEntry(entry, log, buses))
     const FailedEntryCount = results.filter(result => 'ErrorCode' in result).length
     return jsonAnswer(200, { FailedEntryCount, Entries: results })

@@ -3,7 +3,7 @@ import type { Meter } from '../gateway/meter.ts'
 import type { LogReceiver } from '../log.ts'
 import { createFunctionLog, meterInvocation } from './function-log.ts'
 import { watchRecursion } from './lineage.ts'
-import { createPool, type Pool, retryLater } from './pool.ts'
+import { createPool, retryLater } from './pool.ts'
 import type { FunctionSpec, InvocationError, InvocationResult, RunInProcess } from './sandbox.ts'
 import { ANSWER_BYTES_MAX, payloadBytes } from './sandbox.ts'
 import { type Definition, isSameFunction } from './spec.ts'
@@ -70,11 +70,18 @@ export type DeployedFunction = LocalFunction & {
 export type FunctionSetting = {
   readonly meter: Meter
   readonly log: LogReceiver
-  /** Gives the folder of a function's code. Undefined stands for the code in the template. */
+  /**
+   * Gives the folder with a function's code. It is called when the function starts its first process, and again after a deployment
+   * that has changed the function's code in the template. Undefined stands for the code in the template. When the promise
+   * rejects, the invocation fails with the reason, its messages wait, and the next process asks again.
+   */
   code?(logicalId: string, metadata: Definition['metadata']): Promise<string> | undefined
   /** Receives the runs of tasks that were under way in a process that has ended by itself. */
   onRunsDied?(runs: readonly RunInProcess[], reason: string): void
-  /** The function that a debugger may attach to, and the port on loopback. */
+  /**
+   * The function, by its logical id, that a debugger may attach to, and the port on 127.0.0.1. It runs in one process at a time,
+   * and its invocations have no timeout. The lease of a task still ends while its run is stopped at a breakpoint.
+   */
   readonly inspect?: { readonly functionId: string; readonly port: number }
 }
 
@@ -147,7 +154,7 @@ function partsOf(first: Definition, setting: FunctionSetting) {
   const maxProcesses = () => (inspectPort === undefined ? definition().maxProcesses : 1)
   const logs = createFunctionLog(first.logicalId, setting)
   const code = chosenCode(definition, setting)
-  const pool: Pool = createPool({
+  const pool = createPool({
     source: async (): Promise<FunctionSpec> => {
       const codeDir = await code.folder()
       return { ...definition(), codeDir, ...(inspectPort !== undefined && { inspectPort }) }
@@ -269,10 +276,6 @@ function deliverable(result: InvocationResult): InvocationResult {
   if (!result.ok || payloadBytes(result.payload) <= ANSWER_BYTES_MAX) return result
   const { requestId, durationMs } = result
   const errorMessage = `Response payload size exceeded maximum allowed payload size (${ANSWER_BYTES_MAX} bytes).`
-  return {
-    requestId,
-    durationMs,
-    ok: false,
-    error: { errorType: 'Function.ResponseSizeTooLarge', errorMessage },
-  }
+  const error = { errorType: 'Function.ResponseSizeTooLarge', errorMessage }
+  return { requestId, durationMs, ok: false, error }
 }

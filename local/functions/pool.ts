@@ -1,4 +1,4 @@
-import { createProcesses, type Processes, type Source } from './processes.ts'
+import { createProcesses, type Processes, type ProcessSetting } from './processes.ts'
 import type { InvocationError, InvocationResult } from './sandbox.ts'
 
 /**
@@ -7,33 +7,11 @@ import type { InvocationError, InvocationResult } from './sandbox.ts'
  */
 const GROWTH_PATIENCE_MS = 25
 
-export type Pool = {
-  invoke(event: unknown, traceId: string): Promise<InvocationResult>
-  /** All processes, also those that end because the pool was renewed. */
-  pids(): number[]
-  /** Starts processes ahead of the first invocations. */
-  warm(count: number): Promise<void>
-  /** Renews the pool with a process on this code when it has loaded. Returns why it does not load: nothing has changed then. */
-  replace: Processes['replace']
-  /** Whether code of the function has ever loaded. */
-  hasLoaded(): boolean
-  /** From now on invocations run in new processes. The present ones end as soon as their invocations have ended. */
-  renew(): void
-  /** Takes no more invocations. Resolves when those under way have ended. */
-  leave(): Promise<void>
-  /** Ends all processes at once. */
-  stop(): Promise<void>
-}
-
-type Setting = {
-  readonly source: Source
+type Setting = Omit<ProcessSetting, 'onEnd'> & {
   /** How many processes may run at the same time. */
   maxProcesses(): number
   /** Whether a process that ends counts until it is gone. A debugger's port has room for one. */
   readonly waitsForOldProcesses: boolean
-  /** Whether the function is idle most of the time. */
-  readonly isMostlyIdle: () => boolean
-  readonly onLine: (line: string) => void
 }
 
 type Waiting = {
@@ -57,21 +35,23 @@ type PoolState = {
 }
 
 /** The processes of one function. The pool grows on demand up to `maxProcesses`; further invocations queue. */
-export function createPool(setting: Setting): Pool {
-  const { source, onLine, isMostlyIdle } = setting
-  const processes = createProcesses({ source, onLine, isMostlyIdle, onEnd: () => pump(pool) })
+export function createPool(setting: Setting) {
+  const processes: Processes = createProcesses({ ...setting, onEnd: () => pump(pool) })
   const pool: PoolState = {
     ...{ setting, processes, queue: [] },
     ...{ starting: 0, hasLoaded: false, isStopped: false, growth: undefined },
   }
   return {
-    invoke: (event, traceId) => enqueue(pool, event, traceId),
+    invoke: (event: unknown, traceId: string) => enqueue(pool, event, traceId),
+    /** All processes, also those that end because the pool was renewed. */
     pids: processes.pids,
-    warm: async count => {
+    /** Starts processes ahead of the first invocations. */
+    warm: async (count: number) => {
       const missing = Math.max(0, Math.min(count, setting.maxProcesses()) - counted(pool))
       await Promise.all(Array.from({ length: missing }, () => startProcess(pool)))
     },
-    replace: async (spec, take) => {
+    /** Renews the pool with a process on this code when it has loaded. Returns why it does not load: nothing has changed then. */
+    replace: async (...[spec, take]: Parameters<Processes['replace']>) => {
       const problem = await processes.replace(spec, () => take() && !pool.isStopped)
       if (problem) return problem
       pool.hasLoaded = true
@@ -80,15 +60,18 @@ export function createPool(setting: Setting): Pool {
       return undefined
     },
     hasLoaded: () => pool.hasLoaded,
+    /** From now on invocations run in new processes. The present ones end as soon as their invocations have ended. */
     renew: () => {
       processes.retireAll()
       pool.starting = 0
       pump(pool)
     },
+    /** Takes no more invocations. Resolves when those under way have ended. */
     leave: async () => {
       refuseAll(pool)
       await processes.ended()
     },
+    /** Ends all processes at once. */
     stop: async () => {
       refuseAll(pool)
       processes.killAll()

@@ -4,35 +4,10 @@ import { startSandbox } from './sandbox.ts'
 /** Gives the settings and the code of the next process. It rejects when there is no code that could run. */
 export type Source = () => Promise<FunctionSpec>
 
-/** The processes of one function: the present generation, and retired processes that end their last invocation. */
-export type Processes = {
-  /**
-   * Starts a process. `outdated`: the generation has changed meanwhile. `stand-in`: the code does not load, and its stand-in runs one
-   * invocation. An error says why there is no process.
-   */
-  start(): Promise<'ready' | 'stand-in' | 'outdated' | InvocationError>
-  /** Begins a new generation with a process on this code. If the code does not load, it returns why, and changes nothing. */
-  replace(spec: FunctionSpec, take: Take): Promise<InvocationError | undefined>
-  /** Runs an invocation in an idle process. The caller has made sure that there is one. */
-  invoke(event: unknown, traceId: string): Promise<InvocationResult>
-  /** How many processes wait for an invocation. */
-  idle(): number
-  /** How many processes the present generation has, with those that start. */
-  present(): number
-  retired(): number
-  pids(): number[]
-  /** Begins a new generation. Processes of the old one end with their present invocation. */
-  retireAll(): void
-  /** Kills the retired processes. */
-  killAll(): void
-  /** Resolves when all retired processes have ended. */
-  ended(): Promise<void>
-}
-
 /** Called when new code has loaded. Returns whether its process has the settings that the function has by then. */
 type Take = () => boolean
 
-type Setting = {
+export type ProcessSetting = {
   readonly source: Source
   readonly onLine: (line: string) => void
   /** Called after a process has ended. */
@@ -43,15 +18,18 @@ type Setting = {
 
 /** The processes, and how many of the present generation still wait for their code. */
 type State = {
-  readonly setting: Setting
+  readonly setting: ProcessSetting
   readonly present: Set<Sandbox>
   readonly old: Set<Sandbox>
-  readonly idle: IdleList<Sandbox>
+  readonly idle: ReturnType<typeof createIdleList<Sandbox>>
   opening: number
   generation: number
 }
 
-export function createProcesses(setting: Setting): Processes {
+export type Processes = ReturnType<typeof createProcesses>
+
+/** The processes of one function: the present generation, and retired processes that end their last invocation. */
+export function createProcesses(setting: ProcessSetting) {
   const [present, old] = [new Set<Sandbox>(), new Set<Sandbox>()]
   const retireIdle = (sandbox: Sandbox) => {
     present.delete(sandbox)
@@ -62,28 +40,37 @@ export function createProcesses(setting: Setting): Processes {
   const state: State = { setting, present, old, idle, opening: 0, generation: 0 }
   return {
     start: () => start(state),
-    replace: (spec, take) => replace(state, spec, take),
-    invoke: async (event, traceId) => {
+    replace: (spec: FunctionSpec, take: Take) => replace(state, spec, take),
+    /** Runs an invocation in an idle process. The caller has made sure that there is one. */
+    invoke: async (event: unknown, traceId: string): Promise<InvocationResult> => {
       const sandbox = idle.take() as Sandbox
       const result = await sandbox.invoke(event, traceId)
       if (sandbox.alive()) idle.put(sandbox)
       return result
     },
+    /** How many processes wait for an invocation. */
     idle: idle.size,
+    /** How many processes the present generation has, with those that start. */
     present: () => present.size + state.opening,
     retired: () => old.size,
     pids: () => [...present, ...old].flatMap(({ pid }) => pid ?? []),
     retireAll: () => retireAll(state),
+    /** Kills the retired processes. */
     killAll: () => {
       for (const sandbox of old) sandbox.kill()
     },
+    /** Resolves when all retired processes have ended. */
     ended: async () => {
       await Promise.all([...old].map(({ ended }) => ended))
     },
   }
 }
 
-async function start(state: State): ReturnType<Processes['start']> {
+/**
+ * Starts a process. `outdated`: the generation has changed meanwhile. `stand-in`: the code does not load, and its stand-in runs one
+ * invocation. An error says why there is no process.
+ */
+async function start(state: State): Promise<'ready' | 'stand-in' | 'outdated' | InvocationError> {
   const mine = state.generation
   state.opening += 1
   const spec = await state.setting.source().catch((cause: unknown) => missingCode(cause))
@@ -101,6 +88,7 @@ async function start(state: State): ReturnType<Processes['start']> {
 /** Lambda gives code 10 s to load. A busy machine may need longer. */
 const LOADING_MS_MAX = 30_000
 
+/** Begins a new generation with a process on this code. If the code does not load, it returns why, and changes nothing. */
 async function replace(state: State, spec: FunctionSpec, take: Take): Promise<InvocationError | undefined> {
   const { present, old, idle } = state
   const sandbox = open(state, spec, old)
@@ -131,6 +119,7 @@ function open({ setting, present, old, idle }: State, spec: FunctionSpec, among:
   return sandbox
 }
 
+/** Begins a new generation. Processes of the old one end with their present invocation. */
 function retireAll(state: State): void {
   const { present, old, idle } = state
   state.generation += 1
@@ -153,16 +142,11 @@ const IDLE_KEPT_MS = 5 * 60_000
 /** Of several processes of a function, all but one are kept this long only: each has 20 to 50 MB of its own. */
 const SPARE_KEPT_MS = 10_000
 
-/** A list of idle items. `take` returns the item that was used last. An item that is idle for too long is retired. */
-type IdleList<T> = {
-  readonly size: () => number
-  put(entry: T): void
-  take(): T | undefined
-  remove(entry: T): void
-}
-
-/** `isSpare` says whether an idle item may end early: another item exists, or the function is idle most of the time. */
-export function createIdleList<T>(retire: (entry: T) => void, isSpare: () => boolean): IdleList<T> {
+/**
+ * A list of idle items. `take` returns the item that was used last. An item that is idle for too long is retired. `isSpare` says whether
+ * an idle item may end early: another item exists, or the function is idle most of the time.
+ */
+export function createIdleList<T>(retire: (entry: T) => void, isSpare: () => boolean) {
   const timers = new Map<T, NodeJS.Timeout>()
 
   function remove(entry: T) {
@@ -182,7 +166,7 @@ export function createIdleList<T>(retire: (entry: T) => void, isSpare: () => boo
 
   return {
     size: () => timers.size,
-    put: entry => void timers.set(entry, setTimeout(endIfSpare, SPARE_KEPT_MS, entry)),
+    put: (entry: T) => void timers.set(entry, setTimeout(endIfSpare, SPARE_KEPT_MS, entry)),
     take: () => {
       const entry = [...timers.keys()].at(-1)
       if (entry !== undefined) remove(entry)

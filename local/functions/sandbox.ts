@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { extname } from 'node:path'
-import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { readLines } from '../log.ts'
 
 /** A function as its resource in the template describes it. */
 export type FunctionSpec = {
@@ -88,7 +88,7 @@ export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void)
   }
   const started = Promise.withResolvers<InvocationError | undefined>()
   const ended = Promise.withResolvers<void>()
-  onLinesOf(child, onLine)
+  readLines(child, onLine)
   child.on('message', (message: SandboxMessage) => {
     if (message.kind === 'runs') state.runs = message.runs
     else if (message.kind === 'init-failed') {
@@ -168,20 +168,10 @@ function kill(state: State): void {
   state.child.kill('SIGKILL')
 }
 
-function onLinesOf(child: ChildProcess, onLine: (line: string) => void) {
-  for (const stream of [child.stdout, child.stderr]) {
-    if (stream) createInterface({ input: stream }).on('line', onLine)
-  }
-}
-
 function onEndOf(child: ChildProcess, onEnd: (reason: string) => void) {
   child.on('error', cause => onEnd(`Runtime failed: ${cause.message}`))
   child.on('exit', (code, signal) => {
-    onEnd(
-      signal
-        ? `Runtime exited with error: signal: ${signal}`
-        : `Runtime exited with error: exit status ${code}`,
-    )
+    onEnd(`Runtime exited with error: ${signal ? `signal: ${signal}` : `exit status ${code}`}`)
   })
 }
 

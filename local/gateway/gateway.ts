@@ -3,9 +3,8 @@
  * (`faults.ts`), and hands it to the service. Then it counts what the call consumed (`meter.ts`, `metering.ts`).
  */
 
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { ARRIVAL, type ArrivalBounds } from '../../loopback/loopback.ts'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import { ARRIVAL, type ArrivalBounds, close, listen, send } from '../../loopback/loopback.ts'
 import { REGION } from '../account.ts'
 import type { Answer, Backend, Call } from './call.ts'
 import { bodyOf, carriesKey, errorAnswer, identify, textFields } from './call.ts'
@@ -182,11 +181,6 @@ const keyless = errorAnswer(
   'This local system serves its own processes only: a request must carry its key as the session token (AWS_SESSION_TOKEN)',
 )
 
-function send(response: ServerResponse, { status, headers, body }: Answer) {
-  response.writeHead(status, { ...headers, 'content-length': body.length })
-  response.end(body)
-}
-
 function refuse(response: ServerResponse, cause: unknown) {
   if (response.headersSent) return void response.destroy()
   send(response, errorAnswer(500, 'InternalServerError', String(cause)))
@@ -196,23 +190,4 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = []
   for await (const chunk of request) chunks.push(chunk as Buffer)
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
-}
-
-/** Listens on loopback and returns the address. */
-export function listen(server: Server, port = 0): Promise<string> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(port, '127.0.0.1', () => {
-      server.off('error', reject)
-      resolve(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-    })
-  })
-}
-
-/** Closes at once and cuts open connections. */
-export function close(server: Server): Promise<void> {
-  return new Promise(resolve => {
-    server.close(() => resolve())
-    server.closeAllConnections()
-  })
 }

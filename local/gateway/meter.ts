@@ -1,30 +1,32 @@
 import { createOwners, type Owners } from './owners.ts'
 
-/** The usage by one caller of one operation on one resource. */
-type MeterLine = {
+/** The caller, operation and resource that a line of the meter counts. */
+type UsageKey = {
   readonly caller: string
   readonly service: string
   readonly operation: string
   /** Table, `table/index`, queue or API route; empty if the service has none. */
   readonly resource: string
-  readonly calls: number
-  /** Billed requests: 64 KB chunks of SQS, 512 KB chunks of the API, events, invocations of Lambda and Scheduler. */
-  readonly requests: number
-  readonly readUnits: number
-  readonly writeUnits: number
-  /** Write units of conditions that failed; `writeUnits` includes them. */
-  readonly failedWriteUnits: number
-  /** SQS receives without a message; `requests` includes them. */
-  readonly emptyReceives: number
-  readonly gbMs: number
-  readonly logBytes: number
 }
 
-export type MeterSnapshot = readonly MeterLine[]
+const none = {
+  calls: 0,
+  /** Billed requests: 64 KB chunks of SQS, 512 KB chunks of the API, events, invocations of Lambda and Scheduler. */
+  requests: 0,
+  readUnits: 0,
+  writeUnits: 0,
+  /** Write units of conditions that failed; `writeUnits` includes them. */
+  failedWriteUnits: 0,
+  /** SQS receives without a message; `requests` includes them. */
+  emptyReceives: 0,
+  gbMs: 0,
+  logBytes: 0,
+}
 
-/** The caller, operation and resource that a line of the meter counts. */
-type UsageKey = Pick<MeterLine, 'caller' | 'service' | 'operation' | 'resource'>
-type Amounts = Omit<MeterLine, keyof UsageKey>
+type Amounts = Readonly<typeof none>
+/** The usage by one caller of one operation on one resource. */
+type MeterLine = UsageKey & Amounts
+export type MeterSnapshot = readonly MeterLine[]
 
 export type Meter = {
   /** Counts a usage, and charges it to its owners (`owners.ts`). */
@@ -38,23 +40,10 @@ export type Meter = {
   since(before: MeterSnapshot): MeterSnapshot
 }
 
-type Writable<T> = { -readonly [name in keyof T]: T[name] }
-
-const none: Writable<Amounts> = {
-  calls: 0,
-  requests: 0,
-  readUnits: 0,
-  writeUnits: 0,
-  failedWriteUnits: 0,
-  emptyReceives: 0,
-  gbMs: 0,
-  logBytes: 0,
-}
-
 const amountNames = Object.keys(none) as readonly (keyof Amounts)[]
 
 export function createMeter(): Meter {
-  const lines = new Map<string, UsageKey & Writable<Amounts>>()
+  const lines = new Map<string, UsageKey & typeof none>()
   const ledger = createLedger()
 
   const snapshot = () => [...lines.values()].map(line => ({ ...line }))
@@ -178,23 +167,13 @@ export const prices = {
   contributorRule: 0.5,
 } as const
 
-type Cost = {
-  readonly dynamodb: number
-  readonly sqs: number
-  readonly lambda: number
-  readonly scheduler: number
-  readonly api: number
-  readonly logs: number
-  readonly total: number
-}
-
 /** What the metered usage would cost on AWS, in USD. */
-export function costOf(lines: readonly Line[]): Cost {
+export function costOf(lines: readonly Line[]) {
   return costOfUsage(lines.map(usageIn).reduce<Usage>(sumOfUsage, sumOfUsage()))
 }
 
 /** What a usage would cost on AWS, in USD. */
-export function costOfUsage(usage: Usage): Cost {
+export function costOfUsage(usage: Usage) {
   const parts = {
     dynamodb: usage.readUnits * prices.readUnit + usage.writeUnits * prices.writeUnit,
     sqs: usage.sqsRequests * prices.sqsRequest,
@@ -207,42 +186,25 @@ export function costOfUsage(usage: Usage): Cost {
 }
 
 /** What has a price. */
-type Usage = {
-  readonly readUnits: number
-  readonly writeUnits: number
-  /** Requests of SQS, each for up to 64 KB. */
-  readonly sqsRequests: number
-  readonly invocations: number
-  /** Memory of functions times the duration of their invocations. */
-  readonly gbMs: number
-  /** Invocations of targets by EventBridge Scheduler. */
-  readonly firedSchedules: number
-  /** Requests of the HTTP API, each for up to 512 KB. */
-  readonly apiRequests: number
-  readonly logBytes: number
-}
-
-const NONE: Usage = {
+const NONE = {
   readUnits: 0,
   writeUnits: 0,
+  /** Requests of SQS, each for up to 64 KB. */
   sqsRequests: 0,
   invocations: 0,
+  /** Memory of functions times the duration of their invocations. */
   gbMs: 0,
+  /** Invocations of targets by EventBridge Scheduler. */
   firedSchedules: 0,
+  /** Requests of the HTTP API, each for up to 512 KB. */
   apiRequests: 0,
   logBytes: 0,
 }
 
+type Usage = Readonly<typeof NONE>
+
 /** A line of the meter, as far as it has a price. */
-type Line = {
-  readonly service: string
-  readonly operation: string
-  readonly requests?: number
-  readonly readUnits?: number
-  readonly writeUnits?: number
-  readonly gbMs?: number
-  readonly logBytes?: number
-}
+type Line = Pick<UsageKey, 'service' | 'operation'> & Partial<Amounts>
 
 /** The part of a line of the meter that has a price. */
 function usageIn({ service, operation, requests = 0, ...line }: Line): Partial<Usage> {

@@ -21,17 +21,15 @@ export type Owners = {
   deploy(taskTables: ReadonlySet<string>): void
   /** The owners of a call. They are noted for the request of the API that made it. */
   ofCall(call: Call, answer: Answer): readonly string[]
-  /** The owners of an invocation. The owner of an API request must be asked for before its `Followed` has ended. */
+  /** The owners of an invocation. The owner of an API request must be asked for before its notes have ended. */
   ofInvocation(event: unknown, trace: string): readonly string[]
   /** The owner of a line that a function has logged. */
   ofLine(line: string): readonly string[]
-  /** From now on the calls of a chain are noted. `isUncharged`: the system pays for the calls, as for reads by the dashboard. */
-  follow(trace: string, isUncharged: boolean): Followed
-}
-
-type Followed = {
-  /** Ends the notes. Returns the owners of all calls. */
-  end(): readonly string[]
+  /**
+   * From now on the calls of a chain are noted. `isUncharged`: the system pays for the calls, as for reads by the dashboard. `end` ends the
+   * notes, and returns the owners of all calls.
+   */
+  follow(trace: string, isUncharged: boolean): { end(): readonly string[] }
 }
 
 type Chain = { readonly isUncharged: boolean; readonly owners: Set<string> }

@@ -1,4 +1,4 @@
-import type { HttpAnswer, RequestHandler } from '../../loopback/loopback.ts'
+import { type RequestHandler, send, targetOf } from '../../loopback/loopback.ts'
 import { costOf, costOfUsage, type Meter } from '../gateway/meter.ts'
 
 /** Where the dashboard reads what the system would cost on AWS. It is not a path of the API: a deployed system does not have it. */
@@ -37,14 +37,12 @@ export function startCosts(meter: Meter, now: () => number = Date.now): Costs {
   timer.unref()
   return {
     serve: (request, response) => {
-      // `new URL` would throw for some paths that a request may have, such as `//`.
-      const [path, query] = (request.url ?? '/').split('?')
-      if (path !== COSTS_PATH || request.method !== 'GET') return false
+      const { method, path, query } = targetOf(request)
+      if (path !== COSTS_PATH || method !== 'GET') return false
       const task = new URLSearchParams(query).get('task')
-      const { status, headers, body } = answerWith(
-        task === null ? costsOf(from, noted, present()) : costOfTask(meter, task),
-      )
-      response.writeHead(status, headers).end(body)
+      const costs = task === null ? costsOf(from, noted, present()) : costOfTask(meter, task)
+      const headers = { 'content-type': 'application/json', 'cache-control': 'no-store' }
+      send(response, { status: 200, headers, body: Buffer.from(JSON.stringify(costs)) })
       return true
     },
     stop: async () => clearInterval(timer),
@@ -77,12 +75,4 @@ function differences(costs: readonly Spent[]): Array<{ readonly at: string; read
 function costOfTask(meter: Meter, id: string) {
   const usage = meter.ledger.ofTask(id)
   return usage ? { usd: costOfUsage(usage).total, usage } : {}
-}
-
-function answerWith(value: unknown): HttpAnswer {
-  return {
-    status: 200,
-    headers: { 'content-type': 'application/json', 'cache-control': 'no-store' },
-    body: Buffer.from(JSON.stringify(value)),
-  }
 }

@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { type HttpAnswer, problemAnswer } from '../../loopback/loopback.ts'
+import { type HttpAnswer, problemAnswer, targetOf } from '../../loopback/loopback.ts'
 import { ACCOUNT_ID } from '../account.ts'
 
 /** The path of the stream of events, which has no route in the stack. */
 export const EVENTS_PATH = '/v1/events'
-
-export { type HttpAnswer, problemAnswer, type RequestHandler } from '../../loopback/loopback.ts'
 
 /** The caller of a request, in the form in which API Gateway's IAM authorizer passes it to the function. */
 export type HttpCaller = {
@@ -31,9 +29,8 @@ export function httpEventOf(
     caller,
   }: { readonly match: RouteMatch; readonly apiId: string; readonly caller: HttpCaller | undefined },
 ) {
-  const { method = 'GET', url = '/' } = request
-  const [path = '/', rawQueryString = ''] = splitQuery(url)
-  const [rawPath = '/'] = splitQuery(decoded(path))
+  const { method, path, query: rawQueryString } = targetOf(request)
+  const [rawPath = '/'] = decoded(path).split('?')
   const { cookie, ...headers } = joinedHeaders(request)
   const now = new Date()
   const domainName = headers.host ?? 'localhost'
@@ -74,11 +71,6 @@ function bodyPart(body: Buffer, headers: Record<string, string>) {
   const encoded = headers['content-encoding'] !== undefined && headers['content-encoding'] !== 'identity'
   const isText = !encoded && textTypes.test(headers['content-type'] ?? '')
   return { body: body.toString(isText ? 'utf8' : 'base64'), isBase64Encoded: !isText }
-}
-
-function splitQuery(url: string) {
-  const at = url.indexOf('?')
-  return at < 0 ? [url, ''] : [url.slice(0, at), url.slice(at + 1)]
 }
 
 // Repeated headers are joined by commas, and cookies by semicolons.

@@ -4,17 +4,26 @@
  * has the same address (`loopback/pages.ts`).
  */
 
-import type { IncomingMessage, OutgoingHttpHeaders, Server, ServerResponse } from 'node:http'
+import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import { createServer, STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
 import type { Admit, HttpAnswer, RequestHandler } from '../../loopback/loopback.ts'
-import { ARRIVAL, type ArrivalBounds, admitting, problemAnswer } from '../../loopback/loopback.ts'
+import {
+  ARRIVAL,
+  type ArrivalBounds,
+  admitting,
+  close,
+  listen,
+  problemAnswer,
+  readLimited,
+  send,
+  targetOf,
+} from '../../loopback/loopback.ts'
 import { servePages } from '../../loopback/pages.ts'
 import { nameOfArn } from '../account.ts'
 import type { Functions } from '../functions/functions.ts'
 import { newTrace } from '../functions/lineage.ts'
 import { EVENT_BYTES_MAX, payloadBytes } from '../functions/sandbox.ts'
-import { close, listen } from '../gateway/gateway.ts'
 import type { Meter } from '../gateway/meter.ts'
 import type { Permissions } from '../permissions/permissions.ts'
 import { type Authentication, callerOf, mayInvoke } from './caller.ts'
@@ -95,7 +104,7 @@ export async function startApiServer(settings: ApiSettings): Promise<ApiServer> 
     const refusal = admit(isAdmitted ? { headers: { host: request.headers.host } } : request)
     if (refusal) return send(response, refusal)
     if ([stream, costs, pages].some(handle => handle?.(request, response))) return
-    readLimited(request)
+    readLimited(request, BODY_BYTES_MAX)
       .then(body => (body ? serve(request, body) : tooLarge))
       .catch(() => serverError)
       .then(answer => send(response, answer))
@@ -154,8 +163,7 @@ function admitted(
   { authentication }: ApiSettings,
 ): RequestHandler {
   return (request, response) => {
-    const { method = 'GET', url = '/' } = request
-    const [path = '/'] = url.split('?')
+    const { method, path } = targetOf(request)
     if (path !== EVENTS_PATH) return false
     const caller = callerOf(request, Buffer.alloc(0), permissions, authentication)
     if ('reason' in caller) return false
@@ -168,8 +176,7 @@ function admitted(
 function createServe(served: Served, settings: ApiSettings): Serve {
   const { routes, functions, meter } = served
   return async (request, body) => {
-    const { method = 'GET', url = '/' } = request
-    const [path = '/'] = url.split('?')
+    const { method, path } = targetOf(request)
     const match = findRoute(routes.routes, method, path)
     if (!match) return noRoute
     const { key, functionArn } = match.route
@@ -200,8 +207,7 @@ function calling(
 ): HttpCaller | HttpAnswer | undefined {
   if (problem !== undefined) return gatewayAnswer('not-implemented', 501, 'Not Implemented', problem)
   if (own && !isSigned) return undefined
-  const { method = 'GET', url = '/' } = request
-  const [path = '/'] = url.split('?')
+  const { method, path } = targetOf(request)
   const caller = callerOf(request, body, permissions, authentication)
   if ('reason' in caller) {
     log(JSON.stringify({ level: 'WARN', message: 'a request was refused', method, path, ...caller }))
@@ -235,8 +241,7 @@ function isReadByDashboard({ method, headers }: IncomingMessage): boolean {
 /** Answers `/healthz` with the parts that are down. While all parts run, the route's function answers; it reads no store. */
 function answeringHealth({ partsDown }: Served, serve: Serve): Serve {
   return async (request, body) => {
-    const [path] = (request.url ?? '/').split('?')
-    const down = path === '/healthz' ? await partsDown() : []
+    const down = targetOf(request).path === '/healthz' ? await partsDown() : []
     return down.length > 0 ? unhealthyAnswer(down) : serve(request, body)
   }
 }
@@ -252,22 +257,4 @@ function within<T>(ms: number, value: Promise<T>): Promise<T | undefined> {
   const { promise, resolve } = Promise.withResolvers<undefined>()
   const timer = setTimeout(resolve, ms, undefined)
   return Promise.race([value, promise]).finally(() => clearTimeout(timer))
-}
-
-/** The body, or `undefined` when it is longer than an HTTP API accepts. */
-async function readLimited(request: IncomingMessage): Promise<Buffer | undefined> {
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of request) {
-    size += (chunk as Buffer).length
-    // The server reads the rest too: a client would see an earlier answer as a broken connection.
-    if (size <= BODY_BYTES_MAX) chunks.push(chunk as Buffer)
-  }
-  return size <= BODY_BYTES_MAX ? Buffer.concat(chunks) : undefined
-}
-
-function send(response: ServerResponse, answer: HttpAnswer) {
-  const headers: OutgoingHttpHeaders = { ...answer.headers, 'content-length': answer.body.length }
-  response.writeHead(answer.status, headers)
-  response.end(answer.body)
 }

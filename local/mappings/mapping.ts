@@ -1,7 +1,7 @@
 import { isRecord } from '../template/intrinsics.ts'
 
 /** An event source mapping, with the controls that tests use. */
-export type Mapping = MappingControl & {
+export type Mapping = ReturnType<typeof controlOf> & {
   readonly logicalId: string
   readonly source: 'sqs' | 'dynamodb'
   /** The ARN of the queue or stream. */
@@ -10,34 +10,20 @@ export type Mapping = MappingControl & {
   stop(): Promise<void>
 }
 
-type MappingControl = {
-  /** Stops reading records. Batches that are under way still end. */
-  pause(): void
-  resume(): void
-  /** Delivers every batch this many times (1 by default), one delivery after the other. A failed stream batch is retried instead. */
-  repeat(times: number): void
-  /** Drops the batches that `chosen` selects, as if the function had handled them. `undefined` ends that. */
-  drop(chosen: ((records: readonly unknown[]) => boolean) | undefined): void
-}
-
 /** The state that a mapping's loops read. */
-export type MappingState = {
-  stopped: boolean
-  paused: boolean
-  deliveries: number
-  dropped: ((records: readonly unknown[]) => boolean) | undefined
-}
+export type MappingState = ReturnType<typeof newMappingState>
 
-export const newMappingState = (): MappingState => ({
+export const newMappingState = () => ({
   stopped: false,
   paused: false,
   deliveries: 1,
-  dropped: undefined,
+  dropped: undefined as ((records: readonly unknown[]) => boolean) | undefined,
 })
 
 /** The controls over a state. `wake` ends the present waits of the mapping's loops. */
-export function controlOf(state: MappingState, wake: () => void): MappingControl {
+export function controlOf(state: MappingState, wake: () => void) {
   return {
+    /** Stops reading records. Batches that are under way still end. */
     pause: () => {
       state.paused = true
       wake()
@@ -46,10 +32,12 @@ export function controlOf(state: MappingState, wake: () => void): MappingControl
       state.paused = false
       wake()
     },
-    repeat: times => {
+    /** Delivers every batch this many times (1 by default), one delivery after the other. A failed stream batch is retried instead. */
+    repeat: (times: number) => {
       state.deliveries = times
     },
-    drop: chosen => {
+    /** Drops the batches that `chosen` selects, as if the function had handled them. `undefined` ends that. */
+    drop: (chosen: MappingState['dropped']) => {
       state.dropped = chosen
     },
   }

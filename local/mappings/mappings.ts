@@ -4,10 +4,10 @@
  * filters, and the controls for tests. A deployment leaves a mapping alone if nothing about it has changed.
  */
 
-import { isDeepStrictEqual } from 'node:util'
 import type { StateFile } from '../data-folder.ts'
 import type { Functions, NextFunctions } from '../functions/functions.ts'
 import type { Gateway } from '../gateway/gateway.ts'
+import { createReplaceable } from '../replaceable.ts'
 import type { SqsServer } from '../stores/sqs-server.ts'
 import { isTable } from '../stores/tables.ts'
 import type { Stack } from '../template/stack.ts'
@@ -52,67 +52,27 @@ export type MappingSpec = { readonly functionId: string } & (
   | { readonly source: 'dynamodb'; readonly spec: StreamMappingSpec; readonly lost: LostBatches }
 )
 
+export type Mappings = ReturnType<typeof createMappings>
+
 /** The event source mappings of a cloud. */
-export type Mappings = {
-  all(): Mapping[]
-  /**
-   * Runs these mappings from now on. A changed one is replaced and a missing one ends, each after the batches that it has under
-   * way.
-   */
-  deploy(specs: readonly MappingSpec[]): void
-  stop(): Promise<void>
-}
-
-type Running = { readonly read: MappingSpec; readonly mapping: Mapping }
-
-export function createMappings(parts: Parts): Mappings {
-  const running = new Map<string, Running>()
-  const leaving = new Set<Promise<void>>()
-
-  function leave(mapping: Mapping): Promise<void> {
-    const left: Promise<void> = mapping.stop().finally(() => leaving.delete(left))
-    leaving.add(left)
-    return left
-  }
-
-  function start(read: MappingSpec, after: Promise<void>): Mapping {
-    const target = parts.functions.find(read.functionId)
-    if (read.source === 'sqs') return startSqsMapping(read.spec, target, parts)
-    const { logicalId } = read.spec
-    return startStreamMapping(read.spec, target, {
-      gateway: parts.gateway,
-      log: parts.log,
-      checkpoints: checkpointsOf(logicalId, parts.checkpoints),
-      reportLost: message => reportGivenUp(logicalId, read.lost, message, parts),
-      after,
-    })
-  }
-
-  function replace(read: MappingSpec, present: Running | undefined): Running {
-    if (isDeepStrictEqual(present?.read, read)) return present as Running
-    // Batches of one shard follow each other, also across the two mappings.
-    return { read, mapping: start(read, present ? leave(present.mapping) : settled) }
-  }
-
-  return {
-    all: () => [...running.values()].map(({ mapping }) => mapping),
-    deploy: specs => {
-      const before = new Map(running)
-      running.clear()
-      for (const read of specs) {
-        const { logicalId } = read.spec
-        running.set(logicalId, replace(read, before.get(logicalId)))
-        before.delete(logicalId)
-      }
-      for (const { mapping } of before.values()) void leave(mapping)
+export function createMappings(parts: Parts) {
+  return createReplaceable(
+    ({ spec }: MappingSpec) => spec.logicalId,
+    (read, after): Mapping => {
+      const target = parts.functions.find(read.functionId)
+      if (read.source === 'sqs') return startSqsMapping(read.spec, target, parts)
+      const { logicalId } = read.spec
+      return startStreamMapping(read.spec, target, {
+        gateway: parts.gateway,
+        log: parts.log,
+        checkpoints: checkpointsOf(logicalId, parts.checkpoints),
+        reportLost: message => reportGivenUp(logicalId, read.lost, message, parts),
+        // Batches of one shard follow each other, also across the two mappings.
+        after,
+      })
     },
-    stop: async () => {
-      await Promise.all([...[...running.values()].map(({ mapping }) => mapping.stop()), ...leaving])
-    },
-  }
+  )
 }
-
-const settled = Promise.resolve()
 
 /** Lambda's default size of a batch from an SQS queue. */
 const SQS_BATCH_MESSAGES = 10

@@ -66,10 +66,10 @@ function laneOf(record: StreamRecord, lanes: number): number {
   return createHash('sha256').update(JSON.stringify(record.dynamodb.Keys)).digest().readUInt32BE() % lanes
 }
 
-async function deliver(records: readonly StreamRecord[], { reader, batches, batchSize }: ShardLoop) {
+async function deliver(records: readonly StreamRecord[], { batches, batchSize }: ShardLoop) {
   for (let at = 0; at < records.length; at += batchSize) {
     const batch = records.slice(at, at + batchSize)
-    if (!(await deliverStreamBatch(batch, reader.shardId, batches))) return false
+    if (!(await deliverStreamBatch(batch, batches))) return false
   }
   return true
 }

@@ -38,7 +38,7 @@ type Polling = {
   readonly target: LocalFunction
   readonly parts: Parts
   readonly queue: ReturnType<typeof openQueue>
-  readonly state: ReturnType<typeof newMappingState>
+  readonly state: MappingState
   readonly running: Set<Promise<void>>
 }
 
@@ -130,11 +130,7 @@ function openQueue({ logicalId, queueUrl: QueueUrl }: SqsMappingSpec, gateway: G
   }
 }
 
-type SqsDelivery = {
-  readonly queueArn: string
-  readonly visibilityMs: number
-  readonly filters: readonly Pattern[]
-  readonly reportsItemFailures: boolean
+type SqsDelivery = SqsMappingSpec & {
   readonly target: LocalFunction
   readonly state: MappingState
   traceOf(messageId: string): string | undefined
@@ -217,10 +213,7 @@ function recordOf(message: Message, queueArn: string, trace: string | undefined)
     messageId: message.MessageId,
     receiptHandle: message.ReceiptHandle,
     body: message.Body,
-    attributes: { ...message.Attributes, ...(trace ? { AWSTraceHeader: trace } : {}) } as Record<
-      string,
-      string
-    >,
+    attributes: { ...message.Attributes, ...(trace && { AWSTraceHeader: trace }) } as Record<string, string>,
     messageAttributes: Object.fromEntries(attributes.map(([name, value]) => [name, attributeOf(value)])),
     ...(message.MD5OfMessageAttributes ? { md5OfMessageAttributes: message.MD5OfMessageAttributes } : {}),
     md5OfBody: message.MD5OfBody,

@@ -14,6 +14,7 @@ export type RetryRules = {
 
 export type BatchSetting = RetryRules & {
   readonly streamArn: string
+  readonly shardId: string
   readonly target: LocalFunction
   readonly state: MappingState
   /** Reports a batch that was given up. */
@@ -31,24 +32,22 @@ type Pending = { readonly records: readonly StreamRecord[]; readonly attempts: n
  */
 export async function deliverStreamBatch(
   records: readonly StreamRecord[],
-  shardId: string,
   setting: BatchSetting,
 ): Promise<boolean> {
   const queue: Pending[] = [{ records, attempts: 0 }]
   let next = queue.shift()
   while (next && !setting.state.stopped) {
-    queue.unshift(...(await attempt(next, shardId, setting)))
+    queue.unshift(...(await attempt(next, setting)))
     next = queue.shift()
   }
   return next === undefined
 }
 
 /** Makes one attempt. Returns the parts that are still to be delivered. */
-async function attempt(pending: Pending, shardId: string, setting: BatchSetting): Promise<Pending[]> {
+async function attempt(pending: Pending, setting: BatchSetting): Promise<Pending[]> {
   const young = pending.records.filter(record => !isTooOld(record, setting.maxAgeS, Date.now()))
   const expired = pending.records.slice(0, pending.records.length - young.length)
-  if (expired.length > 0)
-    await giveUp({ ...pending, records: expired }, 'RecordAgeExceeded', '', shardId, setting)
+  if (expired.length > 0) await giveUp({ ...pending, records: expired }, 'RecordAgeExceeded', '', setting)
   if (young.length === 0) return []
 
   const batch = { ...pending, records: young }
@@ -61,7 +60,7 @@ async function attempt(pending: Pending, shardId: string, setting: BatchSetting)
     await setting.target.changed(RELOAD_DELAY_MS)
     return [batch]
   }
-  return retryOf(batch, left, requestId, shardId, setting)
+  return retryOf(batch, left, requestId, setting)
 }
 
 async function invokeRepeatedly(batch: Pending, events: readonly unknown[], setting: BatchSetting) {
@@ -90,21 +89,18 @@ async function retryOf(
   batch: Pending,
   left: readonly StreamRecord[],
   requestId: string,
-  shardId: string,
   setting: BatchSetting,
 ): Promise<Pending[]> {
   const progressed = left.length < batch.records.length
   // A split does not count as an attempt. A checkpoint inside the batch has split it already.
   if (setting.bisects && left.length > 1 && !progressed) {
     const middle = Math.ceil(left.length / 2)
-    return [
-      { records: left.slice(0, middle), attempts: batch.attempts },
-      { records: left.slice(middle), attempts: batch.attempts },
-    ]
+    const halves = [left.slice(0, middle), left.slice(middle)]
+    return halves.map(records => ({ records, attempts: batch.attempts }))
   }
   const attempts = batch.attempts + 1
   if (setting.retries >= 0 && attempts > setting.retries) {
-    await giveUp({ records: left, attempts }, 'RetryAttemptsExhausted', requestId, shardId, setting)
+    await giveUp({ records: left, attempts }, 'RetryAttemptsExhausted', requestId, setting)
     return []
   }
   await waitUnlessStopped(backoffMs(batch.attempts), setting.state)
@@ -113,10 +109,9 @@ async function retryOf(
 
 async function giveUp(
   lost: Pending,
-  condition: 'RetryAttemptsExhausted' | 'RecordAgeExceeded',
+  condition: Lost['condition'],
   requestId: string,
-  shardId: string,
-  { reportLost, streamArn, target }: BatchSetting,
+  { reportLost, streamArn, shardId, target }: BatchSetting,
 ) {
   const at = { streamArn, shardId, functionArn: target.arn, now: Date.now() }
   await reportLost(failureMessage({ ...lost, ...at, condition, requestId }))
@@ -184,17 +179,17 @@ const sequenceOf = (record: StreamRecord) => record.dynamodb.SequenceNumber
 const isTooOld = (record: StreamRecord, maxAgeS: number, now: number) =>
   maxAgeS >= 0 && now - record.dynamodb.ApproximateCreationDateTime * 1000 > maxAgeS * 1000
 
-/** The message that Lambda sends to the on-failure destination: the position of the lost records, without the records. */
-export function failureMessage(lost: {
-  readonly records: readonly StreamRecord[]
+type Lost = Pending & {
   readonly streamArn: string
   readonly shardId: string
   readonly functionArn: string
-  readonly attempts: number
   readonly condition: 'RetryAttemptsExhausted' | 'RecordAgeExceeded'
   readonly requestId: string
   readonly now: number
-}) {
+}
+
+/** The message that Lambda sends to the on-failure destination: the position of the lost records, without the records. */
+export function failureMessage(lost: Lost) {
   const [first, last] = [lost.records[0], lost.records.at(-1)] as [StreamRecord, StreamRecord]
   const arrivalOf = (record: StreamRecord) =>
     new Date(record.dynamodb.ApproximateCreationDateTime * 1000).toISOString()

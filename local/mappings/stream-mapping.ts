@@ -1,6 +1,6 @@
 import type { LocalFunction } from '../functions/local-function.ts'
 import type { Gateway } from '../gateway/gateway.ts'
-import { controlOf, type Mapping, newMappingState, type Pattern } from './mapping.ts'
+import { controlOf, type Mapping, type MappingState, newMappingState, type Pattern } from './mapping.ts'
 import { type Checkpoints, createWakeSignal, openShard, runShard, type WakeSignal } from './shard-loop.ts'
 import type { RetryRules } from './stream-batch.ts'
 
@@ -32,7 +32,7 @@ type Reading = {
   readonly spec: StreamMappingSpec
   readonly target: LocalFunction
   readonly parts: Parts
-  readonly state: ReturnType<typeof newMappingState>
+  readonly state: MappingState
   readonly known: Map<string, 'open' | 'finished'>
   readonly underWay: Set<Promise<void>>
   /** Ends the wait for new shards. */
@@ -108,7 +108,7 @@ async function readShard(
   const reader = openShard(gateway, position, checkpoints.get(shardId), start)
   const bell = createWakeSignal()
   const log = (line: string) => reading.parts.log(`${spec.logicalId} ${line}`)
-  const batches = { ...spec, target, state, reportLost }
+  const batches = { ...spec, shardId, target, state, reportLost }
   bells.add(bell)
   await runShard({ ...spec, reader, bell, batches, checkpoints, log })
   bells.delete(bell)

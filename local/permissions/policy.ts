@@ -49,16 +49,11 @@ export function compilePolicy(statements: readonly Statement[]): Policy {
     allows: requested => {
       const { context = NOTHING } = requested
       const covering = statementsFor(requested)
-      const isDenied = covering.some(
-        one =>
-          one.Effect === 'Deny' &&
-          conditionsHold(one.Condition ?? {}, context, { ifUnknown: false, ifUnjudged: true }),
-      )
-      if (isDenied) return false
-      return covering.some(
-        one =>
-          one.Effect === 'Allow' &&
-          conditionsHold(one.Condition ?? {}, context, { ifUnknown: true, ifUnjudged: false }),
+      const has = (effect: string, unclear: Unclear) =>
+        covering.some(one => one.Effect === effect && conditionsHold(one.Condition ?? {}, context, unclear))
+      return (
+        !has('Deny', { ifUnknown: false, ifUnjudged: true }) &&
+        has('Allow', { ifUnknown: true, ifUnjudged: false })
       )
     },
   }
@@ -137,14 +132,13 @@ export function unknownConditions(conditions: Conditions): string[] {
   )
 }
 
-/**
- * Whether all conditions hold. `ifUnknown` is the result of a condition that cannot be evaluated, `ifUnjudged` of one about what is not
- * judged of the request.
- */
+/** The result of a condition that cannot be evaluated, and of one about what is not judged of the request. */
+type Unclear = { readonly ifUnknown: boolean; readonly ifUnjudged: boolean }
+
 function conditionsHold(
   conditions: Conditions,
   context: Context,
-  { ifUnknown, ifUnjudged }: { readonly ifUnknown: boolean; readonly ifUnjudged: boolean },
+  { ifUnknown, ifUnjudged }: Unclear,
 ): boolean {
   return Object.entries(conditions).every(([operator, keys]) =>
     Object.entries(keys).every(([key, wanted]) => {

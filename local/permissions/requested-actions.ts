@@ -53,9 +53,8 @@ function schedulerActions(call: Call): RequestedAction[] {
     resource: name === '' ? EVERYTHING : arnOf('scheduler', resource),
   }
   const role = body.Target?.RoleArn
-  return role === undefined
-    ? [own]
-    : [own, { action: 'iam:PassRole', resource: role, context: passedToScheduler }]
+  if (role === undefined) return [own]
+  return [own, { action: 'iam:PassRole', resource: role, context: passedToScheduler }]
 }
 
 const passedToScheduler: Context = key =>
@@ -69,7 +68,7 @@ function eventsActions(call: Call): RequestedAction[] {
   if (call.operation !== 'PutEvents' || buses.size === 0) return [{ action, resource: EVERYTHING }]
   return [...buses].map(bus => ({
     action,
-    resource: bus.startsWith('arn:') ? bus : arnOf('events', `event-bus/${bus}`),
+    resource: arnIn(bus, name => arnOf('events', `event-bus/${name}`)),
   }))
 }
 
@@ -78,19 +77,17 @@ function secretsActions(call: Call): RequestedAction[] {
   const id = bodyOf(call).SecretId
   if (typeof id !== 'string') return [{ action, resource: EVERYTHING }]
   // The ARN of a real secret ends in six random characters.
-  return [
-    { action, resource: id.startsWith('arn:') ? id : `${arnOf('secretsmanager', `secret:${id}`)}-local0` },
-  ]
+  return [{ action, resource: arnIn(id, name => `${arnOf('secretsmanager', `secret:${name}`)}-local0`) }]
 }
 
 function lambdaActions({ method, path, operation }: Call): RequestedAction[] {
   const invoked = method === 'POST' ? /\/functions\/([^/?]+)\/invocations/.exec(path)?.[1] : undefined
   if (invoked === undefined) return [{ action: `lambda:${operation}`, resource: EVERYTHING }]
-  const name = decodeURIComponent(invoked)
-  return [
-    {
-      action: 'lambda:InvokeFunction',
-      resource: name.startsWith('arn:') ? name : arnOf('lambda', `function:${name}`),
-    },
-  ]
+  const resource = arnIn(decodeURIComponent(invoked), name => arnOf('lambda', `function:${name}`))
+  return [{ action: 'lambda:InvokeFunction', resource }]
+}
+
+/** A call names a resource by its ARN or by its name. */
+function arnIn(given: string, arnOfName: (name: string) => string): string {
+  return given.startsWith('arn:') ? given : arnOfName(given)
 }

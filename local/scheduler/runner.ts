@@ -23,18 +23,6 @@ export type Undelivered = {
   readonly exhausted: 'MaximumRetryAttempts' | 'MaximumEventAgeInSeconds'
 }
 
-export type ScheduleRunner = {
-  /** Scheduler time in Unix ms: the machine's clock plus the time that tests have added. */
-  now(): number
-  /** Moves Scheduler time forward and fires the schedules that become due, in order. */
-  advance(ms: number): Promise<void>
-  /** Fires a schedule now, whatever its expression says. */
-  fire(schedule: Schedule): Promise<void>
-  /** Sets the timer for the schedule that is due next. Called after every change of the schedules. */
-  rearm(): void
-  stop(): void
-}
-
 type Parts = {
   readonly store: ScheduleStore
   /** Throws when the target could not be reached. */
@@ -54,18 +42,22 @@ type Running = {
   timer: NodeJS.Timeout | undefined
 }
 
-export function createScheduleRunner(parts: Parts): ScheduleRunner {
+export type ScheduleRunner = ReturnType<typeof createScheduleRunner>
+
+export function createScheduleRunner(parts: Parts) {
   const running: Running = {
     ...{ parts, earliest: createDueTimes(Date.now()), retries: new Set() },
     ...{ offsetMs: 0, isStopped: false, timer: undefined },
   }
   return {
     now: () => nowOf(running),
-    advance: async ms => {
+    /** Moves Scheduler time forward and fires the schedules that become due, in order. */
+    advance: async (ms: number) => {
       running.offsetMs += ms
       fireDue(running, 'each')
     },
-    fire: schedule => deliver(running, schedule, nowOf(running), 1),
+    /** Fires a schedule now, whatever its expression says. */
+    fire: (schedule: Schedule) => deliver(running, schedule, nowOf(running), 1),
     rearm: () => rearm(running),
     stop: () => {
       running.isStopped = true
@@ -75,10 +67,12 @@ export function createScheduleRunner(parts: Parts): ScheduleRunner {
   }
 }
 
+/** Scheduler time in Unix ms: the machine's clock plus the time that tests have added. */
 function nowOf({ offsetMs }: Running): number {
   return Date.now() + offsetMs
 }
 
+/** Sets the timer for the schedule that is due next. Called after every change of the schedules. */
 function rearm(running: Running): void {
   clearTimeout(running.timer)
   if (running.isStopped) return

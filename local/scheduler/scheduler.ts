@@ -55,15 +55,11 @@ export function startScheduler(parts: Parts): RunningScheduler {
     store,
     log: parts.log,
     invoke: (target, input, schedule) => invokeTarget(target, input, schedule, { ...parts, permissions }),
-    deadLetter: async (queueArn, lost, schedule) => {
-      const message = {
-        QueueUrl: parts.queueUrl(nameOfArn(queueArn)),
+    deadLetter: (queueArn, lost, schedule) =>
+      send(parts, schedule, queueArn, {
         MessageBody: lost.input,
         MessageAttributes: attributesOf(lost, schedule),
-      }
-      const { Name, Target } = schedule
-      await parts.gateway.call(`schedule/${Name}`, 'sqs', 'SendMessage', message, Target.RoleArn)
-    },
+      }),
   })
   parts.gateway.serve('scheduler', createSchedulerApi(store, runner))
 
@@ -156,26 +152,30 @@ function withSeconds(request: ScheduleRequest): ScheduleRequest {
 async function invokeTarget(
   target: Target,
   input: string,
-  { Name }: Schedule,
+  schedule: Schedule,
   parts: Parts & { readonly permissions: Permissions | undefined },
-) {
-  const usageKey = {
-    caller: `schedule/${Name}`,
-    service: 'scheduler',
-    operation: 'InvokeTarget',
-    resource: '',
-  }
-  parts.meter.add(usageKey, { calls: 1, requests: 1 })
+): Promise<void> {
+  const invoking = { service: 'scheduler', operation: 'InvokeTarget', resource: '' }
+  parts.meter.add({ ...invoking, caller: callerOf(schedule) }, { calls: 1, requests: 1 })
   if (target.Arn.startsWith('arn:aws:lambda:')) {
     const request = { action: 'lambda:InvokeFunction', resource: target.Arn }
     if (parts.permissions?.allows(target.RoleArn, request) === false)
       throw new Error(`${target.RoleArn} may not invoke ${target.Arn}`)
     return parts.functions.find(target.Arn).invokeLater(JSON.parse(input))
   }
-  const message = {
-    QueueUrl: parts.queueUrl(nameOfArn(target.Arn)),
-    MessageBody: input,
-    ...target.SqsParameters,
-  }
-  await parts.gateway.call(`schedule/${Name}`, 'sqs', 'SendMessage', message, target.RoleArn)
+  await send(parts, schedule, target.Arn, { MessageBody: input, ...target.SqsParameters })
+}
+
+async function send(
+  { gateway, queueUrl }: Parts,
+  schedule: Schedule,
+  queueArn: string,
+  message: object,
+): Promise<void> {
+  const request = { QueueUrl: queueUrl(nameOfArn(queueArn)), ...message }
+  await gateway.call(callerOf(schedule), 'sqs', 'SendMessage', request, schedule.Target.RoleArn)
+}
+
+function callerOf({ Name }: Schedule): string {
+  return `schedule/${Name}`
 }

@@ -12,22 +12,10 @@ export type KeptSchedules = {
 
 export const noSchedules: KeptSchedules = { groups: {}, schedules: {} }
 
-export type ScheduleStore = {
-  group(name: string): Group | undefined
-  groups(): Group[]
-  putGroup(name: string, now: number): Group
-  /** Deletes the group and its schedules. */
-  deleteGroup(name: string): void
-  find(group: string, name: string): Schedule | undefined
-  list(): Schedule[]
-  /** Creates a schedule, or replaces all of it as UpdateSchedule does. */
-  put(group: string, name: string, request: ScheduleRequest, now: number): Schedule
-  markFired(schedule: Schedule, at: number): void
-  delete(schedule: Schedule): void
-}
+export type ScheduleStore = ReturnType<typeof createScheduleStore>
 
 /** Schedules by group and name. They are kept in the state's file if it has one. */
-export function createScheduleStore(state: StateFile<KeptSchedules>, now: number): ScheduleStore {
+export function createScheduleStore(state: StateFile<KeptSchedules>, now: number) {
   // There is one working copy: rebuilding the kept value at every change would cost n² for many schedules.
   const groups = new Map(Object.entries(state.read().groups))
   const schedules = new Map(Object.entries(state.read().schedules))
@@ -51,23 +39,22 @@ export function createScheduleStore(state: StateFile<KeptSchedules>, now: number
   if (!groups.has('default')) putGroup('default', now)
 
   return {
-    group: name => groups.get(name),
+    group: (name: string) => groups.get(name),
     groups: () => [...groups.values()],
     putGroup,
-    deleteGroup: name => {
+    /** Deletes the group and its schedules. */
+    deleteGroup: (name: string) => {
       groups.delete(name)
       for (const [key, { GroupName }] of schedules) if (GroupName === name) schedules.delete(key)
       save()
     },
-    find: (group, name) => schedules.get(keyOf(group, name)),
+    find: (group: string, name: string) => schedules.get(keyOf(group, name)),
     list: () => [...schedules.values()],
-    put: (group, name, request, at) => {
+    /** Creates a schedule, or replaces all of it as UpdateSchedule does. */
+    put: (group: string, name: string, request: ScheduleRequest, at: number): Schedule => {
       const before = schedules.get(keyOf(group, name))
       const schedule = {
-        ...request,
-        Name: name,
-        GroupName: group,
-        Arn: arnOf('scheduler', `schedule/${group}/${name}`),
+        ...{ ...request, Name: name, GroupName: group, Arn: arnOf('scheduler', `schedule/${group}/${name}`) },
         CreationDate: before?.CreationDate ?? at / 1000,
         LastModificationDate: at / 1000,
       }
@@ -75,13 +62,13 @@ export function createScheduleStore(state: StateFile<KeptSchedules>, now: number
       save()
       return schedule
     },
-    markFired: (schedule, at) => {
+    markFired: (schedule: Schedule, at: number) => {
       const key = keyOf(schedule.GroupName, schedule.Name)
       if (!schedules.has(key)) return
       schedules.set(key, { ...schedule, firedAt: at })
       save()
     },
-    delete: ({ GroupName, Name }) => {
+    delete: ({ GroupName, Name }: Schedule) => {
       schedules.delete(keyOf(GroupName, Name))
       save()
     },

@@ -6,10 +6,9 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { extname } from 'node:path'
-import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isDeepStrictEqual } from 'node:util'
-import { keepLines, type LogReceiver } from '../log.ts'
+import { keepLines, type LogReceiver, readLines } from '../log.ts'
+import { createReplaceable } from '../replaceable.ts'
 import type { Assembly, Stack } from '../template/stack.ts'
 
 /** A container service. It runs as one process from the bundle that its image would contain. */
@@ -30,13 +29,7 @@ type Setting = {
   readonly log: LogReceiver
 }
 
-/** The container services of a cloud. */
-export type Services = {
-  all(): LocalService[]
-  /** Runs these services from now on. A changed one is replaced, and the old process ends as at `stop`. */
-  deploy(specs: readonly ServiceSpec[]): void
-  stop(): Promise<void>
-}
+export type Services = ReturnType<typeof createServices>
 
 /** The delay before a restart. A process that keeps dying must not use up the machine. */
 const RESTART_DELAY_MS = 1_000
@@ -61,32 +54,12 @@ export function readServices(
   })
 }
 
-export function createServices(log: LogReceiver): Services {
-  const running = new Map<string, { readonly spec: ServiceSpec; readonly service: LocalService }>()
-  const leaving = new Set<Promise<void>>()
-
-  function leave(service: LocalService) {
-    const left: Promise<void> = service.stop().finally(() => leaving.delete(left))
-    leaving.add(left)
-  }
-
-  return {
-    all: () => [...running.values()].map(({ service }) => service),
-    deploy: specs => {
-      const before = new Map(running)
-      running.clear()
-      for (const spec of specs) {
-        const present = before.get(spec.logicalId)
-        const isSame = present !== undefined && isDeepStrictEqual(present.spec, spec)
-        running.set(spec.logicalId, isSame ? present : { spec, service: startService(spec, log) })
-        if (isSame) before.delete(spec.logicalId)
-      }
-      for (const { service } of before.values()) leave(service)
-    },
-    stop: async () => {
-      await Promise.all([...[...running.values()].map(({ service }) => service.stop()), ...leaving])
-    },
-  }
+/** The container services of a cloud. A changed one is replaced, and the old process ends as at `stop`. */
+export function createServices(log: LogReceiver) {
+  return createReplaceable(
+    ({ logicalId }: ServiceSpec) => logicalId,
+    spec => startService(spec, log),
+  )
 }
 
 const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))
@@ -137,9 +110,7 @@ function spawnContainer(
       env: { PATH: process.env.PATH, TZ: ':UTC', AWS_EXECUTION_ENV: 'AWS_ECS_FARGATE', ...environment },
     },
   )
-  for (const stream of [child.stdout, child.stderr]) {
-    if (stream) createInterface({ input: stream }).on('line', onLine)
-  }
+  readLines(child, onLine)
   return child
 }
 

@@ -1,10 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
-import { Agent, type IncomingMessage, request } from 'node:http'
+import { Agent, createServer, type IncomingMessage, request } from 'node:http'
 import { createRequire } from 'node:module'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { close, listen } from '../../loopback/loopback.ts'
 import { REGION } from '../account.ts'
 import { newAccessKey } from '../data-folder.ts'
 import type { Answer, Call } from '../gateway/call.ts'
@@ -149,12 +150,8 @@ function forwardCall(call: Call, { port, accessKey }: Database, agent: Agent): P
     'content-length': body.length,
   }
   return new Promise((resolve, reject) => {
-    const outgoing = request(
-      { host: '127.0.0.1', port, method: 'POST', path: '/', headers, agent },
-      incoming => {
-        readAnswer(incoming).then(resolve, reject)
-      },
-    )
+    const target = { host: '127.0.0.1', port, method: 'POST', path: '/', headers, agent }
+    const outgoing = request(target, incoming => void readAnswer(incoming).then(resolve, reject))
     outgoing.on('error', reject)
     outgoing.end(body)
   })
@@ -263,22 +260,16 @@ function jarFolder() {
   return join(lib, folder)
 }
 
-function kill(child: ChildProcess): Promise<void> {
-  return new Promise(resolve => {
-    if (child.exitCode !== null || child.signalCode !== null) return resolve()
-    child.once('exit', () => resolve())
-    child.stdin?.end()
-  })
+async function kill(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return
+  const exited = once(child, 'exit')
+  child.stdin?.end()
+  await exited
 }
 
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      const port = typeof address === 'object' && address ? address.port : 0
-      probe.close(() => resolve(port))
-    })
-  })
+async function freePort(): Promise<number> {
+  const probe = createServer()
+  const { port } = new URL(await listen(probe))
+  await close(probe)
+  return Number(port)
 }

@@ -112,17 +112,11 @@ export type Reloading = {
   onProblem(error: unknown): void
 }
 
-type Reloader = {
-  changed: Take
-  /** Resolves when all changes so far have been taken over. */
-  idle(): Promise<void>
-}
-
 /**
  * Handlers come first: their bundles and processes take some 300 ms, a synthesis takes seconds of processor time. Both run at the same
  * time when files change during a synthesis.
  */
-export function createReloader({ rebuild, resynthesise, onProblem }: Reloading): Reloader {
+export function createReloader({ rebuild, resynthesise, onProblem }: Reloading) {
   let files = new Set<string>()
   const synthesis = oneAtATime(resynthesise, onProblem)
   const bundling = oneAtATime(async since => {
@@ -131,10 +125,11 @@ export function createReloader({ rebuild, resynthesise, onProblem }: Reloading):
     await rebuild(taken, since).finally(() => synthesis.ask(since))
   }, onProblem)
   return {
-    changed: (changed, since) => {
+    changed: (changed: ReadonlySet<string>, since: number) => {
       for (const file of changed) files.add(file)
       bundling.ask(since)
     },
+    /** Resolves when all changes so far have been taken over. */
     idle: async () => {
       await bundling.idle()
       await synthesis.idle()

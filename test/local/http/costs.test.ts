@@ -1,8 +1,8 @@
 import { createServer } from 'node:http'
 import { afterEach, expect, it } from 'vitest'
-import { close, listen } from '../../../local/gateway/gateway.ts'
 import { createMeter, prices } from '../../../local/gateway/meter.ts'
 import { COSTS_PATH, startCosts } from '../../../local/http/costs.ts'
+import { close, listen } from '../../../loopback/loopback.ts'
 import { sendRaw } from '../../support/http/raw-http.ts'
 
 const closing: Array<() => Promise<void>> = []

@@ -35,11 +35,12 @@ async function readShard(
     },
   } as unknown as LocalFunction
   const rules = { retries: -1, maxAgeS: -1, bisects: true, reportsItemFailures: true }
+  const shard = { streamArn: 'arn', shardId: 'shard' }
   const checkpoints = new Map<string, string>()
   await runShard({
     ...{ batchSize: 2, parallelization, windowMs: 0, filters: [], log: () => {}, bell: createWakeSignal() },
-    reader: { shardId: 'shard', read: async () => ({ records, closed: true }) },
-    batches: { ...rules, streamArn: 'arn', target, state: newMappingState(), reportLost: async () => {} },
+    reader: { ...shard, read: async () => ({ records, closed: true }) },
+    batches: { ...rules, ...shard, target, state: newMappingState(), reportLost: async () => {} },
     checkpoints: {
       get: id => checkpoints.get(id),
       set: (id, position) => void checkpoints.set(id, position),
