@@ -136,7 +136,7 @@ export function bundle(title: string, options: BuildOptions): Bundle {
   const known = made.get(key)
   if (known && isUnchanged(known.stamps)) return known.bundle
   const result = bundleAnew(title, options)
-  made.set(key, { bundle: result, stamps: stampsOf(result.inputs) })
+  made.set(key, { bundle: result, stamps: new Map(result.inputs.map(path => [path, stampOf(path)])) })
   return result
 }
 
@@ -176,10 +176,6 @@ function esbuild(): typeof import('esbuild') {
 
 /** The times and sizes of files, by their paths. They show whether a result that was made from the files is still right. */
 type Stamps = ReadonlyMap<string, string>
-
-function stampsOf(paths: readonly string[]): Stamps {
-  return new Map(paths.map(path => [path, stampOf(path)]))
-}
 
 function isUnchanged(stamps: Stamps): boolean {
   return [...stamps].every(([path, stamp]) => stampOf(path) === stamp)

@@ -76,8 +76,8 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
   onPartitions(grantee, parts, ['Query'], () => [keys.WORKERS_PARTITION])
   onIndexes(grantee, parts, ['place', 'view'], () => [
     ...readyPlaces(placeTypes()),
-    ...runningPlaces(taskTypes()),
-    ...viewsOf(taskTypes()),
+    ...taskTypes().map(type => runningPlace(type, 0).replace(/0$/, '*')),
+    ...taskTypes().map(type => `${type}#*`),
   ])
   openTypes(grantee, parts)
   if (types !== 'any') return
@@ -190,16 +190,6 @@ function turnPartitions(types: readonly string[]): string[] {
 /** The places in which tasks of these types wait to be claimed in order. */
 function readyPlaces(types: readonly string[]): string[] {
   return types.map(type => readyPlace(type, 0).replace(/0$/, '*'))
-}
-
-/** The places in which the running tasks of these types are. */
-function runningPlaces(types: readonly string[]): string[] {
-  return types.map(type => runningPlace(type, 0).replace(/0$/, '*'))
-}
-
-/** The partitions of the index `view`, from which tasks of these types are listed. */
-function viewsOf(types: readonly string[]): string[] {
-  return types.map(type => `${type}#*`)
 }
 
 /** The names of a type's limits per value of a field. */

@@ -112,13 +112,9 @@ function refuseNames(type: string, names: readonly string[]): void {
   if (names.length === 0) {
     throw new BatonError('invalid', `${type}: 'stages' is empty; give at least one stage`)
   }
-  const wrong = names.find(name => name === '' || name.length > STAGE_NAME_CHARACTERS_MAX || isIndex(name))
+  // JavaScript puts members whose names are whole numbers first, which would change the first stage.
+  const wrong = names.find(name => /^\d*$/.test(name) || name.length > STAGE_NAME_CHARACTERS_MAX)
   if (wrong === undefined) return
   const legal = `1–${STAGE_NAME_CHARACTERS_MAX} characters and is not a whole number`
   throw new BatonError('invalid', `${type}: a stage cannot be named '${wrong}'; a name has ${legal}`)
-}
-
-/** Whether the name is a whole number. JavaScript puts members with such names first, which would change the first stage. */
-function isIndex(name: string): boolean {
-  return /^\d+$/.test(name)
 }

@@ -32,11 +32,8 @@ export function withinBounds(query: IndexQuery): IndexQuery | undefined {
   const isBelow = after !== undefined && from !== undefined && after.sort < from
   const isAbove = after !== undefined && to !== undefined && after.sort > to
   if (descending ? isBelow : isAbove) return undefined
-  return isBelow || isAbove ? fromTheStart(query) : query
-}
-
-function fromTheStart({ after: _after, ...query }: IndexQuery): IndexQuery {
-  return query
+  const { after: _after, ...fromTheStart } = query
+  return isBelow || isAbove ? fromTheStart : query
 }
 
 /** The index entry in an item of the index. */

@@ -141,16 +141,14 @@ function isPlain(value: object): boolean {
 /** The value as JSON text in which the order of an object's members makes no difference. */
 export function sortedJson(value: Json): string {
   return JSON.stringify(value, (_name, member: Json) =>
-    isJsonObject(member) ? Object.fromEntries(Object.entries(member).sort(byName)) : member,
+    isJsonObject(member)
+      ? Object.fromEntries(Object.entries(member).sort(([one], [other]) => compareTexts(one, other)))
+      : member,
   )
 }
 
 export function isJsonObject(value: Json | undefined): value is { readonly [name: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function byName([one]: [string, Json], [other]: [string, Json]): number {
-  return compareTexts(one, other)
 }
 
 /** The order of two texts by their UTF-16 units, as `sort` has it. */

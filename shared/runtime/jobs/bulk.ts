@@ -237,16 +237,13 @@ async function act(system: System, bulk: Bulk, { id }: Task): Promise<Outcome> {
   const { by, action } = bulk
   const recording = by === undefined ? system : { ...system, operator: { by, what: action } }
   const expected = { isStill: (task: Task) => fits(system, bulk, task) }
+  const retryOne = (...[of, task, as]: Parameters<typeof cancelTask>) => restartTask(of, task, undefined, as)
   const acted = { retry: retryOne, cancel: cancelTask, remove: removeTask }[action as 'retry']
   const outcome = await acted(recording, id, expected)
   // Another receiver of the same message may have been faster.
   if (outcome.ok || ('task' in outcome && isDone(system, bulk, outcome.task))) return DONE
   if (action === 'remove' && outcome.reason === 'unknown') return DONE
   return outcome.reason === 'unknown' || outcome.reason === 'stale' ? 'changed' : outcome.reason
-}
-
-function retryOne(system: System, id: string, expected: Parameters<typeof restartTask>[3]) {
-  return restartTask(system, id, undefined, expected)
 }
 
 function lettersOf(system: System): DiagnosticSystem {

@@ -85,11 +85,12 @@ function queryName(query: ListQuery): string {
 }
 
 function isRunningOfType({ types, userId, statuses }: ListQuery): boolean {
-  return types.length > 0 && userId === undefined && statuses.length > 0 && statuses.every(isRunning)
-}
-
-function isRunning(status: string): boolean {
-  return status === 'running'
+  return (
+    types.length > 0 &&
+    userId === undefined &&
+    statuses.length > 0 &&
+    statuses.every(status => status === 'running')
+  )
 }
 
 function sortedPage(

@@ -12,7 +12,7 @@ import { logFields } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
 import { problemText } from '../publish/resolve-flow.ts'
-import { type PublishRequest, requestOfBody } from '../publish/resolve-publication.ts'
+import { requestOfBody } from '../publish/resolve-publication.ts'
 import { NOTHING_SWEPT, readFromCursor, renewAgeingBodies, type SweepReport, sumOf } from '../repair.ts'
 import { openScheduleRanges } from './read-schedules.ts'
 import { readScheduledTask } from './schedule.ts'
@@ -59,21 +59,20 @@ async function publishTicks(
 ): Promise<Published> {
   if (ticks.length === 0) return { ranAt: undefined, error: head.error }
   const body = requestOfBody(await readScheduledTask(system, head))
-  const requests = ticks.map(tick => requestOfTick(head, body, tick))
+  // A task that is published too late to be useful does not run: its deadline counts from the tick.
+  const requests = ticks.map(tick => ({
+    ...body,
+    key: tickKey(head.key, tick),
+    once: true as const,
+    dueAt: tick,
+    parentId: head.id,
+  }))
   const outcomes = await publishMany(system, requests)
   const errors = outcomes.flatMap(outcome => errorOf(outcome) ?? [])
   for (const error of errors) {
     system.log.error('the task of a tick was refused and is not published', { ...logFields(head), error })
   }
   return { ranAt: ticks.findLast((_tick, index) => outcomes[index]?.ok), error: errors.at(-1) }
-}
-
-/**
- * The tick is the due time, so a deadline counts from the tick: a task that is published too late to be useful
- * does not run.
- */
-function requestOfTick({ id, key }: Schedule, body: PublishRequest, tick: number): PublishRequest {
-  return { ...body, key: tickKey(key, tick), once: true, dueAt: tick, parentId: id }
 }
 
 /**

@@ -46,7 +46,7 @@ export const canvasOperations = [
     answers: { 200: { description: 'The canvas.', schema: api.canvasAnswer } },
     problems: ['not-found'],
     query: pageQuery,
-    handle: handleGet,
+    handle: call => answerCanvas(call, call.params.id ?? '', call.query),
   }),
   operation({
     name: 'cancelCanvas',
@@ -76,10 +76,6 @@ async function handlePublish(call: Call<unknown, unknown>): Promise<Answer> {
   if (!created) return { status: 200, body }
   const headers = { location: api.pathOf('getCanvas', canvas.id) }
   return { status: taskIds ? 201 : 202, body, headers }
-}
-
-async function handleGet(call: Call<PageQuery, unknown>): Promise<Answer> {
-  return answerCanvas(call, call.params.id ?? '', call.query)
 }
 
 async function handleCancel(call: Call<unknown, unknown>): Promise<Answer> {

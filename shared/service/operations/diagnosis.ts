@@ -233,13 +233,9 @@ function presentLateness(lateness: ActivityCount['lateness']): Pick<api.ApiMinut
 function presentLimitUsage(type: string, { rate, concurrency }: TypeLimitUsage): api.LimitUsage {
   return {
     type,
-    ...(rate && { rate: presentRate(rate) }),
+    ...(rate && { rate: defined({ ...rate, nextSlotAt: isoOf(rate.nextSlotAt) }) }),
     ...(concurrency && { concurrency: presentConcurrency(concurrency) }),
   }
-}
-
-function presentRate({ nextSlotAt, ...limit }: NonNullable<TypeLimitUsage['rate']>) {
-  return { ...limit, ...(nextSlotAt !== undefined && { nextSlotAt: iso(nextSlotAt) }) }
 }
 
 function presentConcurrency({ holders, ...limit }: NonNullable<TypeLimitUsage['concurrency']>) {

@@ -126,7 +126,8 @@ async function handlePause(call: OneCall<ExpectedRevision>, change: typeof pause
   const { type = '' } = call.params
   if (!isTypeName(type)) return answerUnknown(call)
   const outcome = await change(call.system, type, call.body)
-  if (outcome.ok) return { status: 200, body: presentPaused(outcome.type) }
+  if (outcome.ok)
+    return { status: 200, body: { type, paused: outcome.type.paused, revision: editsOf(outcome.type) } }
   return outcome.reason === 'stale' ? answerProblem(staleProblem(type, outcome.type)) : answerUnknown(call)
 }
 
@@ -217,11 +218,6 @@ async function presentType(system: System, type: TaskType): Promise<api.ApiType>
     }),
     ...presentOperations(type),
   }
-}
-
-/** The answer to a pause or the end of one. */
-function presentPaused(type: TaskType): api.PausedType {
-  return { type: type.type, paused: type.paused, revision: editsOf(type) }
 }
 
 function shownWebhook(webhook: WebhookSettings): WebhookSettings {

@@ -165,7 +165,7 @@ export function readSchedule(name: string, body: unknown, now: number): Schedule
 export function scheduleRequestOf(name: string, body: ScheduleBody, now: number): Read {
   const timing = timingOf(body)
   const problems = [
-    ...nameProblems(name),
+    ...pathName(KEY_CHARACTERS_MAX).problems(name, 'name'),
     ...timingProblems(body, now),
     ...fieldProblems(body.task, now, 'task'),
   ]
@@ -175,10 +175,6 @@ export function scheduleRequestOf(name: string, body: ScheduleBody, now: number)
   if (tooLarge) return { ok: false, kind: 'too-large', problems: [tooLarge] }
   const { graceMs = SCHEDULE_GRACE_MS, task } = body
   return { ok: true, request: { timing, missed: missedOf(body), graceMs, task } }
-}
-
-function nameProblems(name: string): FieldProblem[] {
-  return pathName(KEY_CHARACTERS_MAX).problems(name, 'name')
 }
 
 function timingProblems({ cron, everyMs, at, timezone }: ScheduleBody, now: number): FieldProblem[] {

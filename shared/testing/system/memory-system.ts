@@ -182,7 +182,8 @@ function faultsOf({ handlers }: World, known: (target: TypeName) => string): Fau
     else present.freeze(fault.ms)
   }
   return {
-    fail: (target, error, strikes = {}) => plan(target, { kind: 'fail', error: asError(error) }, strikes),
+    fail: (target, error, strikes = {}) =>
+      plan(target, { kind: 'fail', error: typeof error === 'string' ? new Error(error) : error }, strikes),
     kill: (target, { when = 'end', ...strikes }: WorkerFault = {}) =>
       plan(target, { kind: 'kill', when }, strikes),
     freeze: (target, duration, { when = 'end', ...strikes }: WorkerFault = {}) =>
@@ -190,10 +191,6 @@ function faultsOf({ handlers }: World, known: (target: TypeName) => string): Fau
     takes: (target, duration) => handlers.last(known(target), durationMs('takes', duration)),
     sleep: async (duration, signal) => handlers.sleep(durationMs('sleep', duration), signal),
   }
-}
-
-function asError(error: unknown): unknown {
-  return typeof error === 'string' ? new Error(error) : error
 }
 
 /** A type, or a task that exists. @throws BatonError `invalid` or `unknown-type` */

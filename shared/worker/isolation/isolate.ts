@@ -99,13 +99,9 @@ async function runInProcess(
 }
 
 function killUnlessItEnds(child: ChildProcess): void {
-  if (hasEnded(child)) return
+  if (child.exitCode !== null || child.signalCode !== null) return
   const timer = setTimeout(() => killGroup(child), END_GRACE_MS)
   child.once('exit', () => clearTimeout(timer))
-}
-
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null
 }
 
 /** Windows has no process groups: there, processes that a handler started outlive it. */
