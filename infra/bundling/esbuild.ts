@@ -6,7 +6,7 @@ import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import type { BuildOptions, Loader, Message, Metafile } from 'esbuild'
-import { BatonError, defined } from '../../shared/core/values/values.ts'
+import { defined, illegal } from '../../shared/core/values/values.ts'
 import { sourceFile } from './places.ts'
 
 /** How a handler's code is bundled. The names are the same as in CDK's `NodejsFunction`. */
@@ -159,7 +159,7 @@ function build(title: string, options: BuildOptions) {
   } catch (cause) {
     const refusal = refusalText(cause, process.cwd())
     if (refusal === undefined) throw cause
-    throw new BatonError('invalid', `${title} cannot be bundled: ${refusal}`, { cause })
+    throw illegal(`${title} cannot be bundled: ${refusal}`, { cause })
   }
 }
 
@@ -168,8 +168,7 @@ let found: typeof import('esbuild') | undefined
 function esbuild(): typeof import('esbuild') {
   found ??= findEsbuild(process.cwd(), import.meta.url)
   if (found) return found
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     'handlers are bundled with esbuild, which is not installed; add it: npm install --save-dev esbuild',
   )
 }

@@ -6,7 +6,7 @@ import { versionRule } from '../../shared/core/rules/options.ts'
 import { type Rule, shown, unless } from '../../shared/core/rules/rules.ts'
 import { flag, whole } from '../../shared/core/rules/scalars.ts'
 import { refuseFields } from '../../shared/core/rules/type-configuration.ts'
-import { BatonError, type FieldProblem } from '../../shared/core/values/values.ts'
+import { type FieldProblem, illegal } from '../../shared/core/values/values.ts'
 import {
   FUNCTION_MEMORY_MB_MAX,
   FUNCTION_MEMORY_MB_MIN,
@@ -191,8 +191,7 @@ export const WORKER_VERSION = 'BATON_WORKER_VERSION'
 export function refuseReserved(environment: Readonly<Record<string, string>> = {}): void {
   const reserved = Object.keys(environment).find(name => name.startsWith('BATON_'))
   if (reserved)
-    throw new BatonError(
-      'invalid',
+    throw illegal(
       `the environment variable ${reserved} has a reserved name; choose one that does not begin with BATON_`,
     )
 }

@@ -3,7 +3,7 @@ import { backoffMs } from '../core/run/backoff.ts'
 import type { NextStage, Outcome } from '../core/run/run.ts'
 import { taskId } from '../core/task/task.ts'
 import type { TaskError } from '../core/task-error/task-error.ts'
-import { BatonError, defined, type Json } from '../core/values/values.ts'
+import { defined, illegal, type Json } from '../core/values/values.ts'
 import type { AnyTask, InputOf, OutputOf, RunContext, TaskDefinition } from '../define/definitions.ts'
 import type { Log, LogFields } from '../ports/machine.ts'
 import { callHandler, handlerContext } from '../runtime/handler/handler.ts'
@@ -70,13 +70,13 @@ function refuseWrong(
   const { attempt = 1, timeoutMs } = options
   if (kind !== 'baton-task') {
     const hint = kind === 'baton-flow' ? `; '${type}' is a flow, which createTestSystem runs` : ''
-    throw new BatonError('invalid', `runTask: give what defineTask returns${hint}`)
+    throw illegal(`runTask: give what defineTask returns${hint}`)
   }
   if (!Number.isInteger(attempt) || attempt < 1) {
-    throw new BatonError('invalid', `runTask: attempt is ${attempt}; give a whole number from 1 up`)
+    throw illegal(`runTask: attempt is ${attempt}; give a whole number from 1 up`)
   }
   if (timeoutMs !== undefined && !(timeoutMs >= 0)) {
-    throw new BatonError('invalid', `runTask: timeoutMs is ${timeoutMs}; give milliseconds, 0 or more`)
+    throw illegal(`runTask: timeoutMs is ${timeoutMs}; give milliseconds, 0 or more`)
   }
 }
 
@@ -215,7 +215,7 @@ function record(published: Published[], publication: DerivedBody): { id: string;
   if (!checked.ok) {
     const { problems } = checked
     const text = problems.map(({ path, message }) => `${path} ${message}`).join('; ')
-    throw new BatonError('invalid', text, { problems })
+    throw illegal(text, { problems })
   }
   const { type, key = `child-${published.length + 1}` } = publication
   const id = taskId(type, key)

@@ -43,6 +43,11 @@ export class BatonError extends Error {
   }
 }
 
+/** The error for a value, an option or a file that is not legal. */
+export function illegal(message: string, more?: ConstructorParameters<typeof BatonError>[2]): BatonError {
+  return new BatonError('invalid', message, more)
+}
+
 const ITEM_FAULTS: readonly ErrorCode[] = ['invalid', 'too-large', 'unstorable', 'unreadable', 'newer-schema']
 const MISTAKES = [TypeError, RangeError, SyntaxError, ReferenceError]
 
