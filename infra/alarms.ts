@@ -101,7 +101,6 @@ const TASK_ALARMS = {
     'A chain of looks was too long, or a dispatch was sent on too often; the log of the waker or of the handler names the task',
 } as const satisfies Partial<Record<MetricName, string>>
 
-/** Adds the alarm on a metric of all tasks. */
 export function watchTasks(scope: Construct, settings: Settings, name: keyof typeof TASK_ALARMS): void {
   addAlarm(scope, `${name}Alarm`, settings, {
     isEssential: name !== 'LookLoop',

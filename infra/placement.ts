@@ -215,7 +215,6 @@ type Places = Readonly<Record<string, string>>
 /** The stack of a handler, and how many types it counts as. */
 type HandlerPlacement = { readonly place: string; readonly types: number }
 
-/** Reads a recorded place. */
 function placementOf(text: string): HandlerPlacement {
   const [place = '', types = '1'] = text.split(':')
   return { place, types: Number(types) }

@@ -117,7 +117,6 @@ export function optionsOf(props: BundlingProps = {}): BuildOptions {
   }
 }
 
-/** What esbuild makes of an entry. */
 export type Bundle = {
   /** The files to write, by their paths below the folder of the bundle. */
   readonly files: ReadonlyArray<{ readonly path: string; readonly contents: Uint8Array }>

@@ -12,7 +12,6 @@ import { illegal } from '../../shared/core/values/values.ts'
 /** The folder of generated files, below the working directory and outside version control. */
 const FOLDER = '.baton'
 
-/** Absolute path of a generated file. */
 export function generatedFile(...path: string[]): string {
   return resolve(join(FOLDER, ...path))
 }

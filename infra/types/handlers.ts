@@ -189,7 +189,6 @@ function refuseTwice(entry: string, definitions: readonly FoundDefinition[]): vo
   if (twin) throw illegal(`${entry}: entries name the type '${twin.type}' twice`)
 }
 
-/** Files that no pattern matches. */
 const NO_ENTRY = /(\.d\.[cm]?ts|\.(test|spec)\.[^.]+)$|(^|\/)node_modules\//
 
 /**

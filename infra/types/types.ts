@@ -174,7 +174,6 @@ export class TypeRegistrar extends Construct {
   }
 }
 
-/** The types of a task and of its callbacks. */
 function typesOf({ type, onSuccess = [], onError = [] }: DerivedBody): string[] {
   return [type, ...[...onSuccess, ...onError].flatMap(typesOf)]
 }

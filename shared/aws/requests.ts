@@ -33,7 +33,6 @@ type Layered = {
   }
 }
 
-/** The `requestHandler` of an AWS client. */
 type RequestHandler = ReturnType<typeof requestHandler>
 
 /**

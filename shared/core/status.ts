@@ -23,7 +23,6 @@ import { awaitedWorkers, versionSuffices, type Worker } from './worker.ts'
 /** Why an open task is not running, or why an ended task still owes callbacks. */
 export type StatusReason = (typeof STATUS_REASONS)[number]
 
-/** The reasons that name a limit. */
 export type LimitReason = Extract<StatusReason, 'rate-limit' | 'concurrency-limit'>
 
 /** The handlers, workers and limits of a task's type, as far as the reason for its wait depends on them. */
@@ -219,7 +218,6 @@ function refined(reason: StatusReason, task: Task, served: Served, isOwnTypePaus
   }
 }
 
-/** Which of the causes of `no-worker` holds. */
 function whyNoWorker(task: Task, { liveWorkers }: Served): TaskReason {
   const { minWorkerVersion } = task.options
   const isFitting = ({ version }: { readonly version?: string }) => versionSuffices(version, minWorkerVersion)

@@ -157,12 +157,10 @@ export type RunTaskOptions = {
   readonly context?: Partial<Omit<RunContext, 'signal' | 'progress' | 'publish' | 'log' | 'next'>>
 }
 
-/** A line that the handler has logged. */
 type RecordedLine = { readonly level: keyof Log; readonly message: string; readonly fields: LogFields }
 
 type Published = DerivedBody & { readonly id: string }
 
-/** The context of one run, and what the handler did with it. */
 function createRecorder(type: string, options: RunTaskOptions) {
   const { attempt = 1, key = 'test', stage, step, direction = 'do', params, previous } = options
   const logs: RecordedLine[] = []

@@ -99,7 +99,6 @@ export function createEngine(settings: WorkerSettings<never>, workerId: string):
   }
 }
 
-/** The definition that serves a task of the type. */
 export function definitionOf({ tasks }: Engine, type: string): TaskDefinition {
   const definition = tasks.get(type)
   if (definition) return definition
@@ -178,7 +177,6 @@ export function checkedWhole(
   throw illegal(`${name} is ${value}; give a whole number ${legal}`)
 }
 
-/** A task and the worker's run of it. */
 export type HookedRun = { readonly task: Task; readonly run: LiveRun }
 
 /**

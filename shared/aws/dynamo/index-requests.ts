@@ -36,7 +36,6 @@ export function withinBounds(query: IndexQuery): IndexQuery | undefined {
   return isBelow || isAbove ? fromTheStart : query
 }
 
-/** The index entry in an item of the index. */
 export function entryFrom(index: IndexRange['index'], item: Item): IndexEntry {
   return { id: item.pk as string, sort: item[INDEXES[index].sort] as number | string }
 }

@@ -89,7 +89,6 @@ export function recogniseAcrossCopies(own: Class, name: string): void {
   })
 }
 
-/** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
 /** Levels of nesting. Deeper values are refused, so that no walk over a value overflows the stack. */

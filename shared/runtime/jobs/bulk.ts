@@ -53,7 +53,6 @@ export type Bulk = BulkRequest &
     readonly page: readonly string[]
   }
 
-/** The most bulk operations of one type at a time. */
 export const BULKS_MAX = 10
 /** Indexes show a write up to 2 s late. */
 const INDEX_DELAY_S = 2
@@ -119,7 +118,6 @@ export async function workOnBulk(system: System, id: string, stopAt: number): Pr
   await endBulk(system, bulk)
 }
 
-/** Takes a finished bulk operation from the list of its type. */
 async function endBulk(system: System, { type, id }: Pick<Bulk, 'type' | 'id'>): Promise<void> {
   await changeType(system, type, stored =>
     stored?.bulks?.includes(id) ? { ...stored, bulks: stored.bulks.filter(one => one !== id) } : undefined,

@@ -156,7 +156,6 @@ export async function startPurge(
   return { ok: true }
 }
 
-/** Takes a finished purge from the list of its type. */
 async function endPurge(
   system: Pick<System, 'types' | 'clock'>,
   { type }: Pick<TaskType, 'type'>,

@@ -20,7 +20,6 @@ const TRACER = 'baton'
 /** An exporter that hangs must not make an invocation time out, so flushing waits at most this long. */
 const FLUSH_LIMIT_MS = 2_000
 
-/** What a run's span records of its end. */
 type RunEnd = { readonly outcome: string; readonly error?: TaskError }
 
 /**

@@ -67,7 +67,6 @@ function viewRanges(type: string, shard: number, statuses: readonly Status[], no
   }))
 }
 
-/** The sort key of the task in an order. */
 export function sortKeyOf({ state, dueAt, createdAt, view }: Task, order: ListOrder): number {
   if (order.endsWith('created')) return createdAt
   return order.endsWith('due') && state !== 'open' ? dueAt : (view?.sort ?? dueAt)

@@ -15,7 +15,6 @@ import { isLabelled } from './list-query.ts'
  * index has these, so the tasks of one type after the other are read, the latest first, a bounded number for each page.
  */
 
-/** How a task was found. */
 type Match = 'id' | 'key' | 'user' | 'tag' | 'error'
 
 type Found = { readonly task: Task; readonly match: Match }

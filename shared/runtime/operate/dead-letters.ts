@@ -106,7 +106,6 @@ export function isAfterIn(queue: string | undefined, after: string): boolean {
   return queue === undefined || after.startsWith(idsOfQueue(queue))
 }
 
-/** What became of one letter. */
 export type Replayed = { readonly id: string } & (
   | { readonly outcome: 'sent' }
   /** There is no such letter. */

@@ -135,7 +135,6 @@ export type TaskDescription = {
   readonly isCut?: boolean
 }
 
-/** What a description needs besides the head. */
 type DescriptionSources = {
   readonly now: number
   readonly served: Served

@@ -112,7 +112,6 @@ function keptElsewhere(
   return isKeptHere ? undefined : { ok: false, reason: 'kept-elsewhere', task: head }
 }
 
-/** The schedule, if readers can find it. */
 function presentIn({ clock }: System, head: Schedule | undefined): Schedule | undefined {
   return isGone(head, clock.now()) ? undefined : head
 }
@@ -285,7 +284,6 @@ export async function readScheduledTask(
   return body as unknown as ScheduledTask
 }
 
-/** Whether the schedule exists and readers can find it. */
 export function isPresent(system: System, head: Schedule | undefined): head is PresentSchedule {
   return head?.schedule !== undefined && !isGone(head, system.clock.now())
 }

@@ -177,7 +177,6 @@ async function tickLate(system: System, id: string): Promise<TickReport> {
   }
 }
 
-/** Renews bodies that expire soon, in some of the rounds. */
 async function renewSomeBodies(system: System): Promise<SweepReport> {
   if (system.chance.fraction() >= RENEWAL_SHARE) return NOTHING_SWEPT
   const heads = await openSchedules(system)

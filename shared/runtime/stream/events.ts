@@ -153,7 +153,6 @@ export function countOutcomes({ metrics, log }: Outputs, changes: readonly TaskC
   }
 }
 
-/** The metrics that a change of a task counts as. */
 function metricsOf(task: Head): MetricName[] {
   const counted = eventsOf(task).flatMap(({ type }) => METRIC_OF_EVENT[type] ?? [])
   return isTask(task) && isRetry(task) ? [...counted, 'Retried'] : counted

@@ -99,7 +99,6 @@ export function explainMember({ id, canvasId, members, ended, state }: MemberFac
   }
 }
 
-/** Why a task waits, runs or has ended, as the API shows it. */
 function presentWhy(id: string, { status, reason, facts }: Why): api.WhyAnswer {
   const why = explain(reason, facts)
   const { sentence, next, since, until, holder, lastWorkerSeenAt, log, deadLetterId } = why
@@ -213,7 +212,6 @@ async function handleLimits({ system, params, query }: Call<api.LimitUsageQuery,
   return { status: 200, body: presentLimitUsage(type, usage) }
 }
 
-/** The activity of a type as the API shows it. */
 function presentActivity({ type, minutes }: TypeActivity): api.ApiTypeActivity {
   const [whole] = sumByTypeAndMinute(minutes.map(one => ({ ...one, minute: 0 })))
   return { type, minutes: minutes.map(presentMinute), ...presentLateness(whole?.lateness ?? {}) }
@@ -229,7 +227,6 @@ function presentLateness(lateness: ActivityCount['lateness']): Pick<api.ApiMinut
   return p50Ms === undefined || p95Ms === undefined ? {} : { lateness: { p50Ms, p95Ms } }
 }
 
-/** The usage of a type's limits as the API shows it. */
 function presentLimitUsage(type: string, { rate, concurrency }: TypeLimitUsage): api.LimitUsage {
   return {
     type,

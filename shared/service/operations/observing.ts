@@ -135,7 +135,6 @@ function namesIn({ subject, queue }: DeadLetter): Pick<api.ApiDeadLetter, 'taskI
   return defined({ taskId, canvasId, type })
 }
 
-/** The operations about the service itself. */
 export const serviceOperations = [
   operation({
     name: 'health',
@@ -159,7 +158,6 @@ const HINT =
 
 const SINCE_DEFAULT_MS = 24 * HOUR_MS
 
-/** Failures, workers and events. */
 export const observingOperations = [
   operation({
     name: 'listFailures',

@@ -246,7 +246,6 @@ function idIn({ params: { name = '' } }: OneCall<unknown>): string | undefined {
   return isName(name, KEY_CHARACTERS_MAX) ? taskId(SCHEDULE_TYPE, name) : undefined
 }
 
-/** A described schedule as the API shows it. */
 function presentSchedule({ head, task, nextRunAt }: ScheduleDescription): api.ApiSchedule {
   const { schedule, error, finishedAt } = head
   return {

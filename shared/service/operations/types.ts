@@ -170,7 +170,6 @@ async function handlePut(call: OneCall<api.TypeBody>): Promise<Answer> {
     : { status: 200, body: shown }
 }
 
-/** The problem of a refused configuration. */
 function putProblem(type: string, refusal: Extract<PutTypeOutcome, { ok: false }>): api.Problem {
   switch (refusal.reason) {
     case 'invalid':

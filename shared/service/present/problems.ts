@@ -103,7 +103,6 @@ export function problemOfError(error: unknown, requestId: string): Problem {
   return problem(kind, message, { requestId, ...(problems.length > 0 && { errors: problems }) })
 }
 
-/** The problem of a body that is longer than the API takes. */
 export function tooLargeBody(): Problem {
   return problem('too-large', `the body has more than ${REQUEST_BYTES_MAX} bytes; send less at a time`)
 }
@@ -253,7 +252,6 @@ const WHY_RUN_ENDED = {
 
 type EndedRunRefusal = Extract<RunRefusal, { reason: RunGone }>
 
-/** The problem of a refused heartbeat or end of a run. */
 export function runProblem(taskId: string, runId: string, refusal: RunRefusal): Problem {
   if (refusal.reason === 'unknown') return noSuchTask(taskId)
   if (refusal.reason === 'unknown-run') return noSuchRun(taskId, runId)

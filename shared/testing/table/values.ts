@@ -11,7 +11,6 @@ export function isMap(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Set)
 }
 
-/** The type of a value in DynamoDB. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'NULL'
   if (Array.isArray(value)) return 'L'

@@ -37,10 +37,8 @@ const DEFAULT_WAIT_MS = 5_000
 const CLAIM_TYPES_MAX = 20
 /** The time for a claim besides its wait, also for a client whose other calls have less. */
 const CLAIM_TIMEOUT_MS = 15_000
-/** The pause after a claim that failed. */
 const PAUSE_MS = 1_000
 
-/** What an HTTP worker needs of its process. */
 type HttpWorkerMachine = { readonly clock: Clock; readonly log: Log; readonly workerId: string }
 
 type Serving = HttpWorkerMachine & {

@@ -127,7 +127,6 @@ export const HEAD = attributesOf<Omit<HeadMembers, Derived>>()({
   shard: withDefault('shard', number, 0),
 })
 
-/** A head as an item. */
 export type HeadItem = {
   readonly pk: string
   readonly sk: typeof HEAD_SORT_KEY
