@@ -16,7 +16,7 @@ import { invalid, noSuchTask, problem, unknownTypes } from '../present/problems.
 import { iso, isoOf } from '../present/tasks.ts'
 import { canvasRequestOf } from '../requests/canvas-requests.ts'
 import { checkingInputs } from '../requests/compare-inputs.ts'
-import { isTaskId } from '../requests/publish-requests.ts'
+import { forTask } from '../requests/publish-requests.ts'
 
 export const canvasOperations = [
   operation({
@@ -130,14 +130,12 @@ export const previousOperations = [
     answers: { 200: { description: 'One page of results.', schema: api.previousPage } },
     problems: ['not-found', 'conflict'],
     query: api.previousQuery,
-    handle: handlePrevious,
+    handle: forTask(handlePrevious),
   }),
 ]
 
-async function handlePrevious(call: Call<PageQuery, unknown>): Promise<Answer> {
-  const { system, query, params } = call
-  const id = params.id ?? ''
-  const task = isTaskId(id) ? await readTask(system, id) : undefined
+async function handlePrevious({ system, query }: Call<PageQuery, unknown>, id: string): Promise<Answer> {
+  const task = await readTask(system, id)
   if (!task || task.state === 'removed') return answerProblem(noSuchTask(id))
   const from = Number(query.cursor ?? 0)
   const page = await readPreviousPage(system, task, {

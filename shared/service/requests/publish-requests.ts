@@ -25,8 +25,8 @@ import type { PublishRequest } from '../../runtime/publish/resolve-publication.t
 import { optionsIn, requestOfBody, timeOf } from '../../runtime/publish/resolve-publication.ts'
 import type { RunReference } from '../../runtime/run/http-runs.ts'
 import type { ScheduleRequest } from '../../runtime/schedule/schedule.ts'
-import { check } from '../operation.ts'
-import { invalid } from '../present/problems.ts'
+import { type Answer, answerProblem, type Call, check } from '../operation.ts'
+import { invalid, noSuchTask } from '../present/problems.ts'
 
 /** Finds the problems that no rule expresses: fields that exclude each other, and bounds that depend on the time. */
 export function fieldProblems(body: PublishBody | PatchBody, now: number, at = ''): FieldProblem[] {
@@ -135,6 +135,16 @@ export function isTaskId(id: string): boolean {
   const parts = splitTaskId(id)
   if (!parts || reservedFor(parts.type)) return false
   return typeNameRule.problems(parts.type, '').length === 0 && isName(parts.key, DERIVED_KEY_CHARACTERS_MAX)
+}
+
+/** Serves a call whose `id` a task can have. For any other id it answers that there is no such task. */
+export function forTask<Query, Body, On>(
+  handle: (call: Call<Query, Body, On>, id: string) => Promise<Answer>,
+): (call: Call<Query, Body, On>) => Promise<Answer> {
+  return async call => {
+    const { id = '' } = call.params
+    return isTaskId(id) ? handle(call, id) : answerProblem(noSuchTask(id))
+  }
 }
 
 /** The run that a request names, or undefined when no run can have this id. */
