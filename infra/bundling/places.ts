@@ -42,11 +42,9 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-/** The code of this package that users' code is bundled with: the executor of a Lambda handler, the worker of a container. */
-type RuntimeName = 'executor' | 'worker'
-
 /** The absolute path of a runtime's module: prebuilt where the package is installed, its source in this repository. */
-export function runtimeModule(name: RuntimeName): string {
+/** The code of this package that users' code is bundled with: the executor of a Lambda handler, the worker of a container. */
+export function runtimeModule(name: 'executor' | 'worker'): string {
   return prebuilt(name) ?? sourceFile(`${name}.ts`)
 }
 

@@ -40,8 +40,6 @@ const MAPPING_CONCURRENCY_MAX = 1_000
 /** A run is aborted 3 s before its function ends. A function with a shorter timeout would leave its runs no time. */
 const HANDLER_TIMEOUT_S_MIN = 10
 
-type Rules = Readonly<Record<string, Rule>>
-
 /** The most that 64 shards of a type serve. */
 const tasksRule = whole(1, SHARDS_MAX * TASKS_PER_SHARD, ' of tasks a second')
 
@@ -73,7 +71,7 @@ export const HANDLER_NAMES = ['entry', 'task', ...Object.keys(FUNCTION_RULES)]
 /** The options of `addHandlers`. */
 export const GROUP_NAMES = ['entries', ...Object.keys(FUNCTION_RULES)]
 
-const SERVICE_RULES: Rules = {
+const SERVICE_RULES: Readonly<Record<string, Rule>> = {
   concurrency: whole(1, WORKER_CONCURRENCY_MAX),
   minTasks: whole(1, SERVICE_CONTAINERS_QUOTA),
   maxTasks: whole(1, SERVICE_CONTAINERS_QUOTA),

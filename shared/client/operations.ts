@@ -2,7 +2,8 @@ import { type OperationName, targetOf } from '../api/endpoints.ts'
 import type * as api from '../api/index.ts'
 import type { ExpectedRevision, Page, PageQuery } from '../api/scalars.ts'
 import type { Json } from '../core/values/values.ts'
-import { pacedClaims } from './paced-claims.ts'
+import { ProblemError } from './problem-error.ts'
+import { aborted, newKey, pauseFor } from './repetition.ts'
 import type { Ask, CallOptions, Send } from './send.ts'
 
 /** Options of a call that makes a change. */
@@ -230,4 +231,33 @@ function workerOperations(send: Send) {
     heartbeatMany: (runs, call) => many('heartbeatMany', runs, call),
     finishMany: (runs, call) => many('finishMany', runs, call),
   } satisfies Partial<Operations>
+}
+
+/** The pause after a refusal (429) that does not name one. */
+const CLAIM_RETRY_MS = 2_000
+
+/**
+ * Delays claims as the API asks. After an answer with `retryAfterMs`, it sends the next claim of the same worker after that time
+ * at the earliest. A claim that is refused because too many claims wait (429) counts as an empty answer. A claim without a
+ * `requestId` gets one, so that it may be sent again: the API answers a repetition with the same claims.
+ */
+function pacedClaims(send: Operations['claim']): Operations['claim'] {
+  const pauses = new Map<string, { readonly from: number; readonly ms: number }>()
+  return async (request, call) => {
+    const { workerId } = request
+    const pause = pauses.get(workerId)
+    // A clock that is set back must not make the pause longer.
+    const pauseMs = pause ? Math.min(pause.ms, pause.from + pause.ms - Date.now()) : 0
+    if (pauseMs > 0) await pauseFor(pauseMs, call?.signal)
+    if (call?.signal?.aborted) throw aborted('POST /v1/claims', call.signal.reason)
+    const answer = await send({ requestId: newKey(), ...request }, call).catch(emptyAnswerOf)
+    if (answer.retryAfterMs === undefined) pauses.delete(workerId)
+    else pauses.set(workerId, { from: Date.now(), ms: answer.retryAfterMs })
+    return answer
+  }
+}
+
+function emptyAnswerOf(error: unknown): api.ClaimsAnswer {
+  if (!(error instanceof ProblemError) || error.status !== 429) throw error
+  return { claims: [], retryAfterMs: error.problem.retryAfterMs ?? CLAIM_RETRY_MS }
 }

@@ -143,10 +143,8 @@ export function isStuck(task: Task, facts: WaitFacts, now: number): boolean {
 function mayWait({ reason, isPaused, isBehindOthers }: WaitFacts): boolean {
   return reason !== undefined || isPaused || isBehindOthers
 }
-
-type WhyReason = (typeof WHY_REASONS)[number]
 /** The reasons of tasks that have a head. `canvas` and `skipped` are about members of a canvas that are not published. */
-export type TaskReason = Exclude<WhyReason, 'canvas' | 'skipped'>
+export type TaskReason = Exclude<(typeof WHY_REASONS)[number], 'canvas' | 'skipped'>
 
 /** What decides the reason of a task that is ready although no `statusReason` holds. */
 type ReadyFacts = {

@@ -81,13 +81,11 @@ function refuseWrong(
 }
 
 type Ended = Omit<TaskRun, 'logs' | 'progress' | 'published'>
-type Recorder = ReturnType<typeof createRecorder>
-
 async function attemptOnce(
   definition: AnyTask,
   input: Json | undefined,
   options: RunTaskOptions,
-  { context, runLog, stopOn }: Recorder,
+  { context, runLog, stopOn }: ReturnType<typeof createRecorder>,
 ): Promise<Ended> {
   const stopped = stopOn()
   let reaction: { readonly thrown: unknown } | undefined

@@ -83,11 +83,9 @@ export async function flushSpans(clock: Clock): Promise<void> {
   done.abort()
 }
 
-type SpanOptions = Parameters<ReturnType<typeof trace.getTracer>['startSpan']>[1]
-
 async function within<Result>(
   name: string,
-  options: SpanOptions,
+  options: Parameters<ReturnType<typeof trace.getTracer>['startSpan']>[1],
   parent: Context,
   work: (span: Span) => Promise<Result>,
 ): Promise<Result> {

@@ -49,14 +49,12 @@ export async function tickSchedule(
 /** Another process has changed the schedule meanwhile. */
 const OUTDATED = { ok: false, reason: 'outdated' } as const
 
-type Published = { readonly ranAt: number | undefined; readonly error: TaskError | undefined }
-
 /** Publishes the tasks of these ticks. A refused task stays unpublished: the schedule shows the error and continues. */
 async function publishTicks(
   system: System,
   head: PresentSchedule,
   ticks: readonly number[],
-): Promise<Published> {
+): Promise<{ readonly ranAt: number | undefined; readonly error: TaskError | undefined }> {
   if (ticks.length === 0) return { ranAt: undefined, error: head.error }
   const body = requestOfBody(await readScheduledTask(system, head))
   // A task that is published too late to be useful does not run: its deadline counts from the tick.

@@ -108,16 +108,12 @@ function createEventFilter(system: EventSystem) {
   const typeOf = cachedTypeReader(system)
   const anyType = cachedTypeReader({
     clock: system.clock,
-    types: { ...system.types, get: () => firstTypeWithEvents(system) },
+    types: { ...system.types, get: async () => (await system.types.list()).find(wantsEvents) },
   })
   return async ([event]: readonly BatonEvent[], change: StreamChange) => {
     const isOfType = event?.type.startsWith('task.') && 'task' in change
     return wantsEvents(await (isOfType ? typeOf(change.task.type) : anyType('*')))
   }
-}
-
-async function firstTypeWithEvents({ types }: EventSystem): Promise<TaskType | undefined> {
-  return (await types.list()).find(wantsEvents)
 }
 
 function wantsEvents(type: TaskType | undefined): boolean {

@@ -139,9 +139,7 @@ export function parseFinish(value: unknown, at: string): Checked<RunUpdate<Outco
   }
 }
 
-type RunFields = Pick<RunUpdate<unknown>, 'taskId' | 'runId' | 'fence'>
-
-function updateOf<Fields extends RunFields, Content>(
+function updateOf<Fields extends Pick<RunUpdate<unknown>, 'taskId' | 'runId' | 'fence'>, Content>(
   checked: Checked<Fields>,
   contentOf: (fields: Fields) => Content,
   at: string,

@@ -78,16 +78,8 @@ export type WorkerFault = Strikes & {
 /** The calls of the client that a test system has under the same names, with the same answers and refusals. */
 type ClientCalls = Pick<
   Client,
-  | 'cancel'
-  | 'retry'
-  | 'remove'
-  | 'patch'
-  | 'canvas'
-  | 'cancelCanvas'
-  | 'removeSchedule'
-  | 'pauseSchedule'
-  | 'resumeSchedule'
-  | 'triggerSchedule'
+  | ('cancel' | 'retry' | 'remove' | 'patch' | 'canvas' | 'cancelCanvas')
+  | ('removeSchedule' | 'pauseSchedule' | 'resumeSchedule' | 'triggerSchedule')
 >
 
 /** What a test can do to a system, in memory or deployed. */

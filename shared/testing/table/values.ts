@@ -120,10 +120,8 @@ function bytesOfNumber(value: number): number {
   return Math.ceil(digits / 2) + 1 + (value < 0 ? 1 : 0)
 }
 
-type Image = Readonly<Record<string, AttributeValue>>
-
 /** An item as the table's stream carries it. The stream is not asked for items with sets, so their sets are left out. */
-export function imageOf(item: Item): Image {
+export function imageOf(item: Item): Readonly<Record<string, AttributeValue>> {
   const members = Object.entries(item).filter(([, value]) => !(value instanceof Set))
   return Object.fromEntries(members.map(([name, value]) => [name, attributeOf(value)]))
 }

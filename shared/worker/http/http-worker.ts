@@ -167,11 +167,9 @@ async function giveBack({ client, log, hooks }: Serving, claims: readonly Claim[
 /** What the API says of a run that its worker holds no longer. */
 const NOT_HELD: ReadonlySet<Verdict> = new Set<Verdict>(['accepted', 'gone'])
 
-type Tools = { readonly client: Client; readonly held: HeldRuns; readonly clock: Clock }
-
 /** Keeps a claimed run by requests to the API. `claimSince` is a moment before its claim was sent first. */
 export function keepOverHttp(
-  { client, held, clock }: Tools,
+  { client, held, clock }: { readonly client: Client; readonly held: HeldRuns; readonly clock: Clock },
   claim: Claim,
   claimSince: Moment,
 ): KeptRun<Claim> {
