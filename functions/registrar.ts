@@ -46,7 +46,6 @@ const SERVED: Readonly<Record<string, (event: CloudFormationCustomResourceEvent)
   'Custom::BatonOtherTypes': bindTypes,
 }
 
-/** Registers a type or removes its handler. */
 async function keepType({
   RequestType,
   ResourceProperties,

@@ -17,7 +17,7 @@ import type { Construct } from 'constructs'
 import { INDEXES } from '../shared/aws/dynamo/keys.ts'
 import { EVERY_TYPE } from '../shared/core/bounds.ts'
 import { refuseFields, typeNameRule } from '../shared/core/rules/type-configuration.ts'
-import { BatonError } from '../shared/core/values/values.ts'
+import { illegal } from '../shared/core/values/values.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
 import type { Settings } from './settings.ts'
 
@@ -101,7 +101,6 @@ const TASK_ALARMS = {
     'A chain of looks was too long, or a dispatch was sent on too often; the log of the waker or of the handler names the task',
 } as const satisfies Partial<Record<MetricName, string>>
 
-/** Adds the alarm on a metric of all tasks. */
 export function watchTasks(scope: Construct, settings: Settings, name: keyof typeof TASK_ALARMS): void {
   addAlarm(scope, `${name}Alarm`, settings, {
     isEssential: name !== 'LookLoop',
@@ -241,10 +240,7 @@ const FAILURES_MAX = 1_000_000_000
 
 function refuseUnlessWhole(name: string, value: number, most: number): void {
   if (Number.isInteger(value) && value >= 1 && value <= most) return
-  throw new BatonError(
-    'invalid',
-    `${name} is ${value}; give a whole number of 1–${most.toLocaleString('en')}`,
-  )
+  throw illegal(`${name} is ${value}; give a whole number of 1–${most.toLocaleString('en')}`)
 }
 
 type Condition = {

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { Annotations, NestedStack, Stack } from 'aws-cdk-lib'
 import { OUTDIR_ENV } from 'aws-cdk-lib/cx-api'
 import { Construct } from 'constructs'
-import { BatonError } from '../shared/core/values/values.ts'
+import { type BatonError, illegal } from '../shared/core/values/values.ts'
 import { HANDLER_RESOURCES } from './bounds.ts'
 import { isDevelopment } from './bundling/bundling.ts'
 import { writeGenerated } from './bundling/places.ts'
@@ -215,7 +215,6 @@ type Places = Readonly<Record<string, string>>
 /** The stack of a handler, and how many types it counts as. */
 type HandlerPlacement = { readonly place: string; readonly types: number }
 
-/** Reads a recorded place. */
 function placementOf(text: string): HandlerPlacement {
   const [place = '', types = '1'] = text.split(':')
   return { place, types: Number(types) }
@@ -265,7 +264,7 @@ function readFile(): Record<string, unknown> {
   try {
     return JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown>
   } catch (cause) {
-    throw new BatonError('invalid', `${file} cannot be read: ${cause}`, { cause })
+    throw illegal(`${file} cannot be read: ${cause}`, { cause })
   }
 }
 
@@ -288,7 +287,7 @@ function isPlace(place: unknown): boolean {
 
 function refusal(path: string, legal: string, value: unknown): BatonError {
   const where = `'${PLACES_KEY}'${path} of ${CONTEXT_FILE}, or of the app's context,`
-  return new BatonError('invalid', `${where} must be ${legal}, not ${JSON.stringify(value)}`)
+  return illegal(`${where} must be ${legal}, not ${JSON.stringify(value)}`)
 }
 
 /** Sorts the members by name, so that two branches that add handlers rarely change the same lines. */

@@ -12,7 +12,7 @@ import { type IQueue, Queue, QueueEncryption } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
 import { MESSAGE_LIFE_MS } from '../shared/core/bounds.ts'
 import { queueNameOf } from '../shared/core/types/task-type.ts'
-import { BatonError, defined } from '../shared/core/values/values.ts'
+import { defined, illegal } from '../shared/core/values/values.ts'
 import { watchDeadLetters } from './alarms.ts'
 import {
   JOBS_TIMEOUT_S,
@@ -197,8 +197,7 @@ export function visibilityFor(functionTimeout: Duration): Duration {
 export function concurrencyWithin(name: string, usual: number, reserved: number | undefined): number {
   if (reserved === undefined) return usual
   if (Number.isInteger(reserved) && reserved >= MAPPING_CONCURRENCY_MIN) return Math.min(usual, reserved)
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `reservedConcurrency.${name} is ${reserved}; give a whole number of ${MAPPING_CONCURRENCY_MIN} or more`,
   )
 }
@@ -233,7 +232,7 @@ export class SourceQueue extends Construct {
     { batchSize = QUEUE_BATCH_SIZE, maxConcurrency }: MappingOptions,
   ): EventSourceMapping {
     if (batchSize < 1 || batchSize > QUEUE_BATCH_SIZE) {
-      throw new BatonError('invalid', `batchSize is ${batchSize}; give 1–${QUEUE_BATCH_SIZE}`)
+      throw illegal(`batchSize is ${batchSize}; give 1–${QUEUE_BATCH_SIZE}`)
     }
     this.queue.grantConsumeMessages(fn)
     return new EventSourceMapping(this, 'Mapping', {

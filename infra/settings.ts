@@ -3,7 +3,7 @@ import type { RetentionDays } from 'aws-cdk-lib/aws-logs'
 import type { ITopic } from 'aws-cdk-lib/aws-sns'
 import type { Construct } from 'constructs'
 import { EVERY_TYPE } from '../shared/core/bounds.ts'
-import { BatonError } from '../shared/core/values/values.ts'
+import { illegal } from '../shared/core/values/values.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
 
 /**
@@ -110,7 +110,7 @@ export function levelOf(level: LogLevel | undefined): LogLevel | undefined {
 /** @throws BatonError `invalid` for a value that the compiler would have refused. */
 function oneOf<Value extends string>(name: string, value: Value, legal: readonly Value[]): Value {
   if (legal.includes(value)) return value
-  throw new BatonError('invalid', `${name} is '${value}'; give ${legal.map(one => `'${one}'`).join(', ')}`)
+  throw illegal(`${name} is '${value}'; give ${legal.map(one => `'${one}'`).join(', ')}`)
 }
 
 const SYSTEM_NAME = new RegExp(`^[A-Za-z][A-Za-z0-9-]{0,${SYSTEM_NAME_CHARACTERS_MAX - 1}}$`)
@@ -118,12 +118,12 @@ const SYSTEM_NAME = new RegExp(`^[A-Za-z][A-Za-z0-9-]{0,${SYSTEM_NAME_CHARACTERS
 function systemNameOf(scope: Construct, given: string | undefined): string {
   const name = given ?? Stack.of(scope).stackName
   if (Token.isUnresolved(name)) {
-    throw new BatonError('invalid', `the stack of ${scope.node.path} has no fixed name; give 'systemName'`)
+    throw illegal(`the stack of ${scope.node.path} has no fixed name; give 'systemName'`)
   }
   // The permissions of a system 'a' would cover the queues of a system 'a-q-b'.
   if (!SYSTEM_NAME.test(name) || name.includes('-q-')) {
     const legal = `1–${SYSTEM_NAME_CHARACTERS_MAX} of A–Z a–z 0–9 -, beginning with a letter, without '-q-'`
-    throw new BatonError('invalid', `'${name}' is not a legal system name; give 'systemName' with ${legal}`)
+    throw illegal(`'${name}' is not a legal system name; give 'systemName' with ${legal}`)
   }
   return name
 }

@@ -2,7 +2,7 @@ import { CfnOutput, CfnParameter, CfnResource, type NestedStack, Stack, Token } 
 import { CfnEventBus } from 'aws-cdk-lib/aws-events'
 import { CfnQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct, IConstruct } from 'constructs'
-import { BatonError } from '../shared/core/values/values.ts'
+import { illegal } from '../shared/core/values/values.ts'
 import type { AlarmLevel } from './settings.ts'
 
 /** The most resources of one stack. Source: CloudFormation quotas. */
@@ -24,8 +24,7 @@ export function refuseSameName(system: NamedSystem, isSystem: (one: IConstruct) 
         other !== system && other.systemName === system.systemName && mayShareEnvironment(other, system),
     )
   if (!twin) return
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `${twin.node.path} is already named '${system.systemName}', and both may be deployed to one account and region; ` +
       "give one of them another 'systemName', or give their stacks different environments",
   )

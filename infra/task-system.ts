@@ -9,7 +9,7 @@ import { type FailureAlarmProps, taskMetric, watchFailures } from './alarms.ts'
 import { createDashboard } from './dashboard.ts'
 import { TaskApi } from './functions/api.ts'
 import { Jobs, Planner, Sweeper, Waker } from './functions/machinery.ts'
-import { operatingRoutes, publishingRoutes, readingRoutes } from './permissions/api-access.ts'
+import { operatingRoutes, publishingRoutes, READING_ROUTES } from './permissions/api-access.ts'
 import { type Grantee, granteeUnder, RolePolicies } from './permissions/permissions.ts'
 import {
   type GrantProps,
@@ -173,7 +173,7 @@ export class TaskSystem extends Construct {
 
   /** Grants `fn` every read of the HTTP API at `BATON_URL`, and no change. */
   grantRead(fn: Grantee): void {
-    this.api.openTo(fn, readingRoutes())
+    this.api.openTo(fn, READING_ROUTES)
   }
 
   /**

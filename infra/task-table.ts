@@ -3,7 +3,7 @@ import * as dynamodb from 'aws-cdk-lib/aws-dynamodb'
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { Construct } from 'constructs'
 import { INDEXES, PRIMARY_KEY, TTL_ATTRIBUTE } from '../shared/aws/dynamo/keys.ts'
-import { BatonError, defined } from '../shared/core/values/values.ts'
+import { defined, illegal } from '../shared/core/values/values.ts'
 import { watchThrottling } from './alarms.ts'
 import { TASK_WRITE_UNITS, WARM_HEADROOM } from './bounds.ts'
 import { allow, type Grantee } from './permissions/permissions.ts'
@@ -172,8 +172,7 @@ export class TaskTable extends Construct {
 function refuseColdTable({ readUnitsPerSecond, writeUnitsPerSecond }: WarmThroughput): void {
   const isWarm = readUnitsPerSecond >= WARM_READ_UNITS_MIN && writeUnitsPerSecond >= WARM_WRITE_UNITS_MIN
   if (isWarm && Number.isInteger(readUnitsPerSecond) && Number.isInteger(writeUnitsPerSecond)) return
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `warmThroughput is ${readUnitsPerSecond} read and ${writeUnitsPerSecond} write units a second; ` +
       `give whole numbers of at least ${WARM_READ_UNITS_MIN} and ${WARM_WRITE_UNITS_MIN}`,
   )

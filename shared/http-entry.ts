@@ -46,6 +46,8 @@ function withoutComponents(schema: unknown): unknown {
   )
 }
 
+type Results<Result> = { readonly results: readonly Result[] }
+
 export const canvasBody: z.ZodType<rules.CanvasBody> = schemaOf(rules.canvasBody)
 export const canvasPublished: z.ZodType<rules.CanvasAnswer> = schemaOf(rules.canvasPublished)
 export const canvasAnswer: z.ZodType<rules.ApiCanvas> = schemaOf(rules.canvasAnswer)
@@ -73,9 +75,7 @@ export const taskError: z.ZodType<NonNullable<rules.ApiTask['error']>> = schemaO
 export const problemAnswer: z.ZodType<rules.Problem> = schemaOf(rules.problemAnswer)
 export const publishBody: z.ZodType<rules.PublishBody> = schemaOf(rules.publishBody)
 export const publishAnswer: z.ZodType<rules.PublishAnswer> = schemaOf(rules.publishAnswer)
-export const publishManyAnswer: z.ZodType<{ readonly results: readonly rules.PublishResult[] }> = schemaOf(
-  rules.publishManyAnswer,
-)
+export const publishManyAnswer: z.ZodType<Results<rules.PublishResult>> = schemaOf(rules.publishManyAnswer)
 export const claimsBody: z.ZodType<rules.ClaimsBody> = schemaOf(rules.claimsBody)
 export const claimsAnswer: z.ZodType<rules.ClaimsAnswer> = schemaOf(rules.claimsAnswer)
 export const heartbeatBody: z.ZodType<rules.HeartbeatBody> = schemaOf(rules.heartbeatBody)
@@ -83,12 +83,8 @@ export const succeedBody: z.ZodType<rules.SucceedBody> = schemaOf(rules.succeedB
 export const failBody: z.ZodType<rules.FailBody> = schemaOf(rules.failBody)
 export const releaseBody: z.ZodType<rules.ReleaseBody> = schemaOf(rules.releaseBody)
 export const heartbeatAnswer: z.ZodType<rules.HeartbeatAnswer> = schemaOf(rules.heartbeatAnswer)
-export const heartbeatsAnswer: z.ZodType<{ readonly results: readonly rules.RunResult[] }> = schemaOf(
-  rules.heartbeatsAnswer,
-)
-export const finishesAnswer: z.ZodType<{ readonly results: readonly rules.RunResult[] }> = schemaOf(
-  rules.finishesAnswer,
-)
+export const heartbeatsAnswer: z.ZodType<Results<rules.RunResult>> = schemaOf(rules.heartbeatsAnswer)
+export const finishesAnswer: z.ZodType<Results<rules.RunResult>> = schemaOf(rules.finishesAnswer)
 export const scheduleBody: z.ZodType<rules.ScheduleBody> = schemaOf(rules.scheduleBody)
 export const scheduleAnswer: z.ZodType<rules.ApiSchedule> = schemaOf(rules.scheduleAnswer)
 export const schedulePage: z.ZodType<Page<rules.ApiSchedule>> = schemaOf(rules.schedulePage)

@@ -116,12 +116,9 @@ const CAUSE_DEPTH_MAX = 10
 export function signalIn(error: unknown): Signal | undefined {
   let current = error
   for (let depth = 0; depth < CAUSE_DEPTH_MAX && current instanceof Error; depth++) {
-    if (isSignal(current)) return current
+    if (current instanceof RetryLater || current instanceof Fatal || current instanceof Release)
+      return current
     current = current.cause
   }
   return undefined
-}
-
-function isSignal(error: Error): error is Signal {
-  return error instanceof RetryLater || error instanceof Fatal || error instanceof Release
 }

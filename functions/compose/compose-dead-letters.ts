@@ -18,7 +18,6 @@ export function composeDiagnosticSystem(): DiagnosticSystem {
   return { ...composeSystem(), activity, deadLetters, resender }
 }
 
-/** Composes the store of dead letters. */
 export function composeDeadLetterStore(): DeadLetterStore {
   const { table } = systemOfEnvironment()
   return createDeadLetterStore(createDocuments(), { table, clock: systemClock })

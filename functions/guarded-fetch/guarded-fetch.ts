@@ -130,7 +130,6 @@ function reasonOf(error: unknown): string {
   return messageOf(error)
 }
 
-/** The part of an answer that was read. */
 export type GuardedAnswer = {
   readonly status: number
   readonly headers: IncomingHttpHeaders

@@ -80,7 +80,6 @@ function contentsOf({ title, name, definitions, cpu, bundling }: UserCode, entry
   return { files, cpu, modules: planModules({ title, names, from: dirname(definitions[0].file), cpu }) }
 }
 
-/** A definition in a user's file. */
 type DefinitionPlace = { readonly file: string; readonly exportName: string }
 
 /** Writes the Lambda entry that serves the definitions, and returns its absolute path. */
@@ -176,7 +175,6 @@ function placeholderCode(): Code {
   return Code.fromAsset(placeholder())
 }
 
-/** Writes the files and the modules to a folder. */
 export function writeContents(folder: string, { files, modules = [], cpu = 'arm64' }: Contents): void {
   for (const { path, contents } of files) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })

@@ -6,7 +6,7 @@ import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join, relative, resolve } from 'node:path'
 import type { BuildOptions, Loader, Message, Metafile } from 'esbuild'
-import { BatonError, defined } from '../../shared/core/values/values.ts'
+import { defined, illegal } from '../../shared/core/values/values.ts'
 import { sourceFile } from './places.ts'
 
 /** How a handler's code is bundled. The names are the same as in CDK's `NodejsFunction`. */
@@ -117,7 +117,6 @@ export function optionsOf(props: BundlingProps = {}): BuildOptions {
   }
 }
 
-/** What esbuild makes of an entry. */
 export type Bundle = {
   /** The files to write, by their paths below the folder of the bundle. */
   readonly files: ReadonlyArray<{ readonly path: string; readonly contents: Uint8Array }>
@@ -136,7 +135,7 @@ export function bundle(title: string, options: BuildOptions): Bundle {
   const known = made.get(key)
   if (known && isUnchanged(known.stamps)) return known.bundle
   const result = bundleAnew(title, options)
-  made.set(key, { bundle: result, stamps: stampsOf(result.inputs) })
+  made.set(key, { bundle: result, stamps: new Map(result.inputs.map(path => [path, stampOf(path)])) })
   return result
 }
 
@@ -159,7 +158,7 @@ function build(title: string, options: BuildOptions) {
   } catch (cause) {
     const refusal = refusalText(cause, process.cwd())
     if (refusal === undefined) throw cause
-    throw new BatonError('invalid', `${title} cannot be bundled: ${refusal}`, { cause })
+    throw illegal(`${title} cannot be bundled: ${refusal}`, { cause })
   }
 }
 
@@ -168,18 +167,13 @@ let found: typeof import('esbuild') | undefined
 function esbuild(): typeof import('esbuild') {
   found ??= findEsbuild(process.cwd(), import.meta.url)
   if (found) return found
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     'handlers are bundled with esbuild, which is not installed; add it: npm install --save-dev esbuild',
   )
 }
 
 /** The times and sizes of files, by their paths. They show whether a result that was made from the files is still right. */
 type Stamps = ReadonlyMap<string, string>
-
-function stampsOf(paths: readonly string[]): Stamps {
-  return new Map(paths.map(path => [path, stampOf(path)]))
-}
 
 function isUnchanged(stamps: Stamps): boolean {
   return [...stamps].every(([path, stamp]) => stampOf(path) === stamp)

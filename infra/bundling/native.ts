@@ -1,6 +1,6 @@
 import { closeSync, existsSync, openSync, readFileSync, readSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { type BatonError, illegal } from '../../shared/core/values/values.ts'
 import { filesOf, type InstalledPackage, packageOf } from './places.ts'
 
 /** The processors that Lambda has, as npm names them. */
@@ -57,7 +57,7 @@ function loadsMachineCodeError(title: string, what: string): BatonError {
   const problem =
     `${what} loads machine code by a path that is computed when the code runs, and a bundle does not contain that file; ` +
     'move the code that loads it, with its .node files, to a package, and add the package to bundling.nodeModules'
-  return new BatonError('invalid', `${title}: ${problem}`)
+  return illegal(`${title}: ${problem}`)
 }
 
 function isNativeError(title: string, name: string | undefined, place: string): BatonError {
@@ -66,7 +66,7 @@ function isNativeError(title: string, name: string | undefined, place: string): 
       ? `${place} is machine code, which cannot be bundled; move it to a package`
       : `'${name}' is a native package, which cannot be bundled; add '${name}' to bundling.nodeModules, ` +
         'or to bundling.externalModules if the code runs without it'
-  return new BatonError('invalid', `${title}: ${problem}`)
+  return illegal(`${title}: ${problem}`)
 }
 
 /** Whether a package has machine code, needs one that finds it, or has an optional package with machine code for each platform. */

@@ -1,6 +1,6 @@
 import { cpSync } from 'node:fs'
 import { basename, join } from 'node:path'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { illegal } from '../../shared/core/values/values.ts'
 import { type Cpu, fitsTarget, isNamedForTarget, isNative, platformOf, platformPackagesOf } from './native.ts'
 import { dependenciesOf, fetchPackage, filesOf, findPackage, type InstalledPackage } from './places.ts'
 
@@ -59,8 +59,7 @@ export function copyModule(
 function installed({ title, names, from }: ModulesSpec, name: string): InstalledPackage {
   const found = findPackage(name, from)
   if (found) return found
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `${title}: bundling.nodeModules.${names.indexOf(name)} is '${name}', which is not installed in a folder node_modules ` +
       `above ${from}; install it${
         findPackage('.', from) ? '' : " (with Yarn's Plug'n'Play, set nodeLinker: node-modules)"
@@ -128,8 +127,7 @@ function wantedPeers(spec: ModulesSpec, { manifest, folder }: InstalledPackage):
 function requiredPackage({ title }: ModulesSpec, { name, by }: Need): InstalledPackage {
   const found = findPackage(name, by.package.folder)
   if (found) return found
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `${title}: '${by.package.name}' needs '${name}', which is not installed; install the project's packages`,
   )
 }
@@ -173,8 +171,7 @@ function refuseWithoutBuild({ title, cpu }: ModulesSpec, { package: one }: Plann
   const reason = first
     ? `${first.file} is for ${first.platform}`
     : 'it has no machine code where it is installed'
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `${title}: the native package '${one.name}' has no build for linux-${cpu}, the function's platform: ${reason}. ` +
       "Set 'architecture' to the architecture of the build, synthesise on a machine of that platform, " +
       'or serve the task with addWorkerService and a dockerfile that installs the package',

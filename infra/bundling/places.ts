@@ -7,12 +7,11 @@ import { execFileSync } from 'node:child_process'
 import * as fs from 'node:fs'
 import { dirname, join, relative, resolve, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { illegal } from '../../shared/core/values/values.ts'
 
 /** The folder of generated files, below the working directory and outside version control. */
 const FOLDER = '.baton'
 
-/** Absolute path of a generated file. */
 export function generatedFile(...path: string[]): string {
   return resolve(join(FOLDER, ...path))
 }
@@ -43,11 +42,9 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-/** The code of this package that users' code is bundled with: the executor of a Lambda handler, the worker of a container. */
-type RuntimeName = 'executor' | 'worker'
-
 /** The absolute path of a runtime's module: prebuilt where the package is installed, its source in this repository. */
-export function runtimeModule(name: RuntimeName): string {
+/** The code of this package that users' code is bundled with: the executor of a Lambda handler, the worker of a container. */
+export function runtimeModule(name: 'executor' | 'worker'): string {
   return prebuilt(name) ?? sourceFile(`${name}.ts`)
 }
 
@@ -173,8 +170,7 @@ export function fetchPackage(spec: FetchSpec): InstalledPackage {
 /** A range or a URL could give another package tomorrow, and would be a path of its own below `.baton/packages`. */
 function refuseInexact({ title, by, name, version }: FetchSpec): void {
   if (/^\d+\.\d+\.\d+[\w.+-]*$/.test(version)) return
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `${title}: '${by}' needs ${name}@${version} for the function's platform, which is not installed; only an exact version can be ` +
       'fetched: install the package for that platform, too',
   )
@@ -211,8 +207,7 @@ function pack(draft: string, spec: FetchSpec): Packed {
     return { file, integrity }
   } catch (cause) {
     const reason = npmFailure(cause as NpmFailure)
-    throw new BatonError(
-      'invalid',
+    throw illegal(
       `${spec.title}: '${spec.by}' needs ${wanted} for the function's platform, which is not installed and could not be fetched (${reason}); ` +
         'synthesise once with access to the registry, or install the package for that platform, too',
       { cause },
@@ -239,8 +234,7 @@ function registryOf(root: string): string[] {
 function refuseOther({ title, name, version, from }: FetchSpec, { integrity }: Packed): void {
   const locked = lockedIntegrity(lockFileOf(projectRootOf(from)), name, version)
   if (locked === undefined || locked === integrity) return
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `${title}: the registry's ${name}@${version} is ${integrity}, and the lock file has ${locked}`,
   )
 }

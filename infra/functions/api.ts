@@ -12,7 +12,7 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import type { Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup, type RetentionDays } from 'aws-cdk-lib/aws-logs'
 import { Construct } from 'constructs'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { illegal } from '../../shared/core/values/values.ts'
 import { watchServerErrors } from '../alarms.ts'
 import { systemCode } from '../bundling/bundling.ts'
 import type { AllowedRoute } from '../permissions/api-access.ts'
@@ -238,10 +238,7 @@ function createClaims(
 function basePathIn(basePath: string | undefined): Record<string, string> {
   if (basePath === undefined) return {}
   if (/^(\/[\w.~-]+)+$/.test(basePath)) return { BATON_BASE_PATH: basePath }
-  throw new BatonError(
-    'invalid',
-    `api.basePath is '${basePath}'; give a path such as '/tasks', without an end slash`,
-  )
+  throw illegal(`api.basePath is '${basePath}'; give a path such as '/tasks', without an end slash`)
 }
 
 function claimsEnvironment(props: ClaimsProps = {}, reserved?: number): Record<string, string> {
@@ -260,5 +257,5 @@ function waitingOf(reserved: number | undefined): number {
 function refuseOutside(name: keyof ClaimsProps, value: number, least: number, most: number): void {
   if (Number.isInteger(value) && least <= value && value <= most) return
   const range = Number.isFinite(most) ? `from ${least} to ${most}` : `of ${least} or more`
-  throw new BatonError('invalid', `claims.${name} is ${value}; give a whole number ${range}`)
+  throw illegal(`claims.${name} is ${value}; give a whole number ${range}`)
 }

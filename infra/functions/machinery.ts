@@ -122,10 +122,7 @@ export class Waker extends Construct {
       reservedConcurrency,
     })
     table.openTo(fn, MACHINERY_ACCESS)
-    messages.openTo(fn, {
-      ...EVERY_QUEUE,
-      measures: ['types'],
-    })
+    messages.openTo(fn, { ...EVERY_QUEUE, measures: ['types'] })
     // The planner sends events that it could not publish to the wake queue.
     events.openTo(fn)
     watchTasks(this, settings, 'LookLoop')
@@ -153,10 +150,7 @@ export class Sweeper extends Construct {
       maxEventAge: Duration.seconds(SWEEP_EVENT_AGE_S_MAX),
     })
     table.openTo(fn, MACHINERY_ACCESS)
-    messages.openTo(fn, {
-      ...EVERY_QUEUE,
-      measures: ['types', 'jobs'],
-    })
+    messages.openTo(fn, { ...EVERY_QUEUE, measures: ['types', 'jobs'] })
     messages.deadLetters.openTo(fn)
     timers.openTo(fn)
     this.scheduleRounds(fn, timers)

@@ -8,7 +8,7 @@ export type AllowedRoute = { readonly method: string; readonly path: string }
  * route can be allowed for single types only if its path names the task or the type.
  */
 
-const READING: readonly AllowedRoute[] = [route('GET', '/v1/*'), route('GET', '/healthz')]
+export const READING_ROUTES: readonly AllowedRoute[] = [route('GET', '/v1/*'), route('GET', '/healthz')]
 
 /** The bodies of these requests name the types. */
 const PUBLISHING: readonly AllowedRoute[] = [
@@ -25,10 +25,6 @@ const OPERATING: readonly AllowedRoute[] = [
   route('POST', '/v1/schedules/*'),
 ]
 
-export function readingRoutes(): readonly AllowedRoute[] {
-  return READING
-}
-
 /**
  * The routes of a publisher. It may publish, and wait for the results of its tasks. A publisher of named types gets no route to
  * publish: it publishes in the table, because the body of a request names the type, and IAM does not see the body.
@@ -40,7 +36,7 @@ export function publishingRoutes(types: GrantedTypes): readonly AllowedRoute[] {
 
 /** The routes of an operator. It may also read what it operates on. */
 export function operatingRoutes(types: GrantedTypes): readonly AllowedRoute[] {
-  if (types === 'any') return [...READING, ...routesToOperateOn('*'), ...OPERATING]
+  if (types === 'any') return [...READING_ROUTES, ...routesToOperateOn('*'), ...OPERATING]
   return types.flatMap(type => [
     ...taskRoutes('GET', type),
     route('GET', `/v1/types/${type}`),

@@ -23,8 +23,6 @@ export type Grantee = {
   addEnvironment(name: string, value: string): unknown
 }
 
-type Conditions = Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>
-
 /** Patterns of partition keys. One request may name keys of all patterns of an inner list, so these are in one statement. */
 export type KeyPatterns = ReadonlyArray<string | readonly string[]>
 
@@ -34,7 +32,7 @@ export type Permission = {
   readonly actions: readonly string[]
   /** ARNs. With an empty list nothing is allowed, but the variables are still set. */
   readonly resources: readonly string[]
-  readonly conditions?: Conditions
+  readonly conditions?: Readonly<Record<string, Readonly<Record<string, string | readonly string[]>>>>
   /** Patterns of the partition keys that a request may name. @default any */
   readonly keys?: KeyPatterns
   /** Environment variables from which the code knows these resources. */

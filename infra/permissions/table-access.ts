@@ -13,7 +13,7 @@ import { ownerPartition, readyPlace, runningPlace } from '../../shared/core/plac
 import { MARKER_CURSOR_PATTERN } from '../../shared/core/record-names.ts'
 import { typeNameProblems } from '../../shared/core/rules/type-configuration.ts'
 import { type StepConfiguration, stepTypes } from '../../shared/core/types/task-type.ts'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { illegal } from '../../shared/core/values/values.ts'
 import { allow, type Grantee, type KeyPatterns, type RolePolicies } from './permissions.ts'
 
 type IndexName = 'place' | 'view' | 'owner'
@@ -76,8 +76,8 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
   onPartitions(grantee, parts, ['Query'], () => [keys.WORKERS_PARTITION])
   onIndexes(grantee, parts, ['place', 'view'], () => [
     ...readyPlaces(placeTypes()),
-    ...runningPlaces(taskTypes()),
-    ...viewsOf(taskTypes()),
+    ...taskTypes().map(type => runningPlace(type, 0).replace(/0$/, '*')),
+    ...taskTypes().map(type => `${type}#*`),
   ])
   openTypes(grantee, parts)
   if (types !== 'any') return
@@ -192,16 +192,6 @@ function readyPlaces(types: readonly string[]): string[] {
   return types.map(type => readyPlace(type, 0).replace(/0$/, '*'))
 }
 
-/** The places in which the running tasks of these types are. */
-function runningPlaces(types: readonly string[]): string[] {
-  return types.map(type => runningPlace(type, 0).replace(/0$/, '*'))
-}
-
-/** The partitions of the index `view`, from which tasks of these types are listed. */
-function viewsOf(types: readonly string[]): string[] {
-  return types.map(type => `${type}#*`)
-}
-
 /** The names of a type's limits per value of a field. */
 function keyedLimits(type: string): string {
   return limitName(type, 'any', '*')
@@ -265,14 +255,13 @@ export class TypeReach {
 
 /** @throws BatonError `invalid` for an empty list, and for what `typesWithin` refuses. */
 export function grantedTypes(types: readonly string[] | undefined): GrantedTypes {
-  if (types?.length === 0) throw new BatonError('invalid', "'types' is empty; name at least one type")
+  if (types?.length === 0) throw illegal("'types' is empty; name at least one type")
   return types === undefined ? 'any' : typesWithin('types', types)
 }
 
 /** @throws BatonError `invalid` for an illegal type name: `*` would match every type, and `canvas` all canvases. */
 export function typesWithin(option: string, types: readonly string[]): readonly string[] {
   const wrong = types.find(type => typeNameProblems(type, '').length > 0)
-  if (wrong !== undefined)
-    throw new BatonError('invalid', `'${option}' names '${wrong}', which is not a valid type name`)
+  if (wrong !== undefined) throw illegal(`'${option}' names '${wrong}', which is not a valid type name`)
   return types
 }

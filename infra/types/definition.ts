@@ -5,7 +5,7 @@ import { dirname, join, resolve } from 'node:path'
 import { DEFAULT_SHARDS } from '../../shared/core/bounds.ts'
 import { refuseConfiguration } from '../../shared/core/rules/type-configuration.ts'
 import type { TypeConfiguration } from '../../shared/core/types/task-type.ts'
-import { BatonError, defined } from '../../shared/core/values/values.ts'
+import { type BatonError, defined, illegal } from '../../shared/core/values/values.ts'
 import type { ScheduleDefinition } from '../../shared/define/define-schedule.ts'
 import { TASKS_PER_SHARD } from '../bounds.ts'
 import { type Bundle, type BundlingProps, bundle, optionsOf } from '../bundling/esbuild.ts'
@@ -100,8 +100,7 @@ function readOne(
   if (definition?.kind === kind) return found(entry, name, definition)
   if (definition) throw otherKind(entry, `'${name}'`, definition.kind)
   const { word } = WORDS[kind]
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `${entry} exports no ${word} definition '${name}'; it exports ${namesOf(allOf(kind, exported))}`,
   )
 }
@@ -132,7 +131,7 @@ function nothingIn(entry: string, kind: Kind, exported: ReadonlyMap<string, Expo
   const { word, made } = WORDS[kind]
   const [other] = exported.values()
   if (other) return otherKind(entry, namesOf(exported), other.kind)
-  return new BatonError('invalid', `${entry} exports no ${word}; export what ${made} returns`)
+  return illegal(`${entry} exports no ${word}; export what ${made} returns`)
 }
 
 function otherKind(entry: string, names: string, kind: Kind): BatonError {
@@ -140,28 +139,28 @@ function otherKind(entry: string, names: string, kind: Kind): BatonError {
     kind === 'baton-flow'
       ? 'is a flow: it is registered with addFlow, and served by the handlers of its steps'
       : 'is a task: it is served with addHandler or addWorkerService'
-  return new BatonError('invalid', `${entry}: ${names} ${help}`)
+  return illegal(`${entry}: ${names} ${help}`)
 }
 
 /** @throws BatonError `invalid` for a type that is claimed over HTTP, because such a type has nothing to deploy. */
 export function refuseHttp({ type, config }: TaskSpec): void {
   if (config.kind !== 'http') return
-  throw new BatonError('invalid', `'${type}' is of kind 'http': it is claimed over HTTP and has no handler`)
+  throw illegal(`'${type}' is of kind 'http': it is claimed over HTTP and has no handler`)
 }
 
 function load(file: string, entry: string, bundling?: BundlingProps): Record<string, unknown> {
-  if (!existsSync(file)) throw new BatonError('invalid', `there is no file ${entry} in ${process.cwd()}`)
+  if (!existsSync(file)) throw illegal(`there is no file ${entry} in ${process.cwd()}`)
   try {
     return loadExports(file, entry, bundling)
   } catch (cause) {
     if (isRefusal(cause)) {
       // A refusal by this package names the entry already.
       if (cause.message.startsWith(entry)) throw cause
-      throw new BatonError('invalid', `${entry}: ${cause.message}`, { cause, problems: cause.problems })
+      throw illegal(`${entry}: ${cause.message}`, { cause, problems: cause.problems })
     }
     const awaits = (cause as { code?: unknown }).code === 'ERR_REQUIRE_ASYNC_MODULE'
     const reason = awaits ? 'it, or a file it imports, awaits at its top level' : String(cause)
-    throw new BatonError('invalid', `${entry} cannot be loaded to read its task: ${reason}`, { cause })
+    throw illegal(`${entry} cannot be loaded to read its task: ${reason}`, { cause })
   }
 }
 
@@ -185,10 +184,7 @@ function onlyNameOf(kind: Kind, exported: ReadonlyMap<string, Exported>, entry: 
   const [name, another] = [...ofKind.keys()]
   if (name === undefined) throw nothingIn(entry, kind, exported)
   if (another !== undefined) {
-    throw new BatonError(
-      'invalid',
-      `${entry} exports ${namesOf(ofKind)}; choose one with '${WORDS[kind].word}'`,
-    )
+    throw illegal(`${entry} exports ${namesOf(ofKind)}; choose one with '${WORDS[kind].word}'`)
   }
   return name
 }
@@ -202,10 +198,7 @@ function namesOf(definitions: ReadonlyMap<string, TaskSpec>): string {
 function refuseUnserialisable(config: TypeConfiguration, place: string): void {
   JSON.stringify(config, (field, value: unknown) => {
     if (typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint') {
-      throw new BatonError(
-        'invalid',
-        `${place}: the option '${field}' is a ${typeof value}; options must be JSON`,
-      )
+      throw illegal(`${place}: the option '${field}' is a ${typeof value}; options must be JSON`)
     }
     return value
   })

@@ -69,7 +69,6 @@ export const bundlingRule = strict(
   }),
 )
 
-/** The problems of processor, layers, storage and network. */
 export function placementProblems(props: FunctionProps): FieldProblem[] {
   const { architecture = Architecture.ARM_64, ephemeralStorageSize } = props
   return [

@@ -6,7 +6,7 @@ import { Construct } from 'constructs'
 import { globSync, isDynamicPattern } from 'tinyglobby'
 import { queueNameOf } from '../../shared/core/types/task-type.ts'
 import { WEBHOOK_CONFIGURATION, WEBHOOK_TYPE } from '../../shared/core/types/webhook.ts'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { illegal } from '../../shared/core/values/values.ts'
 import type { SystemFunction } from '../bundling/bundling.ts'
 import { allow } from '../permissions/permissions.ts'
 import type { Parts, SourceQueue } from '../queues.ts'
@@ -179,17 +179,16 @@ function definitionsIn(entry: string, props: HandlersProps): Served {
   const [first, ...others] = definitions
   if (first && others.length < GROUPED_TYPES_MAX) return [first, ...others]
   const problem = `must name 1–${GROUPED_TYPES_MAX} types for one function, not ${definitions.length}; use several addHandlers`
-  throw new BatonError('invalid', `${entry}: entries ${problem}`)
+  throw illegal(`${entry}: entries ${problem}`)
 }
 
 function refuseTwice(entry: string, definitions: readonly FoundDefinition[]): void {
   const twin = definitions.find(
     (one, index) => definitions.findIndex(({ type }) => type === one.type) < index,
   )
-  if (twin) throw new BatonError('invalid', `${entry}: entries name the type '${twin.type}' twice`)
+  if (twin) throw illegal(`${entry}: entries name the type '${twin.type}' twice`)
 }
 
-/** Files that no pattern matches. */
 const NO_ENTRY = /(\.d\.[cm]?ts|\.(test|spec)\.[^.]+)$|(^|\/)node_modules\//
 
 /**
@@ -199,8 +198,7 @@ const NO_ENTRY = /(\.d\.[cm]?ts|\.(test|spec)\.[^.]+)$|(^|\/)node_modules\//
  * @throws BatonError `invalid` for a pattern, or a choice of its braces, that matches no file.
  */
 function filesLike(patterns: readonly string[]): string[] {
-  if (patterns.length === 0)
-    throw new BatonError('invalid', 'entries is an empty list; name at least one file')
+  if (patterns.length === 0) throw illegal('entries is an empty list; name at least one file')
   return [...new Set(patterns.flatMap(matching))].sort()
 }
 
@@ -216,5 +214,5 @@ function matchingChoice(choice: string, pattern: string): string[] {
   )
   if (files.length > 0) return files
   const part = choice === pattern ? '' : `, a choice of '${pattern}',`
-  throw new BatonError('invalid', `entries: no file matches '${choice}'${part} in ${process.cwd()}`)
+  throw illegal(`entries: no file matches '${choice}'${part} in ${process.cwd()}`)
 }

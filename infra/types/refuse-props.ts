@@ -6,7 +6,7 @@ import { versionRule } from '../../shared/core/rules/options.ts'
 import { type Rule, shown, unless } from '../../shared/core/rules/rules.ts'
 import { flag, whole } from '../../shared/core/rules/scalars.ts'
 import { refuseFields } from '../../shared/core/rules/type-configuration.ts'
-import { BatonError, type FieldProblem } from '../../shared/core/values/values.ts'
+import { type FieldProblem, illegal } from '../../shared/core/values/values.ts'
 import {
   FUNCTION_MEMORY_MB_MAX,
   FUNCTION_MEMORY_MB_MIN,
@@ -40,8 +40,6 @@ const MAPPING_CONCURRENCY_MAX = 1_000
 /** A run is aborted 3 s before its function ends. A function with a shorter timeout would leave its runs no time. */
 const HANDLER_TIMEOUT_S_MIN = 10
 
-type Rules = Readonly<Record<string, Rule>>
-
 /** The most that 64 shards of a type serve. */
 const tasksRule = whole(1, SHARDS_MAX * TASKS_PER_SHARD, ' of tasks a second')
 
@@ -73,7 +71,7 @@ export const HANDLER_NAMES = ['entry', 'task', ...Object.keys(FUNCTION_RULES)]
 /** The options of `addHandlers`. */
 export const GROUP_NAMES = ['entries', ...Object.keys(FUNCTION_RULES)]
 
-const SERVICE_RULES: Rules = {
+const SERVICE_RULES: Readonly<Record<string, Rule>> = {
   concurrency: whole(1, WORKER_CONCURRENCY_MAX),
   minTasks: whole(1, SERVICE_CONTAINERS_QUOTA),
   maxTasks: whole(1, SERVICE_CONTAINERS_QUOTA),
@@ -191,8 +189,7 @@ export const WORKER_VERSION = 'BATON_WORKER_VERSION'
 export function refuseReserved(environment: Readonly<Record<string, string>> = {}): void {
   const reserved = Object.keys(environment).find(name => name.startsWith('BATON_'))
   if (reserved)
-    throw new BatonError(
-      'invalid',
+    throw illegal(
       `the environment variable ${reserved} has a reserved name; choose one that does not begin with BATON_`,
     )
 }

@@ -15,7 +15,7 @@ import { WORKER_VISIBILITY_S } from '../../shared/core/bounds.ts'
 import { unknownTypeProblem } from '../../shared/core/rules/rules.ts'
 import type { TypeKind } from '../../shared/core/states.ts'
 import { queueNameOf, type TaskType, type TypeConfiguration } from '../../shared/core/types/task-type.ts'
-import { BatonError, defined } from '../../shared/core/values/values.ts'
+import { defined, illegal } from '../../shared/core/values/values.ts'
 import type { ScheduleFields } from '../../shared/define/define-schedule.ts'
 import { readSchedule } from '../../shared/service/requests/publish-requests.ts'
 import { systemCode } from '../bundling/bundling.ts'
@@ -95,7 +95,7 @@ export class TypeRegistrar extends Construct {
   ): CustomResource {
     for (const { name, schedule } of schedules) this.addSchedule(name, schedule)
     const twin = this.registered.get(type)?.by
-    if (twin) throw new BatonError('invalid', `'${twin.node.id}' already serves the type '${type}'`)
+    if (twin) throw illegal(`'${twin.node.id}' already serves the type '${type}'`)
     this.registered.set(type, { kind: config.kind, by: scope })
     const registration = this.resource(scope, id, 'Type', {
       type,
@@ -118,8 +118,7 @@ export class TypeRegistrar extends Construct {
     const text = JSON.stringify(schedule)
     const twin = this.schedules.get(name)
     if (twin === text) return
-    if (twin !== undefined)
-      throw new BatonError('invalid', `two schedules have the name '${name}'; rename one`)
+    if (twin !== undefined) throw illegal(`two schedules have the name '${name}'; rename one`)
     const { timing, task } = readSchedule(name, JSON.parse(text), Date.now())
     refuseLarge(`the ${what}`, text.length, 'give its task a smaller input')
     // A system without schedules grants the registrar no changes of heads.
@@ -175,7 +174,6 @@ export class TypeRegistrar extends Construct {
   }
 }
 
-/** The types of a task and of its callbacks. */
 function typesOf({ type, onSuccess = [], onError = [] }: DerivedBody): string[] {
   return [type, ...[...onSuccess, ...onError].flatMap(typesOf)]
 }
@@ -220,8 +218,7 @@ export class FlowRegistration extends Construct {
 
 function refuseLarge(what: string, length: number, help: string): void {
   if (length <= CONFIGURATION_CHARACTERS_MAX) return
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `${what} has ${length} characters as JSON, and at most ${CONFIGURATION_CHARACTERS_MAX} can be deployed; ${help}`,
   )
 }

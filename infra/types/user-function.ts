@@ -2,7 +2,7 @@ import { type CfnResource, Duration } from 'aws-cdk-lib'
 import { Architecture, type Function as LambdaFunction } from 'aws-cdk-lib/aws-lambda'
 import type { Construct } from 'constructs'
 import { queueNameOf } from '../../shared/core/types/task-type.ts'
-import { BatonError, defined } from '../../shared/core/values/values.ts'
+import { defined, illegal } from '../../shared/core/values/values.ts'
 import { FUNCTION_TIMEOUT_S_MAX, HANDLER_MARGIN_S, MAPPING_CONCURRENCY_MIN } from '../bounds.ts'
 import type { SystemFunction, UserCode } from '../bundling/bundling.ts'
 import { describeBundle, handlerCode, systemCode } from '../bundling/bundling.ts'
@@ -135,10 +135,7 @@ function maxConcurrencyOf(
   const least = Math.max(maxConcurrency ?? MAPPING_CONCURRENCY_MIN, MAPPING_CONCURRENCY_MIN) * share
   const of = share > 1 ? ` for ${share} types` : ''
   const reason = maxConcurrency === undefined ? `${least}${of}` : `maxConcurrency${of}, which is ${least}`
-  throw new BatonError(
-    'invalid',
-    `${entry}: reservedConcurrency must be at least ${reason}, not ${reservedConcurrency}`,
-  )
+  throw illegal(`${entry}: reservedConcurrency must be at least ${reason}, not ${reservedConcurrency}`)
 }
 
 /** The tasks of a batch run concurrently, so a batch takes as long as its longest task. */

@@ -6,7 +6,7 @@ import { Platform } from 'aws-cdk-lib/aws-ecr-assets'
 import type { HealthCheck, ICluster } from 'aws-cdk-lib/aws-ecs'
 import { Cluster, ContainerImage, ContainerInsights } from 'aws-cdk-lib/aws-ecs'
 import type { Construct } from 'constructs'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { type BatonError, illegal } from '../../shared/core/values/values.ts'
 import type { UserCode } from '../bundling/bundling.ts'
 import { isDevelopment, withoutModules, workerContents, writeContents } from '../bundling/bundling.ts'
 import { generatedFile, writeGenerated } from '../bundling/places.ts'
@@ -61,7 +61,7 @@ function ownDockerfile(title: string, dockerfile: string): string {
 }
 
 function wrong(title: string, problem: string): BatonError {
-  return new BatonError('invalid', `${title}: dockerfile: ${problem}`)
+  return illegal(`${title}: dockerfile: ${problem}`)
 }
 
 export const LIFE_FILE = '/tmp/baton-alive'

@@ -3,7 +3,7 @@ import { CfnScalableTarget, CfnScalingPolicy } from 'aws-cdk-lib/aws-application
 import type { FargateService } from 'aws-cdk-lib/aws-ecs'
 import type { IQueue } from 'aws-cdk-lib/aws-sqs'
 import type { Construct } from 'constructs'
-import { BatonError } from '../../shared/core/values/values.ts'
+import { illegal } from '../../shared/core/values/values.ts'
 
 /** A metric expression reads at most 10 metrics, and one of them counts the running containers. Source: CloudWatch quotas. */
 const SCALED_QUEUES_MAX = 9
@@ -56,14 +56,10 @@ function refuseImpossible(minTasks: number, maxTasks: number, queues: readonly I
   const isRange =
     Number.isInteger(minTasks) && Number.isInteger(maxTasks) && 1 <= minTasks && minTasks <= maxTasks
   if (!Token.isUnresolved(minTasks) && !Token.isUnresolved(maxTasks) && !isRange) {
-    throw new BatonError(
-      'invalid',
-      `minTasks ${minTasks} to maxTasks ${maxTasks} is not a range; minTasks must be 1 or more`,
-    )
+    throw illegal(`minTasks ${minTasks} to maxTasks ${maxTasks} is not a range; minTasks must be 1 or more`)
   }
   if (queues.length > SCALED_QUEUES_MAX) {
-    throw new BatonError(
-      'invalid',
+    throw illegal(
       `one service can scale on at most ${SCALED_QUEUES_MAX} types, but ${queues.length} were given; use several services`,
     )
   }

@@ -12,7 +12,7 @@ import { Architecture } from 'aws-cdk-lib/aws-lambda'
 import { LogGroup } from 'aws-cdk-lib/aws-logs'
 import type { Queue } from 'aws-cdk-lib/aws-sqs'
 import { Construct } from 'constructs'
-import { BatonError, defined } from '../../shared/core/values/values.ts'
+import { defined, illegal } from '../../shared/core/values/values.ts'
 import { watchWorkers } from '../alarms.ts'
 import type { UserCode } from '../bundling/bundling.ts'
 import { cpuOf, environmentOf } from '../functions/functions.ts'
@@ -200,7 +200,7 @@ function workerCode(
   [first, ...others]: readonly FoundDefinition[],
   { entry: title, architecture, bundling }: Props,
 ): UserCode {
-  if (!first) throw new BatonError('invalid', `${title} exports no task; export what defineTask returns`)
+  if (!first) throw illegal(`${title} exports no task; export what defineTask returns`)
   return { title, name, definitions: [first, ...others], cpu: cpuOf(architecture), bundling }
 }
 
@@ -247,8 +247,7 @@ function granteeOf(definition: ecs.FargateTaskDefinition, container: ecs.Contain
 
 function refuseDrain(drainSeconds: number): void {
   if (drainSeconds >= 0 && drainSeconds <= WORKER_DRAIN_S) return
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `drainSeconds is ${drainSeconds}; give 0–${WORKER_DRAIN_S}, since Fargate kills a container after ${STOP_TIMEOUT_S_MAX} s`,
   )
 }

@@ -6,6 +6,7 @@ import { MEMBER_STATUSES } from '../core/states.ts'
 import { taskError } from './problems.ts'
 import { publishBody } from './publish.ts'
 import { count, json, shownTime, userId } from './scalars.ts'
+import { countsAnswer } from './types.ts'
 
 /** Bodies and answers of canvases. */
 
@@ -127,20 +128,7 @@ const memberStatus = oneOf(...MEMBER_STATUSES)
 const memberCounts = open({
   /** Tasks that wait for other members. */
   pending: count,
-  /** Tasks that are not due yet, or wait for a retry. */
-  delayed: count,
-  /** Tasks that are due and wait for a worker, a limit or the end of a pause. */
-  ready: count,
-  /** Tasks that a worker runs. */
-  running: count,
-  /** Flows that undo their steps. */
-  compensating: count,
-  /** Tasks that have ended with success. */
-  succeeded: count,
-  /** Tasks that have ended with a failure. */
-  failed: count,
-  /** Tasks that were cancelled. */
-  cancelled: count,
+  ...countsAnswer.shape,
   /** Tasks that never run, because a member before them failed, or an error callback that was not needed. */
   skipped: count,
 } satisfies Record<(typeof MEMBER_STATUSES)[number], typeof count>)

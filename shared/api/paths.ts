@@ -21,11 +21,6 @@ function isSafe(id: string): boolean {
   return id !== '' && SAFE.test(id) && !DOT_SEGMENTS.includes(id)
 }
 
-/** Whether an id can be mistaken for the encoded form of another one. */
-function looksEncoded(id: string): boolean {
-  return id.startsWith(ENCODED_MARK)
-}
-
 /** The id as a segment of a path: percent-encoded when it is safe, else in base64url. */
 export function segmentOf(id: string): string {
   if (isSafe(id)) return encodeURIComponent(id)
@@ -35,7 +30,7 @@ export function segmentOf(id: string): string {
 
 /** The id that a decoded segment names; undefined when it names none. */
 export function idOf(segment: string): string | undefined {
-  if (!looksEncoded(segment)) return isSafe(segment) ? segment : undefined
+  if (!segment.startsWith(ENCODED_MARK)) return isSafe(segment) ? segment : undefined
   const id = fromBase64Url(segment.slice(ENCODED_MARK.length))
   return id === '' ? undefined : id
 }

@@ -13,7 +13,7 @@ import { typeNameRule } from '../core/rules/type-configuration.ts'
 import { ENDED_RUN_STATES, STATUS_REASONS, STATUSES, STEP_STATES } from '../core/states.ts'
 import { optionsInForce } from './options.ts'
 import { fieldProblem, taskError } from './problems.ts'
-import { count, cursor, json, limit, operations, pageOf, revision, shownTime, userId } from './scalars.ts'
+import { count, json, limit, operations, pageOf, pageQuery, revision, shownTime, userId } from './scalars.ts'
 
 /** Tasks: the bodies that change them, the queries that list them, and the answers that show them. */
 
@@ -48,10 +48,7 @@ export const listQuery = strict({
    * if only open statuses are asked for, else `ended`
    */
   order: optional(oneOf('due', '-due', 'created', '-created', 'ended', '-ended')),
-  /** The number of tasks on a page. @default 20 */
-  limit: optional(limit),
-  /** The `nextCursor` of the page before. @default the first page */
-  cursor: optional(cursor),
+  ...pageQuery.shape,
 })
 
 export type ListQuery = ValueOf<typeof listQuery>

@@ -142,7 +142,7 @@ export const pausedAnswer = open(
 
 export type PausedType = ValueOf<typeof pausedAnswer>
 
-/** How many tasks of a type have each status. */
+/** How many tasks have each status. Tasks that have ended count while they are kept. */
 export const countsAnswer = open(
   {
     /** Tasks that are not due yet, or wait for a retry. */
@@ -153,11 +153,11 @@ export const countsAnswer = open(
     running: count,
     /** Flows that undo their steps. */
     compensating: count,
-    /** Tasks that have ended with success, and are still kept. */
+    /** Tasks that have ended with success. */
     succeeded: count,
-    /** Tasks that have ended with a failure, and are still kept. */
+    /** Tasks that have ended with a failure. */
     failed: count,
-    /** Tasks that were cancelled, and are still kept. */
+    /** Tasks that were cancelled. */
     cancelled: count,
   } satisfies Record<(typeof STATUSES)[number], typeof count>,
   'Counts',

@@ -3,7 +3,6 @@ import { monotonicUlids } from '../core/values/text.ts'
 import { BatonError } from '../core/values/values.ts'
 import type { Chance, Clock } from '../ports/machine.ts'
 
-/** The addresses of a deployed system. */
 export type SystemAddress = {
   readonly table: string
   /** The system's name. The names of its queues begin with it. */
@@ -51,7 +50,6 @@ export function systemOfEnvironment(): SystemAddress {
   }
 }
 
-/** The clock of this machine. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
@@ -68,5 +66,4 @@ export const systemClock: Clock = {
     }),
 }
 
-/** The randomness of this machine. */
 export const systemChance: Chance = { ulid: monotonicUlids(ulid), fraction: () => Math.random() }

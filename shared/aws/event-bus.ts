@@ -29,15 +29,13 @@ export function createEventBridge(client: EventBridgeClient, address: EventBusAd
   return {
     publish: async events => {
       const outgoing = events.map((event, index) => ({ event, index }))
-      const lanes = groupBy(outgoing, one => (events.length <= ENTRIES_MAX ? 0 : laneOf(one)))
+      const lanes = groupBy(outgoing, ({ event: { taskId, id } }) =>
+        events.length <= ENTRIES_MAX ? 0 : hash32(taskId ?? id) % LANES,
+      )
       const failures = await Promise.all([...lanes.values()].map(lane => sendLane(client, address, lane)))
       return failures.flat()
     },
   }
-}
-
-function laneOf({ event: { taskId, id } }: Outgoing): number {
-  return hash32(taskId ?? id) % LANES
 }
 
 /** Sends one lane. After a request that fails it does not try the rest: those events would overtake the failed ones. */

@@ -33,15 +33,12 @@ type Layered = {
   }
 }
 
-/** The `requestHandler` of an AWS client. */
-type RequestHandler = ReturnType<typeof requestHandler>
-
 /**
  * Makes an AWS client whose requests wait for a free connection as long as it takes. The SDK counts that wait as connecting. When a
  * worker claims 400 tasks at once, the SDK would give up the last claims without a request.
  */
 export function withConnectionQueue<Client extends Layered>(
-  make: (handler: RequestHandler) => Client,
+  make: (handler: ReturnType<typeof requestHandler>) => Client,
   { connections = CONNECTIONS_DEFAULT, ...limits }: RequestSettings = {},
 ): Client {
   const client = make(requestHandler(connections, limits))

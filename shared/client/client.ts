@@ -5,7 +5,7 @@
  * - `publish.ts`, `publish-many.ts`: publishing, with the check of inputs and keys of the client's own;
  * - `send.ts`: sends a request within its time, again where that is safe (`repetition.ts`), and turns every failure into a
  *   `ProblemError` (`problem-error.ts`);
- * - `wait-for-result.ts`, `events.ts`, `paced-claims.ts`: waiting for an end, following events, delaying claims.
+ * - `wait-for-result.ts`, `events.ts`: waiting for an end, following events.
  */
 
 import type * as api from '../api/index.ts'

@@ -2,7 +2,8 @@ import { type OperationName, targetOf } from '../api/endpoints.ts'
 import type * as api from '../api/index.ts'
 import type { ExpectedRevision, Page, PageQuery } from '../api/scalars.ts'
 import type { Json } from '../core/values/values.ts'
-import { pacedClaims } from './paced-claims.ts'
+import { ProblemError } from './problem-error.ts'
+import { aborted, newKey, pauseFor } from './repetition.ts'
 import type { Ask, CallOptions, Send } from './send.ts'
 
 /** Options of a call that makes a change. */
@@ -159,20 +160,7 @@ function replacement(body: object & ExpectedRevision, call: CallOptions | undefi
   return { body, call, isRepeatable: isUnconditional(body) }
 }
 
-type TaskOperation =
-  | 'get'
-  | 'why'
-  | 'log'
-  | 'previous'
-  | 'listPage'
-  | 'searchPage'
-  | 'patch'
-  | 'remove'
-  | 'cancel'
-  | 'retry'
-type WorkerOperation = 'claim' | 'heartbeat' | 'succeed' | 'fail' | 'release' | 'heartbeatMany' | 'finishMany'
-
-function taskOperations(send: Send): Pick<Operations, TaskOperation> {
+function taskOperations(send: Send) {
   const taskIn = async (answer: Promise<api.TaskAnswer>) => (await answer).task
   return {
     get: (id, call) => send(targetOf('get', id), reading({}, call)),
@@ -186,10 +174,10 @@ function taskOperations(send: Send): Pick<Operations, TaskOperation> {
     cancel: (id, change) => taskIn(send(targetOf('cancel', id), changeOf(change))),
     // A second one could start the task over again, or be refused because the first one has.
     retry: (id, body = {}, call) => taskIn(send(targetOf('retry', id), { body, call })),
-  }
+  } satisfies Partial<Operations>
 }
 
-function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOperation> {
+function otherOperations(send: Send) {
   return {
     canvas: (id, page, call) => send(targetOf('getCanvas', id), reading(page, call)),
     // A second one would act on the tasks that have come meanwhile.
@@ -222,14 +210,16 @@ function otherOperations(send: Send): Omit<Operations, TaskOperation | WorkerOpe
     workers: (page, call) => send(targetOf('listWorkers'), reading(page, call)),
     health: call => send(targetOf('health'), reading({}, call)),
     openapi: call => send(targetOf('openapi'), reading({}, call)),
-  }
+  } satisfies Partial<Operations>
 }
 
 /** The API accepts the same report of a run again, and answers the same claim again. */
-function workerOperations(send: Send): Pick<Operations, WorkerOperation> {
+function workerOperations(send: Send) {
   const report = (body: object, call?: CallOptions) => ({ body, call, ...REPEATABLE })
   const end = async (name: OperationName, [id, runId, body, call]: Parameters<Operations['succeed']>) =>
     (await send<api.TaskAnswer>(targetOf(name, id, runId), report(body, call))).task
+  const many = async <Result>(name: OperationName, runs: readonly object[], call?: CallOptions) =>
+    (await send<{ readonly results: Result[] }>(targetOf(name), report({ runs }, call))).results
   return {
     claim: pacedClaims((body, call) =>
       send(targetOf('claim'), { ...report(body, call), isPacedByCaller: true }),
@@ -238,12 +228,36 @@ function workerOperations(send: Send): Pick<Operations, WorkerOperation> {
     succeed: (...given) => end('succeed', given),
     fail: (id, runId, body, call) => end('fail', [id, runId, body, call]),
     release: (id, runId, body, call) => end('release', [id, runId, body, call]),
-    heartbeatMany: async (runs, call) =>
-      (await send<HeartbeatResults>(targetOf('heartbeatMany'), report({ runs }, call))).results,
-    finishMany: async (runs, call) =>
-      (await send<FinishResults>(targetOf('finishMany'), report({ runs }, call))).results,
+    heartbeatMany: (runs, call) => many('heartbeatMany', runs, call),
+    finishMany: (runs, call) => many('finishMany', runs, call),
+  } satisfies Partial<Operations>
+}
+
+/** The pause after a refusal (429) that does not name one. */
+const CLAIM_RETRY_MS = 2_000
+
+/**
+ * Delays claims as the API asks. After an answer with `retryAfterMs`, it sends the next claim of the same worker after that time
+ * at the earliest. A claim that is refused because too many claims wait (429) counts as an empty answer. A claim without a
+ * `requestId` gets one, so that it may be sent again: the API answers a repetition with the same claims.
+ */
+function pacedClaims(send: Operations['claim']): Operations['claim'] {
+  const pauses = new Map<string, { readonly from: number; readonly ms: number }>()
+  return async (request, call) => {
+    const { workerId } = request
+    const pause = pauses.get(workerId)
+    // A clock that is set back must not make the pause longer.
+    const pauseMs = pause ? Math.min(pause.ms, pause.from + pause.ms - Date.now()) : 0
+    if (pauseMs > 0) await pauseFor(pauseMs, call?.signal)
+    if (call?.signal?.aborted) throw aborted('POST /v1/claims', call.signal.reason)
+    const answer = await send({ requestId: newKey(), ...request }, call).catch(emptyAnswerOf)
+    if (answer.retryAfterMs === undefined) pauses.delete(workerId)
+    else pauses.set(workerId, { from: Date.now(), ms: answer.retryAfterMs })
+    return answer
   }
 }
 
-type HeartbeatResults = { readonly results: Array<api.RunResult & Partial<api.HeartbeatAnswer>> }
-type FinishResults = { readonly results: Array<api.RunResult & Partial<api.TaskAnswer>> }
+function emptyAnswerOf(error: unknown): api.ClaimsAnswer {
+  if (!(error instanceof ProblemError) || error.status !== 429) throw error
+  return { claims: [], retryAfterMs: error.problem.retryAfterMs ?? CLAIM_RETRY_MS }
+}

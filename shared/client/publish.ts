@@ -59,13 +59,11 @@ export type CanvasHandle<Result> = CanvasAnswer & {
   cancel(call?: CallOptions): Promise<Awaited<ReturnType<Operations['cancelCanvas']>>>
 }
 
-type Publishable = AnyDefinition | string | Canvas | PublishBody
-
 /** Publishes what the caller gave: a canvas with options, a body, or a type with input and options. The options of the call come last. */
 export async function publishAny(
   send: Send,
   operations: Operations,
-  what: Publishable,
+  what: AnyDefinition | string | Canvas | PublishBody,
   given: readonly unknown[],
 ): Promise<TaskHandle<unknown> | CanvasHandle<unknown>> {
   if (isCanvas(what)) {

@@ -88,7 +88,8 @@ async function repeated(
     try {
       return await once()
     } catch (error) {
-      if (isUncertain && ask.isDoneIfGone && isMissing(error)) return undefined
+      const isMissing = error instanceof ProblemError && error.status === 404
+      if (isUncertain && ask.isDoneIfGone && isMissing) return undefined
       const pause = nth < tries ? pauseAfter(error, nth, ask) : undefined
       await pauseOrThrow(error, pause?.ms, limit)
       isUncertain ||= pause?.isUncertain ?? false
@@ -99,10 +100,6 @@ async function repeated(
 async function pauseOrThrow(error: unknown, ms: number | undefined, limit: TimeLimit): Promise<void> {
   if (ms === undefined || ms >= limit.leftMs()) throw error
   await pauseFor(ms, limit.signal)
-}
-
-function isMissing(error: unknown): boolean {
-  return error instanceof ProblemError && error.status === 404
 }
 
 async function answerIn(response: Response, call: string): Promise<unknown> {

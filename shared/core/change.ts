@@ -66,7 +66,6 @@ export function refuse<Refusal extends string>(reason: Refusal): Refused<Refusal
   return { ok: false, reason }
 }
 
-/** Whether the change is one of a task. */
 export function isOfTask(change: Change): change is Change<Task> {
   return isTask(change.after)
 }
@@ -174,7 +173,6 @@ export function isStale(present: Edited | undefined, { ifRevision }: Expected): 
   return ifRevision !== undefined && ifRevision !== editsOf(present ?? {})
 }
 
-/** The last edit, if its record is kept. */
 export function lastEdit({ operations = [] }: Edited): OperationRecord | undefined {
   return operations.findLast(({ what }) => isEdit(what))
 }

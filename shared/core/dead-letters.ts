@@ -34,7 +34,6 @@ export function typeOfQueue(queue: string): string | undefined {
   return queue.startsWith(TYPE_QUEUE_PREFIX) ? queue.slice(TYPE_QUEUE_PREFIX.length) : undefined
 }
 
-/** What the message was about. */
 export type LetterSubject =
   /** Announces to workers that a task can be claimed. Without `born` and `revision` when the code does not know its form. */
   | {
@@ -106,7 +105,6 @@ export function replayQueueOf({
   return queue === 'stream' || queue === 'unknown' ? undefined : queue
 }
 
-/** When the dead letter is deleted. */
 export function letterExpiresAt({ arrivedAt }: Pick<DeadLetter, 'arrivedAt'>): number {
   return arrivedAt + DEAD_LETTERS_KEPT_MS
 }

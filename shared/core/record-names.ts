@@ -32,7 +32,6 @@ export function purgeRecord({
   return `purge#${[type, askedAt, before, [...statuses].sort().join('+'), bucket, shard].join('#')}`
 }
 
-/** The name of the record of a bulk operation. */
 export function bulkRecord(id: string): string {
   return `bulk#${id}`
 }

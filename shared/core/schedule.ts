@@ -122,7 +122,6 @@ export function resumeSchedule(head: Schedule, now: number): Decision<PauseRefus
   return reviseState(head, { ...state, paused: false, ...(head.dueAt <= now && { pauses: ended }) }, now)
 }
 
-/** Records that a caller triggered the schedule. */
 export function noteTriggered(head: Schedule, now: number): Decision<'finished', Schedule> {
   if (head.state !== 'open') return refuse('finished')
   return reviseState(head, { ...head.schedule, lastRunAt: Math.max(now, head.schedule.lastRunAt ?? 0) }, now)

@@ -101,7 +101,6 @@ export const BACKOFFS = ['exponential', 'fixed', 'fibonacci', 'ladder'] as const
 /** Where messages are given up, besides the queues of the types. */
 export const SYSTEM_QUEUES = ['wake', 'jobs', 'stream', 'schedules', 'unknown'] as const
 
-/** What a dead letter was about. */
 export const DEAD_LETTER_KINDS = [
   'dispatch',
   'look',
@@ -115,7 +114,6 @@ export const DEAD_LETTER_KINDS = [
   'unreadable',
 ] as const
 
-/** The types of all events. */
 export const EVENT_TYPES = [
   'task.published',
   'task.ready',

@@ -23,7 +23,6 @@ import { awaitedWorkers, versionSuffices, type Worker } from './worker.ts'
 /** Why an open task is not running, or why an ended task still owes callbacks. */
 export type StatusReason = (typeof STATUS_REASONS)[number]
 
-/** The reasons that name a limit. */
 export type LimitReason = Extract<StatusReason, 'rate-limit' | 'concurrency-limit'>
 
 /** The handlers, workers and limits of a task's type, as far as the reason for its wait depends on them. */
@@ -144,10 +143,8 @@ export function isStuck(task: Task, facts: WaitFacts, now: number): boolean {
 function mayWait({ reason, isPaused, isBehindOthers }: WaitFacts): boolean {
   return reason !== undefined || isPaused || isBehindOthers
 }
-
-type WhyReason = (typeof WHY_REASONS)[number]
 /** The reasons of tasks that have a head. `canvas` and `skipped` are about members of a canvas that are not published. */
-export type TaskReason = Exclude<WhyReason, 'canvas' | 'skipped'>
+export type TaskReason = Exclude<(typeof WHY_REASONS)[number], 'canvas' | 'skipped'>
 
 /** What decides the reason of a task that is ready although no `statusReason` holds. */
 type ReadyFacts = {
@@ -219,7 +216,6 @@ function refined(reason: StatusReason, task: Task, served: Served, isOwnTypePaus
   }
 }
 
-/** Which of the causes of `no-worker` holds. */
 function whyNoWorker(task: Task, { liveWorkers }: Served): TaskReason {
   const { minWorkerVersion } = task.options
   const isFitting = ({ version }: { readonly version?: string }) => versionSuffices(version, minWorkerVersion)

@@ -69,7 +69,6 @@ export function planned<H extends Head>(head: H, now: number): Planned<H> {
   return { head, plan: plan(head, now) }
 }
 
-/** The plan for a stored head. */
 export function plan(head: Head, now: number): Plan {
   switch (head.kind) {
     case 'canvas':
@@ -131,7 +130,6 @@ function isLookedAtWhenDue(task: Task, now: number): boolean {
   return isTakenInOrder(task) && task.wait === undefined && task.place?.name !== readyPlaceOf(task)
 }
 
-/** When the run exceeds its time limit. */
 function timesOutAt(run: LiveRun): number {
   return run.timeoutAt ?? Number.POSITIVE_INFINITY
 }

@@ -1,4 +1,4 @@
-import { BatonError } from '../core/values/values.ts'
+import { illegal } from '../core/values/values.ts'
 import type { AnyDefinition, OutputOf } from './definitions.ts'
 import type { Known, Signature, WithResult, Wrong } from './signature.ts'
 
@@ -121,7 +121,7 @@ export function chord<
 }
 
 function members(parts: readonly Part[], what: string): Member[] {
-  if (parts.length === 0) throw new BatonError('invalid', `a ${what} is empty; give at least one member`)
+  if (parts.length === 0) throw illegal(`a ${what} is empty; give at least one member`)
   return parts.map(member)
 }
 

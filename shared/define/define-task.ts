@@ -3,7 +3,7 @@ import type { PartialOptions } from '../core/options.ts'
 import { refuseConfiguration, typeNameProblems } from '../core/rules/type-configuration.ts'
 import type { Ordering } from '../core/states.ts'
 import type { TypeConfiguration, TypeLimits } from '../core/types/task-type.ts'
-import { BatonError, defined, type Json } from '../core/values/values.ts'
+import { defined, illegal, type Json } from '../core/values/values.ts'
 import type { Returned, TaskContext, TaskDefinition } from './definitions.ts'
 import type { Handler, StagedOutput, StageHandlers } from './handler.ts'
 import { runStages, withTypedContext } from './handler.ts'
@@ -116,19 +116,13 @@ function taskOf(type: string, definition: AnyForm): TaskDefinition {
 function checkedPaths(type: string, paths: readonly string[]): readonly string[] {
   const wrong = paths.find(path => path.split('.').includes(''))
   if (wrong === undefined) return paths
-  throw new BatonError(
-    'invalid',
-    `${type}: 'redact' has '${wrong}'; give paths of fields, such as 'card.number'`,
-  )
+  throw illegal(`${type}: 'redact' has '${wrong}'; give paths of fields, such as 'card.number'`)
 }
 
 function handlerOf(type: string, run: AnyForm['run'], stages: AnyForm['stages']): Handler {
   if (run && !stages) return run
   if (stages && !run) return runStages(type, stages)
-  throw new BatonError(
-    'invalid',
-    `${type}: give either 'run' or 'stages', ${run ? 'not both' : 'one of them'}`,
-  )
+  throw illegal(`${type}: give either 'run' or 'stages', ${run ? 'not both' : 'one of them'}`)
 }
 
 /** The settings of a task type besides its handler: the defaults of its tasks' options, and what concerns all tasks of the type. */
@@ -194,6 +188,5 @@ type AnyParams = StandardSchemaV1<unknown, Readonly<Record<string, Json>> | unde
 export function refuseTypeName(type: string): void {
   const problems = typeNameProblems(type, 'type')
   const [first] = problems
-  if (first)
-    throw new BatonError('invalid', `'${type}' is not a task type: it ${first.message}`, { problems })
+  if (first) throw illegal(`'${type}' is not a task type: it ${first.message}`, { problems })
 }

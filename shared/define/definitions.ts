@@ -1,7 +1,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { DerivedBody } from '../api/publish.ts'
 import type { TypeConfiguration, WebhookSettings } from '../core/types/task-type.ts'
-import { BatonError, type Json } from '../core/values/values.ts'
+import { illegal, type Json } from '../core/values/values.ts'
 import type { Log } from '../ports/machine.ts'
 import type { Next, NextOptions, Release } from '../signals.ts'
 import type { Arguments, Signature, WithArguments } from './signature.ts'
@@ -252,7 +252,7 @@ export function distinctTasks(definitions: ReadonlyArray<TaskDefinition | Flow>)
   const byType = new Map<string, TaskDefinition>()
   for (const task of tasks) {
     if (byType.has(task.type)) {
-      throw new BatonError('invalid', `two definitions of the type '${task.type}'; give each type once`)
+      throw illegal(`two definitions of the type '${task.type}'; give each type once`)
     }
     byType.set(task.type, task)
   }

@@ -1,6 +1,6 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { DerivedBody } from '../api/publish.ts'
-import { BatonError } from '../core/values/values.ts'
+import { illegal } from '../core/values/values.ts'
 import { Fatal, type Next, type Release } from '../signals.ts'
 import type { RunContext, TaskContext } from './definitions.ts'
 import { bodyOf, inputProblems, type Publishable, problemsOf, textOf } from './publishable.ts'
@@ -61,7 +61,7 @@ async function refuseInput(
 ) {
   const problems = await inputProblems(schema, input)
   if (!problems) return
-  throw new BatonError('invalid', `the input does not fit ${type}: ${textOf(problems)}`, { problems })
+  throw illegal(`the input does not fit ${type}: ${textOf(problems)}`, { problems })
 }
 
 /** The handlers of a task's stages by name. A task begins in the first stage. */
@@ -110,15 +110,11 @@ export function runStages(type: string, stages: Readonly<Record<string, Handler>
 
 function refuseNames(type: string, names: readonly string[]): void {
   if (names.length === 0) {
-    throw new BatonError('invalid', `${type}: 'stages' is empty; give at least one stage`)
+    throw illegal(`${type}: 'stages' is empty; give at least one stage`)
   }
-  const wrong = names.find(name => name === '' || name.length > STAGE_NAME_CHARACTERS_MAX || isIndex(name))
+  // JavaScript puts members whose names are whole numbers first, which would change the first stage.
+  const wrong = names.find(name => /^\d*$/.test(name) || name.length > STAGE_NAME_CHARACTERS_MAX)
   if (wrong === undefined) return
   const legal = `1–${STAGE_NAME_CHARACTERS_MAX} characters and is not a whole number`
-  throw new BatonError('invalid', `${type}: a stage cannot be named '${wrong}'; a name has ${legal}`)
-}
-
-/** Whether the name is a whole number. JavaScript puts members with such names first, which would change the first stage. */
-function isIndex(name: string): boolean {
-  return /^\d+$/.test(name)
+  throw illegal(`${type}: a stage cannot be named '${wrong}'; a name has ${legal}`)
 }

@@ -20,7 +20,6 @@ import type { System } from './kernel/system.ts'
  * - renews the bodies of heads that wait for long (`renewAgeingBodies`).
  */
 
-/** What a round did. */
 export type SweepReport = {
   /** How many heads of tasks, canvases and schedules it read. */
   readonly examined: number
@@ -114,7 +113,6 @@ const PAGE_ENTRIES = 500
 /** A cursor that no round has moved for a week begins again. */
 const CURSOR_TTL_MS = 7 * 86_400_000
 
-/** The part of a range that one round has read. */
 type RangePart = {
   readonly entries: readonly IndexEntry[]
   /** The last entry, after which the next round continues. Undefined: the range was read to its end. */

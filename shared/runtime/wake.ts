@@ -152,7 +152,6 @@ export async function wakeMinute({ messages, records, clock }: System, minute: n
   await records.put(minuteRecord(minute), { at: clock.now() }, minuteStart(minute) + WOKEN_RECORD_MS)
 }
 
-/** Whether a minute has been woken. */
 export async function wasMinuteWoken({ records }: Pick<System, 'records'>, minute: number): Promise<boolean> {
   return (await records.get(minuteRecord(minute))) !== undefined
 }
@@ -187,7 +186,6 @@ export async function wakeMinuteShard(
   }
 }
 
-/** A wake message as its queue delivered it. */
 type Received = { readonly messageId: string; readonly wake: Wake }
 
 /**

@@ -133,7 +133,6 @@ export function answerProblem(problem: Problem, headers: Readonly<Record<string,
   }
 }
 
-/** The answer to a request with one wrong field. */
 export function answerInvalid(path: string, message: string): Answer {
   return answerProblem(invalid([{ path, message }]))
 }

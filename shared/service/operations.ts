@@ -30,7 +30,6 @@ export const OPERATIONS: readonly Operation<System>[] = [
   ...serviceOperations,
 ]
 
-/** Every operation of the API. */
 export const ALL_OPERATIONS: readonly Operation<DiagnosticSystem>[] = [
   ...OPERATIONS,
   ...whyOperations,

@@ -85,13 +85,10 @@ export function createServing<On extends System>(
   return async request => {
     const found = find(request.method, request.path)
     if (!found.ok) return answerUnserved(request, found)
-    if (isRead(request) && request.hasBody) return answerProblem(unexpectedBody(request.method))
+    if (['GET', 'HEAD'].includes(request.method) && request.hasBody)
+      return answerProblem(unexpectedBody(request.method))
     return serve(parts, found, request, isFitted)
   }
-}
-
-function isRead({ method }: ServiceRequest): boolean {
-  return method === 'GET' || method === 'HEAD'
 }
 
 function unexpectedBody(method: string): Problem {

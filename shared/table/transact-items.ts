@@ -7,7 +7,6 @@ import { ProblemError } from '../client/problem-error.ts'
 import { joinPath } from '../core/rules/rules.ts'
 import { splitTaskId, taskId } from '../core/task/task.ts'
 import type { FieldProblem } from '../core/values/values.ts'
-import type { AnyDefinition } from '../define/definitions.ts'
 import { bodyOf, inputProblems, isCanvas, type Publishable } from '../define/publishable.ts'
 import { preparePublishes } from '../runtime/publish/decide-publish.ts'
 import type { PublishRequest } from '../runtime/publish/resolve-publication.ts'
@@ -85,7 +84,8 @@ function repeatedKeys(bodies: readonly PublishBody[], pathOf: (index: number) =>
 export async function publishBodyOf(what: Publishable, given: readonly unknown[], at = ''): Promise<unknown> {
   refuse(canvasProblems(what, at))
   const body = asSent(bodyOf(what, given), at)
-  if (isDefinition(what)) refuse((await inputProblems(what.input, given[0], joinPath(at, ['input']))) ?? [])
+  if (typeof what === 'object' && 'kind' in what)
+    refuse((await inputProblems(what.input, given[0], joinPath(at, ['input']))) ?? [])
   return body
 }
 
@@ -104,10 +104,6 @@ function asSent(body: object, path: string): unknown {
   } catch (error) {
     throw refusal(invalid([{ path, message: `is not JSON: ${(error as Error).message}` }]))
   }
-}
-
-function isDefinition(what: Publishable): what is AnyDefinition {
-  return typeof what === 'object' && 'kind' in what
 }
 
 function canvasProblems(what: Publishable, path: string): FieldProblem[] {

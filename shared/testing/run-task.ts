@@ -3,7 +3,7 @@ import { backoffMs } from '../core/run/backoff.ts'
 import type { NextStage, Outcome } from '../core/run/run.ts'
 import { taskId } from '../core/task/task.ts'
 import type { TaskError } from '../core/task-error/task-error.ts'
-import { BatonError, defined, type Json } from '../core/values/values.ts'
+import { defined, illegal, type Json } from '../core/values/values.ts'
 import type { AnyTask, InputOf, OutputOf, RunContext, TaskDefinition } from '../define/definitions.ts'
 import type { Log, LogFields } from '../ports/machine.ts'
 import { callHandler, handlerContext } from '../runtime/handler/handler.ts'
@@ -70,24 +70,22 @@ function refuseWrong(
   const { attempt = 1, timeoutMs } = options
   if (kind !== 'baton-task') {
     const hint = kind === 'baton-flow' ? `; '${type}' is a flow, which createTestSystem runs` : ''
-    throw new BatonError('invalid', `runTask: give what defineTask returns${hint}`)
+    throw illegal(`runTask: give what defineTask returns${hint}`)
   }
   if (!Number.isInteger(attempt) || attempt < 1) {
-    throw new BatonError('invalid', `runTask: attempt is ${attempt}; give a whole number from 1 up`)
+    throw illegal(`runTask: attempt is ${attempt}; give a whole number from 1 up`)
   }
   if (timeoutMs !== undefined && !(timeoutMs >= 0)) {
-    throw new BatonError('invalid', `runTask: timeoutMs is ${timeoutMs}; give milliseconds, 0 or more`)
+    throw illegal(`runTask: timeoutMs is ${timeoutMs}; give milliseconds, 0 or more`)
   }
 }
 
 type Ended = Omit<TaskRun, 'logs' | 'progress' | 'published'>
-type Recorder = ReturnType<typeof createRecorder>
-
 async function attemptOnce(
   definition: AnyTask,
   input: Json | undefined,
   options: RunTaskOptions,
-  { context, runLog, stopOn }: Recorder,
+  { context, runLog, stopOn }: ReturnType<typeof createRecorder>,
 ): Promise<Ended> {
   const stopped = stopOn()
   let reaction: { readonly thrown: unknown } | undefined
@@ -157,12 +155,10 @@ export type RunTaskOptions = {
   readonly context?: Partial<Omit<RunContext, 'signal' | 'progress' | 'publish' | 'log' | 'next'>>
 }
 
-/** A line that the handler has logged. */
 type RecordedLine = { readonly level: keyof Log; readonly message: string; readonly fields: LogFields }
 
 type Published = DerivedBody & { readonly id: string }
 
-/** The context of one run, and what the handler did with it. */
 function createRecorder(type: string, options: RunTaskOptions) {
   const { attempt = 1, key = 'test', stage, step, direction = 'do', params, previous } = options
   const logs: RecordedLine[] = []
@@ -215,7 +211,7 @@ function record(published: Published[], publication: DerivedBody): { id: string;
   if (!checked.ok) {
     const { problems } = checked
     const text = problems.map(({ path, message }) => `${path} ${message}`).join('; ')
-    throw new BatonError('invalid', text, { problems })
+    throw illegal(text, { problems })
   }
   const { type, key = `child-${published.length + 1}` } = publication
   const id = taskId(type, key)

@@ -28,7 +28,6 @@ import { runQueueWorker } from './queue-worker.ts'
 
 export type { EndedHookedRun, Failure, HookedRun, Worker } from './engine.ts'
 
-/** What a worker needs of its process. */
 type ProcessOptions = {
   /** Runs each handler in a process of its own. @default handlers run in the worker's process */
   readonly isolate?: IsolationSettings

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { BatonError } from '../core/values/values.ts'
+import { illegal } from '../core/values/values.ts'
 import { distinctTasks, type Flow, type TaskDefinition } from '../define/definitions.ts'
 
 /**
@@ -14,16 +14,16 @@ import { distinctTasks, type Flow, type TaskDefinition } from '../define/definit
 export async function definitionsIn(file: string, title: string = file): Promise<TaskDefinition[]> {
   const tasks = distinctTasks(Object.values(await load(file, title)).filter(isDefinition))
   if (tasks.length > 0) return tasks
-  throw new BatonError('invalid', `${title} exports no task; export what defineTask or defineFlow returns`)
+  throw illegal(`${title} exports no task; export what defineTask or defineFlow returns`)
 }
 
 async function load(file: string, title: string): Promise<Record<string, unknown>> {
   const path = resolve(file)
-  if (!existsSync(path)) throw new BatonError('invalid', `there is no file ${title} in ${process.cwd()}`)
+  if (!existsSync(path)) throw illegal(`there is no file ${title} in ${process.cwd()}`)
   try {
     return (await import(pathToFileURL(path).href)) as Record<string, unknown>
   } catch (cause) {
-    throw new BatonError('invalid', `${title} cannot be loaded: ${cause}`, { cause })
+    throw illegal(`${title} cannot be loaded: ${cause}`, { cause })
   }
 }
 

@@ -1,7 +1,7 @@
 import { setMaxListeners } from 'node:events'
 import { WORKER_ID_BYTES_MAX } from '../core/bounds.ts'
 import type { LiveRun, Task } from '../core/task/task.ts'
-import { BatonError } from '../core/values/values.ts'
+import { BatonError, illegal } from '../core/values/values.ts'
 import { isShortWorkerId } from '../core/worker.ts'
 import { distinctTasks, type Flow, type TaskDefinition } from '../define/definitions.ts'
 import type { Clock, Log } from '../ports/machine.ts'
@@ -86,7 +86,7 @@ type Source = {
  */
 export function createEngine(settings: WorkerSettings<never>, workerId: string): Engine {
   const tasks = distinctTasks(settings.tasks)
-  if (tasks.length === 0) throw new BatonError('invalid', 'a worker needs at least one task to serve')
+  if (tasks.length === 0) throw illegal('a worker needs at least one task to serve')
   return {
     workerId: checkedWorkerId(workerId),
     tasks: new Map(tasks.map(task => [task.type, task])),
@@ -99,7 +99,6 @@ export function createEngine(settings: WorkerSettings<never>, workerId: string):
   }
 }
 
-/** The definition that serves a task of the type. */
 export function definitionOf({ tasks }: Engine, type: string): TaskDefinition {
   const definition = tasks.get(type)
   if (definition) return definition
@@ -159,7 +158,7 @@ function withoutListenerLimit(controller: AbortController): AbortController {
 function checkedWorkerId(workerId: string): string {
   if (workerId !== '' && isShortWorkerId(workerId)) return workerId
   const bytes = Buffer.byteLength(workerId)
-  throw new BatonError('invalid', `workerId has ${bytes} bytes in UTF-8; give 1–${WORKER_ID_BYTES_MAX} bytes`)
+  throw illegal(`workerId has ${bytes} bytes in UTF-8; give 1–${WORKER_ID_BYTES_MAX} bytes`)
 }
 
 function checkedConcurrency(concurrency: number): number {
@@ -175,10 +174,9 @@ export function checkedWhole(
 ): number {
   if (Number.isInteger(value) && value >= min && value <= max) return value
   const legal = max === Number.POSITIVE_INFINITY ? `from ${min} up` : `from ${min} to ${max}`
-  throw new BatonError('invalid', `${name} is ${value}; give a whole number ${legal}`)
+  throw illegal(`${name} is ${value}; give a whole number ${legal}`)
 }
 
-/** A task and the worker's run of it. */
 export type HookedRun = { readonly task: Task; readonly run: LiveRun }
 
 /**

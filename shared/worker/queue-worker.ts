@@ -87,7 +87,6 @@ const DELIVERIES_MAX = 10
 const LONG_POLL_MS = 20_000
 /** How often a worker with free capacity looks for tasks that name this worker in `workerIds`. */
 const TARGETS_INTERVAL_MS = 1_000
-/** The pause after a failed receive. */
 const PAUSE_MS = 1_000
 
 type Receiving = {

@@ -42,7 +42,6 @@ const CONCEPTS: Readonly<Record<string, string>> = {
   'bench/takeover.ts': 'a row of the benchmark, a file each',
   'cli/program/init.ts': 'a command, a file each',
   'functions/lock-intrinsics.ts': 'what is locked before a handler is loaded',
-  'shared/client/paced-claims.ts': 'claims that wait as long as the server asks',
   'shared/testing/create-test-system.ts': 'the choice between a system in memory and one behind a URL',
 }
 

@@ -3,7 +3,7 @@ import type { ValueOf } from '../../core/rules/rules.ts'
 import { flag, integer, oneOf, text } from '../../core/rules/scalars.ts'
 import { DEAD_LETTER_KINDS, SYSTEM_QUEUES } from '../../core/states.ts'
 import { problemAnswer } from '../problems.ts'
-import { count, cursor, limit, pageOf, shownTime } from '../scalars.ts'
+import { count, cursor, pageOf, pageQuery, shownTime } from '../scalars.ts'
 
 /** Dead letters: messages that a queue, the table's stream or EventBridge Scheduler has given up. */
 
@@ -25,10 +25,7 @@ export const deadLettersQuery = strict({
    * EventBridge Scheduler, or `unknown`. @default every queue
    */
   queue: optional(queue),
-  /** The number of dead letters on a page. @default 20 */
-  limit: optional(limit),
-  /** The `nextCursor` of the page before. @default the first page */
-  cursor: optional(cursor),
+  ...pageQuery.shape,
 })
 
 export type DeadLettersQuery = ValueOf<typeof deadLettersQuery>

@@ -2,7 +2,7 @@ import { KEY_CHARACTERS_MAX, TYPE_CHARACTERS_MAX } from '../../core/bounds.ts'
 import { listOf, open, optional, strict } from '../../core/rules/compound.ts'
 import type { ValueOf } from '../../core/rules/rules.ts'
 import { name, oneOf, text } from '../../core/rules/scalars.ts'
-import { count, cursor, limit } from '../scalars.ts'
+import { count, pageOf, pageQuery } from '../scalars.ts'
 import { task } from '../tasks.ts'
 
 const SEARCH_CHARACTERS_MAX = TYPE_CHARACTERS_MAX + 1 + KEY_CHARACTERS_MAX
@@ -10,26 +10,20 @@ const SEARCH_CHARACTERS_MAX = TYPE_CHARACTERS_MAX + 1 + KEY_CHARACTERS_MAX
 export const searchQuery = strict({
   /** The text: an id, a key, a user, a tag as `name:value` or by its value, or a part of an error in upper or lower case. */
   q: name(SEARCH_CHARACTERS_MAX),
-  /** The number of tasks on a page. @default 20 */
-  limit: optional(limit),
-  /** The `nextCursor` of the page before. @default the first page */
-  cursor: optional(cursor),
+  ...pageQuery.shape,
 })
 
 export type SearchQuery = ValueOf<typeof searchQuery>
 
 export const searchAnswer = open(
   {
-    /** The tasks of this page. */
-    items: listOf(task),
+    ...pageOf(task).shape,
     /** How each of the items was found, in their order. */
     matches: listOf(oneOf('id', 'key', 'user', 'tag', 'error')),
     /** How many tasks this page has read, whether they fit or not. */
     examined: count,
     /** The type whose tasks the next page reads, when it searches tags and errors. */
     reached: optional(text()),
-    /** The `cursor` of the next page. Left out on the last one. */
-    nextCursor: optional(text()),
   },
   'SearchPage',
 )

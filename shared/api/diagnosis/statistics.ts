@@ -3,7 +3,7 @@ import { listOf, open, optional, strict } from '../../core/rules/compound.ts'
 import type { ValueOf } from '../../core/rules/rules.ts'
 import { name, text, time, whole } from '../../core/rules/scalars.ts'
 import { typeNameRule } from '../../core/rules/type-configuration.ts'
-import { count, cursor, limit, pageOf, shownTime } from '../scalars.ts'
+import { count, pageOf, pageQuery, shownTime } from '../scalars.ts'
 import { countsAnswer } from '../types.ts'
 
 /** What types have to do: the numbers of their tasks, their activity by the minute, and the usage of their limits. And how their tasks fail. */
@@ -22,10 +22,7 @@ export type CountsQuery = ValueOf<typeof countsQuery>
 export const allCountsQuery = strict({
   /** Counts up to this number. A count of this number means this many tasks or more. @default 1000 */
   atMost,
-  /** The number of types on a page. @default 20 */
-  limit: optional(limit),
-  /** The `nextCursor` of the page before. @default the first page */
-  cursor: optional(cursor),
+  ...pageQuery.shape,
 })
 
 export type AllCountsQuery = ValueOf<typeof allCountsQuery>
@@ -50,10 +47,7 @@ export const activityQuery = strict({
   type: optional(listOf(typeNameRule, { max: LIST_TYPES_MAX })),
   /** How many minutes are shown. The present minute, which has not ended, is the last of them. @default 60 */
   minutes: optional(whole(1, ACTIVITY_MINUTES_MAX)),
-  /** The number of types on a page. @default 20 */
-  limit: optional(limit),
-  /** The `nextCursor` of the page before. @default the first page */
-  cursor: optional(cursor),
+  ...pageQuery.shape,
 })
 
 export type ActivityQuery = ValueOf<typeof activityQuery>
@@ -176,10 +170,7 @@ export const failuresQuery = strict({
   type: optional(listOf(typeNameRule, { max: LIST_TYPES_MAX })),
   /** The failures from the hour of this time on are shown; at most 7 days ago. @default 24 hours ago */
   since: optional(time),
-  /** The number of groups on a page. @default 20 */
-  limit: optional(limit),
-  /** The `nextCursor` of the page before. @default the first page */
-  cursor: optional(cursor),
+  ...pageQuery.shape,
 })
 
 export type FailuresQuery = ValueOf<typeof failuresQuery>

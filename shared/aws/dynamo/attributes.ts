@@ -153,7 +153,6 @@ export type Codec<T, S> = {
 /** A codec that recognises the form of its values. */
 export type CheckedCodec<T, S> = Codec<T, S> & { readonly fits: (stored: unknown) => boolean }
 
-/** What a codec stores. */
 export type StoredBy<C extends { readonly encode: (value: never) => unknown }> = ReturnType<C['encode']>
 
 export const number: CheckedCodec<number, number> = { ...asIs<number>(), fits: Number.isFinite }
@@ -198,7 +197,6 @@ export function mapValues<T, S>(
   return Object.fromEntries(Object.entries(map).map(([key, value]) => [key, to(value, key)]))
 }
 
-/** Whether a stored value is a map. */
 export function isMap(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

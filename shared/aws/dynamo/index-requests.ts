@@ -32,14 +32,10 @@ export function withinBounds(query: IndexQuery): IndexQuery | undefined {
   const isBelow = after !== undefined && from !== undefined && after.sort < from
   const isAbove = after !== undefined && to !== undefined && after.sort > to
   if (descending ? isBelow : isAbove) return undefined
-  return isBelow || isAbove ? fromTheStart(query) : query
+  const { after: _after, ...fromTheStart } = query
+  return isBelow || isAbove ? fromTheStart : query
 }
 
-function fromTheStart({ after: _after, ...query }: IndexQuery): IndexQuery {
-  return query
-}
-
-/** The index entry in an item of the index. */
 export function entryFrom(index: IndexRange['index'], item: Item): IndexEntry {
   return { id: item.pk as string, sort: item[INDEXES[index].sort] as number | string }
 }

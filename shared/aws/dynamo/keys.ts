@@ -44,7 +44,6 @@ export function targetPartition(workerId: string): string {
   return `${TARGET_PREFIX}${workerId}`
 }
 
-/** The worker of a partition of markers. */
 export function workerOfTarget(partition: string): string {
   return partition.slice(TARGET_PREFIX.length)
 }
@@ -62,7 +61,6 @@ export function endsPartition(canvasId: string, born: string, chunk: number): st
   return `ends#${canvasId}#${born}#${chunk}`
 }
 
-/** The chunk of a partition of ends. */
 export function chunkOfEnds(partition: string): number {
   return Number(partition.split('#').at(-1))
 }
@@ -75,7 +73,6 @@ export function slotsPartition(limit: string): string {
 export const SLOTS_SORT_KEY = 'starts'
 const SLOTS_PREFIX = 'starts#'
 
-/** The limit of a partition of slots. */
 export function limitOfSlots(partition: string): string {
   return partition.slice(SLOTS_PREFIX.length)
 }
@@ -98,7 +95,6 @@ export function permitsPartition(limit: string, shard = 0): string {
 }
 export const PERMITS_SORT_KEY = 'permits'
 
-/** The limit and the shard of a partition of permits. */
 export function shardOfPermits(partition: string): FreedPermit {
   const name = partition.slice(PERMITS_PREFIX.length)
   const [type = '', shard = 0] = typeOfLimit(name).split('#')
@@ -152,7 +148,6 @@ export function failuresSortKey(hour: number, error: string): string {
   return `${String(hour).padStart(TIME_DIGITS, '0')}#${error}`
 }
 
-/** The hour and the error in a sort key of failures. */
 export function failureFrom(sortKey: string): { readonly hour: number; readonly error: string } {
   return { hour: Number(sortKey.slice(0, TIME_DIGITS)), error: sortKey.slice(TIME_DIGITS + 1) }
 }

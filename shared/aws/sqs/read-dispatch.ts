@@ -8,7 +8,6 @@ import { type DecodedDispatch, decodeDispatch } from './wire.ts'
 
 /** Reads dispatches. The public types reach this file, so it imports none of the SDK's. */
 
-/** A dispatch with its task. */
 type ReadDispatch = { readonly task: Task } & Pick<DecodedDispatch, 'passedOn' | 'hops' | 'freed'>
 
 /**

@@ -3,7 +3,7 @@ import type { FreedPermit } from '../../core/limits/limits.ts'
 import type { LimitLook, Line } from '../../core/limits/line.ts'
 import { splitTaskId } from '../../core/task/task.ts'
 import type { JobLook } from '../../core/types/task-type.ts'
-import { BatonError, defined } from '../../core/values/values.ts'
+import { BatonError, defined, illegal } from '../../core/values/values.ts'
 import type {
   CanvasLook,
   Dispatch,
@@ -232,5 +232,5 @@ function parsed(body: string): Record<string, unknown> {
 }
 
 function malformed(what: string, body: string): BatonError {
-  return new BatonError('invalid', `the message is not ${what}: ${body.slice(0, 200)}`)
+  return illegal(`the message is not ${what}: ${body.slice(0, 200)}`)
 }

@@ -69,7 +69,6 @@ function numberOf(letters: string): number {
   return [...letters].reduce((sum, letter) => sum * LETTERS + letter.charCodeAt(0) - FIRST_LETTER, 0)
 }
 
-/** The page that holds a leaf's publish body. */
 export function pageOf({ pages }: Layout, leaf: number): number {
   const after = pages.findIndex(first => first > leaf)
   return after < 0 ? pages.length - 1 : after - 1

@@ -101,7 +101,6 @@ function isKnown(node: TreeNode, know: Knowledge): boolean {
   return true
 }
 
-/** The leaves that start when `node` starts. */
 function firstLeaves(tree: Tree, node: TreeNode): number[] {
   if (node.kind === 'leaf') return [node.leaves.from]
   if (node.kind === 'group') return node.children.flatMap(child => firstLeaves(tree, nodeAt(tree, child)))

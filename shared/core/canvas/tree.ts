@@ -49,7 +49,7 @@ function grow(tree: Growing, shape: Single, seat: Seat): number {
   const [members, ...callbacks] = shape.chord
   return addNode(tree, 'chord', seat, parent => {
     const group = grow(tree, { group: members }, { parent, role: 'members', position: 0 })
-    const rest = callbacks.flatMap(singlesOf).map((callback, index) => {
+    const rest = [...singles(callbacks)].map((callback, index) => {
       const role = index === 0 ? 'then' : 'onError'
       return grow(tree, callback, { parent, role, position: index + 1 })
     })
@@ -82,10 +82,6 @@ function growItems(tree: Growing, siblings: readonly Shape[], parent: number): n
 }
 
 type Single = 1 | Extract<Shape, { chain: unknown } | { group: unknown } | { chord: unknown }>
-
-function singlesOf(shape: Shape): Single[] {
-  return [...singles([shape])]
-}
 
 /** Each sibling singly: `n` becomes n leaves, and `times` that many equal parts. */
 function* singles(shapes: readonly Shape[]): Generator<Single> {

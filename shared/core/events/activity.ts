@@ -24,7 +24,6 @@ const LATENESS_CLASS_MAX = 31
 export const ACTIVITY_KINDS = ['published', 'started', 'succeeded', 'failed', 'cancelled'] as const
 type ActivityKind = (typeof ACTIVITY_KINDS)[number]
 
-/** The activity of one type in one minute. */
 export type ActivityCount = {
   readonly type: string
   /** The start of the minute, in ms. */
@@ -85,7 +84,6 @@ export function beginningOfMinute(at: number): number {
   return minuteStart(minuteOf(at))
 }
 
-/** When DynamoDB may delete a count. */
 export function activityExpiresAt({ minute }: Pick<ActivityCount, 'minute'>): number {
   return minute + ACTIVITY_KEPT_MS
 }

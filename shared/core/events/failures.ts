@@ -78,7 +78,6 @@ export function hourOf(at: number): number {
   return at - (at % HOUR_MS)
 }
 
-/** When DynamoDB may delete a count. */
 export function failuresExpireAt({ lastAt }: Pick<FailureCount, 'lastAt'>): number {
   return lastAt + FAILURES_KEPT_MS
 }

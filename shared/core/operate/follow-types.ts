@@ -23,7 +23,6 @@ export function followTypes(
   return draft === task ? refuse('follows-already') : revise(task, { ...draft, operation: 'patch' }, now)
 }
 
-/** The names of the types that the task follows. */
 export function typesFollowed({ type, flow }: Task): string[] {
   const actions = flow?.definition.steps.flatMap(step => [step.do, ...(step.undo ? [step.undo] : [])]) ?? []
   return [type, ...actions.map(action => action.type)]

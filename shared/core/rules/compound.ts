@@ -164,7 +164,6 @@ function unknownProblems(value: object, path: string, shape: Shape): FieldProble
  */
 const EXPLAINED_FIELDS_MAX = 20
 
-/** The message about each unknown field. */
 export function unknownFieldMessages(names: readonly string[], known: readonly string[]): string[] {
   return names.map((name, index) =>
     index < EXPLAINED_FIELDS_MAX ? unknownFieldMessage(name, known) : 'is not a field here',

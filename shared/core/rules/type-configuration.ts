@@ -14,7 +14,7 @@ import { DEFAULT_OPTIONS, overlaidOptions, type PartialOptions } from '../option
 import { ORDERINGS, TYPE_KINDS } from '../states.ts'
 import { reservedFor, type StepConfiguration, type TypeConfiguration } from '../types/task-type.ts'
 import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook.ts'
-import { BatonError, type FieldProblem, type Json, jsonBytes } from '../values/values.ts'
+import { type BatonError, type FieldProblem, illegal, type Json, jsonBytes } from '../values/values.ts'
 import { anything, listOf, optionals, strict } from './compound.ts'
 import { optionRules, priorityRule, retryRule } from './options.ts'
 import { flowOptionProblems, inside, isObject, type Rule, shown, wrong } from './rules.ts'
@@ -271,5 +271,5 @@ export function refuseFields(what: string, problems: readonly FieldProblem[]): v
 /** The error that names what is refused and each wrong field. */
 export function refusalOf(what: string, problems: readonly FieldProblem[]): BatonError {
   const texts = problems.map(({ path, message }) => `${path} ${message}`.trim())
-  return new BatonError('invalid', `${what}: ${texts.join('; ')}`, { problems })
+  return illegal(`${what}: ${texts.join('; ')}`, { problems })
 }

@@ -10,7 +10,6 @@ import { hasBudget, versionSuffices, waitsForOwnRetry } from '../worker.ts'
 import { finish } from './finish.ts'
 import { endLost, expire, isPastDeadline, LOST_RUNS_PER_WRITE_MAX, leaseEnded, leaseOf } from './lease.ts'
 
-/** The worker that claims a task. */
 export type Claimer = { readonly workerId: string; readonly version?: string }
 
 /** What limits have granted to a run: its permits, and its reserved start, which may lie a little before or after `now`. */

@@ -20,7 +20,6 @@ import { defined, type Json } from '../values/values.ts'
 /** A worker's report of the end of its run: the birth and the fence of the run, and its outcome. */
 export type Finish = { readonly born: string; readonly fence: number } & Outcome
 
-/** The outcome of a run, as its worker reports it. */
 export type Outcome =
   /** `next` moves the task to another stage instead of ending it. */
   | { readonly outcome: 'succeed'; readonly result?: Json; readonly next?: NextStage }
@@ -34,7 +33,6 @@ export type Outcome =
     }
   | { readonly outcome: 'release'; readonly delayMs?: number }
 
-/** One kind of outcome. */
 export type OutcomeOf<Name extends Outcome['outcome']> = Extract<Outcome, { outcome: Name }>
 
 /**

@@ -1,6 +1,5 @@
 import { errorOfThrown, type TaskError } from './task-error.ts'
 
-/** The replacement for hidden values. */
 const REDACTED = '[redacted]'
 /** Shorter values are hidden as fields only: many texts contain them by chance. */
 const SECRET_CHARACTERS_MIN = 4

@@ -109,7 +109,9 @@ const CAUSE_BYTES_KEPT = 256
  */
 export function fitError({ name, message, stack, causes = [] }: TaskError): TaskError {
   const kept = causes.slice(0, ERROR_CAUSES_MAX)
-  const names = [name, ...kept.map(cause => cause.name)].map(fitName)
+  const names = [name, ...kept.map(cause => cause.name)].map(one =>
+    cutToBytes(cut(one, SHORT_ERROR_CHARACTERS_MAX), NAME_BYTES_MAX),
+  )
   const texts = [message, ...kept.map(cause => cause.message), ...(stack === undefined ? [] : [stack])]
   const reserved = [0, ...kept.map(() => CAUSE_BYTES_KEPT), STACK_BYTES_KEPT]
   const frame = jsonBytes([...names.slice(0, 1), '', null, names.slice(1).map(one => [one, ''])])
@@ -118,16 +120,10 @@ export function fitError({ name, message, stack, causes = [] }: TaskError): Task
     name: names[0] ?? '',
     message: ownMessage,
     ...(stack !== undefined && { stack: others.at(-1) ?? '' }),
-    ...(kept.length > 0 && { causes: kept.map((_, at) => causeOf(names[at + 1], others[at])) }),
+    ...(kept.length > 0 && {
+      causes: kept.map((_, at) => ({ name: names[at + 1] ?? '', message: others[at] ?? '' })),
+    }),
   }
-}
-
-function causeOf(name = '', message = ''): ErrorCause {
-  return { name, message }
-}
-
-function fitName(name: string): string {
-  return cutToBytes(cut(name, SHORT_ERROR_CHARACTERS_MAX), NAME_BYTES_MAX)
 }
 
 /** Cuts each text to the room that the texts before it have left, minus the bytes reserved for the texts after it. */

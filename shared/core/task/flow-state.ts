@@ -58,7 +58,6 @@ export type StepRecord = {
   readonly undo?: ActionRecord
 }
 
-/** The progress of a flow. */
 export type FlowState = {
   readonly definition: FlowDefinition
   /** The index, from 0, of the last step that the flow has come to. It stays at the failed step while steps are undone. */

@@ -153,7 +153,6 @@ export function endedRuns(task: Task): EndedRun[] {
   return Object.values(task.ended)
 }
 
-/** The successes of the present piece. */
 export function successes(task: Task): EndedRun[] {
   return endedRuns(task).filter(isSuccess)
 }
@@ -270,7 +269,6 @@ export function effectiveInput(input: Json | undefined, previous: Json, handOn: 
   }
 }
 
-/** The message of a handed-on `{error, taskId}`. */
 function messageOf(previous: Json): Json {
   const { error } = Object(previous) as { error?: { message?: Json } }
   return error?.message ?? null

@@ -91,7 +91,6 @@ export type TypeConfiguration = {
 /** Jobs by which changed limits, another kind or order, or other allowed steps reach the open tasks. */
 export type Unapplied = 'relimit' | 'reorder' | 'resume'
 
-/** A task type as stored. */
 export type TaskType = {
   readonly type: string
   readonly configuration: TypeConfiguration

@@ -7,7 +7,6 @@ export const NO_USER_IN_URL = 'must have no user name or password: all readers o
 /** The problem of a webhook's URL that names a user, with the remedy. */
 export const NO_USER_IN_WEBHOOK = `${NO_USER_IN_URL}. Name a secret as webhook.secretName of the type, which signs each call`
 
-/** Whether the text is a URL that names a user or a password. */
 export function namesUser(text: string): boolean {
   if (!URL.canParse(text)) return false
   const { username, password } = new URL(text)

@@ -43,6 +43,11 @@ export class BatonError extends Error {
   }
 }
 
+/** The error for a value, an option or a file that is not legal. */
+export function illegal(message: string, more?: ConstructorParameters<typeof BatonError>[2]): BatonError {
+  return new BatonError('invalid', message, more)
+}
+
 const ITEM_FAULTS: readonly ErrorCode[] = ['invalid', 'too-large', 'unstorable', 'unreadable', 'newer-schema']
 const MISTAKES = [TypeError, RangeError, SyntaxError, ReferenceError]
 
@@ -84,7 +89,6 @@ export function recogniseAcrossCopies(own: Class, name: string): void {
   })
 }
 
-/** Any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [name: string]: Json }
 
 /** Levels of nesting. Deeper values are refused, so that no walk over a value overflows the stack. */
@@ -141,16 +145,14 @@ function isPlain(value: object): boolean {
 /** The value as JSON text in which the order of an object's members makes no difference. */
 export function sortedJson(value: Json): string {
   return JSON.stringify(value, (_name, member: Json) =>
-    isJsonObject(member) ? Object.fromEntries(Object.entries(member).sort(byName)) : member,
+    isJsonObject(member)
+      ? Object.fromEntries(Object.entries(member).sort(([one], [other]) => compareTexts(one, other)))
+      : member,
   )
 }
 
 export function isJsonObject(value: Json | undefined): value is { readonly [name: string]: Json } {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
-function byName([one]: [string, Json], [other]: [string, Json]): number {
-  return compareTexts(one, other)
 }
 
 /** The order of two texts by their UTF-16 units, as `sort` has it. */

@@ -223,7 +223,6 @@ export async function readEnds(
   for (const [chunk, ends] of read) known.add(chunk, ends)
 }
 
-/** Reads the ends of all members of a canvas. */
 export async function readAllEnds(
   system: Pick<System, 'canvases'>,
   canvas: LoadedCanvas,

@@ -28,7 +28,6 @@ import {
   sendCanvasLook,
 } from './canvas.ts'
 
-/** How members have ended, by leaf. */
 type Ends = ReadonlyMap<number, End>
 
 const CANVASES_AT_ONCE_MAX = 4

@@ -122,12 +122,10 @@ function layoutTooLong(): Refusal {
   return { ok: false, reason: 'too-large', problems: [{ path: '', message }] }
 }
 
-type Content = { readonly layout: Json; readonly pages: readonly Json[]; readonly leaves: number }
-
 async function storeCanvas(
   system: System,
   { key = system.chance.ulid(system.clock.now()), sendConcurrency, traceparent }: CanvasRequest,
-  content: Content,
+  content: { readonly layout: Json; readonly pages: readonly Json[]; readonly leaves: number },
 ): Promise<{ head: Canvas; created: boolean }> {
   const { clock, chance } = system
   const id = taskId(CANVAS_TYPE, key)

@@ -202,7 +202,6 @@ export function reportEndOfChain({ metrics, log }: System, { task, hops }: Deliv
   log.warn(message, { taskId: task.id, dispatches, hops })
 }
 
-/** Logs a failure, calls the hook, and lets the receiver pause. */
 async function reportFailure(
   { system, receiver, hooks, draining }: Serving,
   task: Task,

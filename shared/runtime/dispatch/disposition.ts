@@ -14,7 +14,6 @@ export type Obstacle =
   /** The store or the queue failed. */
   | { readonly kind: 'failed'; readonly isOutage: boolean; readonly isClaimedByTicket: boolean }
 
-/** What becomes of a dispatch after an obstacle. */
 export type Disposition =
   /** Its message is deleted. `isChainOver`: it would be put back, but functions have sent it on too often. */
   | { readonly to: 'drop'; readonly isChainOver?: true }
@@ -80,7 +79,6 @@ export const WORKER: Receiver = {
   failurePauseMs: 1_000,
 }
 
-/** The delay of a dispatch that is passed on. */
 const PASS_DELAY_S = 1
 /** A dispatch of a task that is not fresh is passed on at most this many times. */
 const PASSES_MAX = 10

@@ -15,7 +15,6 @@ import type { TypeReader } from '../types/type-cache.ts'
 import { earlyDelaySeconds, reportEndOfChain, serveDispatch } from './dispatch.ts'
 import { FUNCTION, isChainOver, TICKET_PASSES_MAX } from './disposition.ts'
 
-/** A dispatch as Lambda delivered it. */
 export type ReceivedDispatch = {
   readonly messageId: string
   readonly task: Task
@@ -84,7 +83,6 @@ function deliveriesOf(system: System, batch: readonly ReceivedDispatch[]): Batch
   }))
 }
 
-/** The dispatch that is sent on for a received one. */
 function forwarded(
   { task, hops }: Pick<BatchDelivery, 'task' | 'hops'>,
   delaySeconds: number,
@@ -93,7 +91,6 @@ function forwarded(
   return { task, delaySeconds, ...(passedOn > 0 && { passedOn }), hops: hops + 1 }
 }
 
-/** A signal that aborts at `time`, unless `done` aborts first. */
 function signalAt(clock: Clock, time: number, done: AbortSignal): AbortSignal {
   const reached = new AbortController()
   void clock.sleep(time - clock.now(), done).then(() => {
@@ -161,7 +158,6 @@ function isSuspect(task: Task): boolean {
   return last?.state === 'lost'
 }
 
-/** The outcome of a shared claim for each of its tickets. */
 type Outcomes = ReadonlyMap<Ticket, Claimed | TicketRefusal>
 
 /**

@@ -88,7 +88,6 @@ function pathOf(path: ReadonlyArray<PropertyKey | { key: PropertyKey }> | undefi
   return parts.length > 0 ? parts.join('.') : 'input'
 }
 
-/** What a handler reaches through its context. */
 type Reached = Pick<KeptRun, 'record' | 'publish'> & {
   /** Aborts the signal of a run that is over, if no timer has done that yet. */
   refresh?(): void
@@ -214,7 +213,6 @@ function toJson(value: unknown, depth = 0): unknown {
   return Object.fromEntries(members.map(([name, member]) => [name, toJson(member, depth + 1)]))
 }
 
-/** The outcome of a run whose handler threw. */
 export function outcomeOfThrown(thrown: unknown): Outcome {
   const signal = signalIn(thrown)
   if (signal instanceof Release) return released(signal)

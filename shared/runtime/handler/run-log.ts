@@ -17,8 +17,6 @@ export type RunLog = {
   endWithLog<End extends RunEnd>(end: End): End
 }
 
-type Level = keyof Log
-
 /**
  * Creates the log of a run. `named` are fields that every line carries; a line's own fields do not replace them. A line
  * that cannot be written does not fail its handler.
@@ -29,7 +27,7 @@ export function createRunLog(
 ): RunLog {
   const kept = createTail()
   let redaction = nothingRedacted
-  const line = (level: Level) => (message: string, given?: LogFields) => {
+  const line = (level: keyof Log) => (message: string, given?: LogFields) => {
     const text = redaction.text(String(message))
     const fields = given && redaction.fields(withPlainErrors(given))
     kept.add(`${new Date(clock.now()).toISOString()} ${level.toUpperCase()} ${text}${fieldsText(fields)}`)

@@ -53,7 +53,6 @@ export type Bulk = BulkRequest &
     readonly page: readonly string[]
   }
 
-/** The most bulk operations of one type at a time. */
 export const BULKS_MAX = 10
 /** Indexes show a write up to 2 s late. */
 const INDEX_DELAY_S = 2
@@ -119,7 +118,6 @@ export async function workOnBulk(system: System, id: string, stopAt: number): Pr
   await endBulk(system, bulk)
 }
 
-/** Takes a finished bulk operation from the list of its type. */
 async function endBulk(system: System, { type, id }: Pick<Bulk, 'type' | 'id'>): Promise<void> {
   await changeType(system, type, stored =>
     stored?.bulks?.includes(id) ? { ...stored, bulks: stored.bulks.filter(one => one !== id) } : undefined,
@@ -237,16 +235,13 @@ async function act(system: System, bulk: Bulk, { id }: Task): Promise<Outcome> {
   const { by, action } = bulk
   const recording = by === undefined ? system : { ...system, operator: { by, what: action } }
   const expected = { isStill: (task: Task) => fits(system, bulk, task) }
+  const retryOne = (...[of, task, as]: Parameters<typeof cancelTask>) => restartTask(of, task, undefined, as)
   const acted = { retry: retryOne, cancel: cancelTask, remove: removeTask }[action as 'retry']
   const outcome = await acted(recording, id, expected)
   // Another receiver of the same message may have been faster.
   if (outcome.ok || ('task' in outcome && isDone(system, bulk, outcome.task))) return DONE
   if (action === 'remove' && outcome.reason === 'unknown') return DONE
   return outcome.reason === 'unknown' || outcome.reason === 'stale' ? 'changed' : outcome.reason
-}
-
-function retryOne(system: System, id: string, expected: Parameters<typeof restartTask>[3]) {
-  return restartTask(system, id, undefined, expected)
 }
 
 function lettersOf(system: System): DiagnosticSystem {

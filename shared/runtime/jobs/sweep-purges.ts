@@ -38,10 +38,10 @@ async function sweepPurge(system: System, type: TaskType, job: PurgeJob): Promis
   )
   const isMessageLost = lostMessageDetector(system, SILENT_MS)
   const steps = await Promise.all(
-    partitions.map(async one => ({
-      one,
-      step: await nextStep(await readPurgeProgress(system, one), job, now, isMessageLost),
-    })),
+    partitions.map(async one => {
+      const progress = (await system.records.get(purgeRecord(one))) as PurgeProgress | undefined
+      return { one, step: await nextStep(progress, job, now, isMessageLost) }
+    }),
   )
   if (steps.every(({ step }) => step === 'over')) {
     await endPurge(system, type, job)
@@ -72,10 +72,7 @@ async function nextStep(
   return isDone ? { isSecond: true, isLost: false } : { ...unfinished, isLost: true }
 }
 
-function jobLookOf(
-  partition: Pick<JobLook, 'type' | 'bucket' | 'shard'> & { readonly job: PurgeJob },
-  { isSecond, hasSpared, after }: Exclude<Step, string>,
-): JobLook {
+function jobLookOf(partition: Partition, { isSecond, hasSpared, after }: Exclude<Step, string>): JobLook {
   const { job } = partition
   return {
     ...partition,
@@ -115,14 +112,6 @@ export async function recordPurgeProgress(
   await records.put(purgeRecord(partition), progress, now + PROGRESS_TTL_MS)
 }
 
-/** The progress recorded last; undefined when the partition was not begun. */
-async function readPurgeProgress(
-  { records }: Pick<System, 'records'>,
-  partition: Partition,
-): Promise<PurgeProgress | undefined> {
-  return (await records.get(purgeRecord(partition))) as PurgeProgress | undefined
-}
-
 /**
  * Indexes show a write up to 2 s late. The purge waits this long, so that it finds all tasks that existed when
  * it was asked for.
@@ -130,8 +119,6 @@ async function readPurgeProgress(
 const INDEX_DELAY_S = 2
 /** The most purges of one type at a time; asking for the same purge again does not count. */
 export const PURGES_MAX = 10
-
-type StartedPurge = { readonly ok: true } | { readonly ok: false; readonly reason: 'unknown' | 'too-many' }
 
 /**
  * Begins to remove tasks of a type in the background. The type lists the purge until it is done, so the sweeper
@@ -141,7 +128,7 @@ export async function startPurge(
   system: Pick<System, 'types' | 'messages' | 'clock' | 'log' | 'operator'>,
   type: string,
   which: Omit<PurgeJob, 'kind'>,
-): Promise<StartedPurge> {
+): Promise<{ readonly ok: true } | { readonly ok: false; readonly reason: 'unknown' | 'too-many' }> {
   const job: PurgeJob = { kind: 'purge', ...which }
   const { before, after } = await changeType(system, type, stored => {
     const others = (stored?.purges ?? []).filter(other => !isCoveredBy(other, job))
@@ -156,7 +143,6 @@ export async function startPurge(
   return { ok: true }
 }
 
-/** Takes a finished purge from the list of its type. */
 async function endPurge(
   system: Pick<System, 'types' | 'clock'>,
   { type }: Pick<TaskType, 'type'>,

@@ -15,7 +15,7 @@ import { endOfComplete } from '../../core/run/finish.ts'
 import { type Head, isSameKind, isTask, type OfKind } from '../../core/task/head.ts'
 import type { Operation } from '../../core/task/head-fields.ts'
 import { liveRuns, workersWanted } from '../../core/task/task.ts'
-import { BatonError, isOutage } from '../../core/values/values.ts'
+import { BatonError, illegal, isOutage } from '../../core/values/values.ts'
 import type { Applied } from '../../ports/stores.ts'
 import { withLivingBodies } from './heads.ts'
 import { logFields, logRunEnds } from './log-run-ends.ts'
@@ -86,8 +86,7 @@ export async function transact<H extends Head, D extends Decision<OfKind<H>>>(
 /** Narrows a head that was read to the kind of the head that was written. The type in an id fixes the kind for ever. */
 function sameKind<Kind extends Head>(written: Kind, read: Head): Kind {
   if (isSameKind(written, read)) return read
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `${read.id} is stored as a head of kind ${read.kind}, but heads of its type never have that kind`,
   )
 }

@@ -79,7 +79,6 @@ export function traceIdOf(traceparent: string | undefined): string | undefined {
   return TRACEPARENT.exec(traceparent ?? '')?.[1]
 }
 
-/** A traceparent of a new trace. */
 export function newTraceparent(chance: Chance): string {
   return `00-${hex(chance, 32)}-${hex(chance, 16)}-01`
 }
@@ -90,7 +89,6 @@ function hex(chance: Chance, digits: number): string {
   return `${random.join('')}${(1 + Math.floor(chance.fraction() * 15)).toString(16)}`
 }
 
-/** The fields of every log line about a head. */
 export function logFields({ id, traceparent }: { readonly id: string; readonly traceparent?: string }): {
   taskId: string
   traceId: string | undefined

@@ -20,7 +20,6 @@ const TRACER = 'baton'
 /** An exporter that hangs must not make an invocation time out, so flushing waits at most this long. */
 const FLUSH_LIMIT_MS = 2_000
 
-/** What a run's span records of its end. */
 type RunEnd = { readonly outcome: string; readonly error?: TaskError }
 
 /**
@@ -84,11 +83,9 @@ export async function flushSpans(clock: Clock): Promise<void> {
   done.abort()
 }
 
-type SpanOptions = Parameters<ReturnType<typeof trace.getTracer>['startSpan']>[1]
-
 async function within<Result>(
   name: string,
-  options: SpanOptions,
+  options: Parameters<ReturnType<typeof trace.getTracer>['startSpan']>[1],
   parent: Context,
   work: (span: Span) => Promise<Result>,
 ): Promise<Result> {

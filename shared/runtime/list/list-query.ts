@@ -67,7 +67,6 @@ function viewRanges(type: string, shard: number, statuses: readonly Status[], no
   }))
 }
 
-/** The sort key of the task in an order. */
 export function sortKeyOf({ state, dueAt, createdAt, view }: Task, order: ListOrder): number {
   if (order.endsWith('created')) return createdAt
   return order.endsWith('due') && state !== 'open' ? dueAt : (view?.sort ?? dueAt)
@@ -196,7 +195,7 @@ export function encodeCursor(query: string, { sort, id, range }: MergedEntry): s
 
 /** Decodes a cursor; undefined when it is malformed or belongs to another query. */
 export function decodeCursor(query: string, cursor: string): MergedEntry | undefined {
-  const parsed = parse(cursor)
+  const parsed = jsonIn(cursor)
   if (!Array.isArray(parsed) || parsed.length !== 5) return undefined
   const [version, sort, id, range, hash] = parsed as unknown[]
   const isWhole = Number.isSafeInteger(sort) && Number.isSafeInteger(range)
@@ -209,15 +208,14 @@ function checksum(query: string, fields: readonly unknown[]): number {
   return hash32(JSON.stringify([query, ...fields]))
 }
 
-function parse(cursor: string): unknown {
+/** The value in a cursor; undefined when it is malformed. */
+export function jsonIn(cursor: string): unknown {
   try {
     return JSON.parse(Buffer.from(cursor, 'base64url').toString())
   } catch {
     return undefined
   }
 }
-
-type Counts = Readonly<Record<Status, number>>
 
 const RANGES_AT_ONCE_MAX = 32
 
@@ -228,7 +226,11 @@ const RANGES_AT_ONCE_MAX = 32
  * counted one after the other. A type without open tasks, as most types are at most times, is then asked for one of them and for no
  * status that open tasks have.
  */
-export async function countTasks(system: System, taskType: TaskType, atMost?: number): Promise<Counts> {
+export async function countTasks(
+  system: System,
+  taskType: TaskType,
+  atMost?: number,
+): Promise<Record<Status, number>> {
   const now = system.clock.now()
   const { type } = taskType
   const shards = shardNumbers(taskType)

@@ -62,7 +62,6 @@ export async function listTasks(system: System, query: ListQuery): Promise<ListA
 const FOREIGN_CURSOR =
   'is not a cursor of this query: leave it out to begin at the start, or pass nextCursor with the query that returned it'
 
-/** The refusal of a query for one of its fields. */
 export function refused(path: string, message: string): ListAnswer {
   return { ok: false, problem: { path, message } }
 }
@@ -85,11 +84,12 @@ function queryName(query: ListQuery): string {
 }
 
 function isRunningOfType({ types, userId, statuses }: ListQuery): boolean {
-  return types.length > 0 && userId === undefined && statuses.length > 0 && statuses.every(isRunning)
-}
-
-function isRunning(status: string): boolean {
-  return status === 'running'
+  return (
+    types.length > 0 &&
+    userId === undefined &&
+    statuses.length > 0 &&
+    statuses.every(status => status === 'running')
+  )
 }
 
 function sortedPage(
@@ -170,7 +170,6 @@ const SORTED_TASKS_MAX = 1_000
 /** A search for tasks to sort reads some 5,000 entries of the index at most, whether their tasks match or not. */
 const COLLECTED_ENTRIES_MAX = 5_000
 
-/** A task and its position in the list. */
 type ListedTask = { readonly task: Task; readonly entry: MergedEntry }
 
 /** Every matching task in the order of the query; undefined when too many match, or when the search would read too many entries. */
@@ -202,7 +201,6 @@ async function sortedRunning(system: System, query: ListQuery): Promise<ListedTa
   return sorted([...byId.values()], query)
 }
 
-/** The part of a sorted list after a cursor. */
 function tasksAfter(
   placed: readonly ListedTask[],
   after: MergedEntry | undefined,

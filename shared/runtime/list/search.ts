@@ -7,7 +7,7 @@ import { compareTexts, defined, type FieldProblem } from '../../core/values/valu
 import { readTasksInOrder } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { type ListAnswer, listTasks } from './list.ts'
-import { isLabelled } from './list-query.ts'
+import { isLabelled, jsonIn } from './list-query.ts'
 
 /**
  * A search looks for tasks by one text. First come the exact ones: by id, by key in every type, and by user. They are read by their keys
@@ -15,7 +15,6 @@ import { isLabelled } from './list-query.ts'
  * index has these, so the tasks of one type after the other are read, the latest first, a bounded number for each page.
  */
 
-/** How a task was found. */
 type Match = 'id' | 'key' | 'user' | 'tag' | 'error'
 
 type Found = { readonly task: Task; readonly match: Match }
@@ -71,11 +70,10 @@ async function searchExactly(
     ...(isKey ? types.map(({ type }) => taskId(type, text)) : []),
   ]
   const tasks = (await readTasksInOrder(system, ids)).filter(task => !isGone(task, system.clock.now()))
-  const found = tasks.map(task => ({ task, match: task.id === text ? ('id' as const) : ('key' as const) }))
+  const found = tasks.map((task): Found => ({ task, match: task.id === text ? 'id' : 'key' }))
   if (found.length === 0) return searchOn(system, query, types, { at: 'user' })
   const page = found.slice(from, from + limit)
-  const next =
-    from + limit < found.length ? { at: 'exact' as const, from: from + limit } : { at: 'user' as const }
+  const next: Position = from + limit < found.length ? { at: 'exact', from: from + limit } : { at: 'user' }
   return { ok: true, found: page, examined: ids.length, nextCursor: cursorAt(next) }
 }
 
@@ -97,20 +95,18 @@ async function searchOn(
   const next: Position | undefined =
     rest !== undefined ? { at, cursor: rest } : first && { at: `type:${first.type}` }
   if (tasks.length === 0 && rest === undefined) return searchTexts(system, query, types, { type: '' })
-  const found = tasks.map(task => ({ task, match: 'user' as const }))
+  const found = tasks.map((task): Found => ({ task, match: 'user' }))
   return { ok: true, found, examined: tasks.length, ...reachedAt(next) }
 }
 
 const NOTHING: ListAnswer = { ok: true, tasks: [] }
-
-type TextPosition = { readonly type: string; readonly cursor?: string | undefined }
 
 /** The tasks with such a tag or error, type by type, until the page is full or has read enough. */
 async function searchTexts(
   system: System,
   { text, limit }: SearchQuery,
   types: readonly TaskType[],
-  from: TextPosition,
+  from: { readonly type: string; readonly cursor?: string | undefined },
 ): Promise<SearchAnswer> {
   const found: Found[] = []
   let examined = 0
@@ -127,16 +123,12 @@ async function searchTexts(
     if (!listed.ok) return listed
     examined += listed.examined ?? 0
     const others = listed.tasks.filter(({ id, key, userId }) => ![id, key, userId].includes(text))
-    found.push(...others.map(task => ({ task, match: matchOf(task, text) })))
+    found.push(...others.map((task): Found => ({ task, match: isLabelled(task, text) ? 'tag' : 'error' })))
     cursor = listed.nextCursor
     if (cursor !== undefined)
       return { ok: true, found, examined, ...reachedAt({ at: `type:${type.type}`, cursor }) }
   }
   return { ok: true, found, examined }
-}
-
-function matchOf(task: Task, text: string): Match {
-  return isLabelled(task, text) ? 'tag' : 'error'
 }
 
 function reachedAt(next: Position | undefined): { readonly reached?: string; readonly nextCursor?: string } {
@@ -150,14 +142,9 @@ function cursorAt(position: Position): string {
 }
 
 function positionIn(cursor: string): Position | undefined {
-  try {
-    const { at, from, cursor: inner } = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    if (at === 'exact') return Number.isSafeInteger(from) && from >= 0 ? { at, from } : undefined
-    const isAt = at === 'user' || (typeof at === 'string' && at.startsWith('type:'))
-    return isAt && (inner === undefined || typeof inner === 'string')
-      ? { at, ...defined({ cursor: inner }) }
-      : undefined
-  } catch {
-    return undefined
-  }
+  const { at, from, cursor: inner } = Object(jsonIn(cursor))
+  if (at === 'exact') return Number.isSafeInteger(from) && from >= 0 ? { at, from } : undefined
+  const isAt = at === 'user' || (typeof at === 'string' && at.startsWith('type:'))
+  const isPosition = isAt && (inner === undefined || typeof inner === 'string')
+  return isPosition ? { at, ...defined({ cursor: inner }) } : undefined
 }

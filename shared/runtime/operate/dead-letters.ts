@@ -83,18 +83,14 @@ function letterOf(arrived: ArrivedLetter, now: number): DeadLetter {
   }
 }
 
-type LetterPage = { readonly letters: readonly DeadLetter[]; readonly next?: string }
-
-type LetterQuery = { readonly queue?: string; readonly after?: string; readonly limit: number }
-
 /**
  * Reads one page of dead letters, of one queue or of all: by queue, and within a queue the newest first. `next` is the id after which the
  * next page begins. A letter costs half a read unit for each 4 KB, of which a short body takes up to 2.
  */
 export async function listDeadLetters(
   { deadLetters }: Pick<DiagnosticSystem, 'deadLetters'>,
-  query: LetterQuery,
-): Promise<LetterPage> {
+  query: { readonly queue?: string; readonly after?: string; readonly limit: number },
+): Promise<{ readonly letters: readonly DeadLetter[]; readonly next?: string }> {
   const { letters, next } = await deadLetters.page({ ...query, limit: query.limit + 1 })
   const shown = letters.slice(0, query.limit)
   const last = letters.length > query.limit ? shown.at(-1)?.id : next
@@ -106,7 +102,6 @@ export function isAfterIn(queue: string | undefined, after: string): boolean {
   return queue === undefined || after.startsWith(idsOfQueue(queue))
 }
 
-/** What became of one letter. */
 export type Replayed = { readonly id: string } & (
   | { readonly outcome: 'sent' }
   /** There is no such letter. */

@@ -75,7 +75,6 @@ async function readUnlessUnreadable(
   }
 }
 
-/** Resumes a failed flow with the action that an operator chose. */
 export async function resumeTask(
   system: System,
   id: string,
@@ -211,7 +210,6 @@ export function asExpected<Decided>(
   }
 }
 
-/** Whether the task exists and readers can find it. */
 function isPresent(system: System, task: Task | undefined): task is Task {
   return task !== undefined && !isGone(task, system.clock.now())
 }

@@ -4,7 +4,7 @@ import { clears, type PatchedOptions, patchedOptions } from '../../core/options.
 import type { Task } from '../../core/task/task.ts'
 import type { TypeConfiguration } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook.ts'
-import { BatonError, defined, type FieldProblem } from '../../core/values/values.ts'
+import { defined, type FieldProblem, illegal } from '../../core/values/values.ts'
 import { readTask } from '../kernel/heads.ts'
 import { transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
@@ -85,8 +85,8 @@ function decidePatch(
   const patched = patch(task, changes, now)
   if (patched.ok) return patched
   if (patched.reason === 'finished') return { ok: false, reason: 'finished' }
-  if (patched.reason === 'a-flow') throw new BatonError('invalid', `${task.id} is a flow and has no stage`)
-  throw new BatonError('invalid', `${task.id} would list fewer workers than must succeed`)
+  if (patched.reason === 'a-flow') throw illegal(`${task.id} is a flow and has no stage`)
+  throw illegal(`${task.id} would list fewer workers than must succeed`)
 }
 
 type OptionChanges =

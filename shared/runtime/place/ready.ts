@@ -78,7 +78,6 @@ export function readyTasks(
   }
 }
 
-/** The first `count` entries of one line, and all of another. */
 async function* joined(front: Line, count: number, rest: Line): Line {
   yield* await take(front, count)
   yield* rest

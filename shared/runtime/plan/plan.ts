@@ -146,8 +146,6 @@ async function ensureMinutes(
   await Promise.all(ensured)
 }
 
-type Work<H extends Head> = (system: PlanningSystem, heads: readonly H[]) => Promise<PlanFailure[]>
-
 const ONE_BY_ONE_AT_ONCE_MAX = 10
 
 /**
@@ -155,7 +153,7 @@ const ONE_BY_ONE_AT_ONCE_MAX = 10
  * on its own, and only the faulty one is skipped. An outage concerns all tasks, so its error is thrown.
  */
 export async function isolateFaults<H extends Head>(
-  work: Work<H>,
+  work: (system: PlanningSystem, heads: readonly H[]) => Promise<PlanFailure[]>,
   system: PlanningSystem,
   tasks: readonly H[],
 ): Promise<PlanFailure[]> {

@@ -34,7 +34,6 @@ import { problemText } from './resolve-flow.ts'
 import type { PublicationDraft, PublishRequest } from './resolve-publication.ts'
 import { createArrivals, requestOfBody, resolvePublication, withNewBirth } from './resolve-publication.ts'
 
-/** The most publishes of one batch at the same time. */
 const PUBLISHES_AT_ONCE_MAX = 25
 /** The most tasks of one debounced key that run at the same time; more are refused. */
 const DEBOUNCED_RUNNING_MAX = 20
@@ -243,7 +242,6 @@ async function dropOrphans(
   })
 }
 
-/** The parent, and the traceparent of its run. */
 type Parent = { readonly task: Pick<Task, 'id' | 'userId'>; readonly traceparent?: string | undefined }
 
 /**

@@ -117,7 +117,6 @@ function optionsOf(
   return base.ok ? overlaidOptions(base.options, given) : base
 }
 
-/** Problems as one text. */
 export function problemText(problems: readonly FieldProblem[]): string {
   return problems.map(({ path, message }) => `${path} ${message}`).join('; ')
 }

@@ -86,7 +86,6 @@ export type PublicationDraft = Omit<Publication, 'born'>
 /** A type that a request names but that is not registered, and where it is named. */
 export type UnknownType = { readonly type: string; readonly path: string }
 
-/** Why a request is not published. */
 type Refused = {
   readonly ok: false
   readonly problems: readonly FieldProblem[]
@@ -285,7 +284,6 @@ export function requestOfBody(body: DerivedBody): PublishRequest {
   }
 }
 
-/** The options among the fields of a body. */
 export function optionsIn<Body extends PatchedOptions = PartialOptions>(body: Body): Body {
   const found = OPTION_NAMES.flatMap(name => (body[name] === undefined ? [] : [[name, body[name]]]))
   return Object.fromEntries(found)

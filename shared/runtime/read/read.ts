@@ -87,7 +87,7 @@ async function readValues(
   const refs = new Set<string>()
   let bytes = 0
   for (const body of [task.input, ...results]) {
-    if (!isStoredApart(body) || refs.has(body.ref)) continue
+    if (!body || !('ref' in body) || refs.has(body.ref)) continue
     bytes += body.bytes
     if (bytes <= VALUES_BYTES_MAX) refs.add(body.ref)
   }
@@ -96,10 +96,6 @@ async function readValues(
     return value === undefined ? [] : [[ref, value] as const]
   })
   return { read: new Map(values.flat()), isCut: bytes > VALUES_BYTES_MAX }
-}
-
-function isStoredApart(body: Body | undefined): body is Extract<Body, { ref: string }> {
-  return body !== undefined && 'ref' in body
 }
 
 /** Only tasks with runs that did not succeed have run records. */
@@ -139,7 +135,6 @@ export type TaskDescription = {
   readonly isCut?: boolean
 }
 
-/** What a description needs besides the head. */
 type DescriptionSources = {
   readonly now: number
   readonly served: Served

@@ -34,7 +34,6 @@ import { readServed, type StatusReaders } from './read.ts'
  * Larger heads cost as many units more as they have 4 KB more, and a concurrency limit one more for each further 8 permits.
  */
 
-/** Why a task waits, runs or has ended, and what is known of it. */
 export type Why = { readonly status: Status; readonly reason: TaskReason; readonly facts: WhyFacts }
 
 /** Reads why a task waits, runs or has ended. Undefined when there is no such task, or when it was removed. */
@@ -158,7 +157,6 @@ export async function readWhyMember(
   return { id, canvasId: taskId(CANVAS_TYPE, head.key), ...facts }
 }
 
-/** The number of the leaf whose task has this id. */
 function leafOf(canvas: LoadedCanvas, id: string): number | undefined {
   const leaf = Number(splitTaskId(id)?.key.split('.').at(-1))
   return Number.isInteger(leaf) && memberId(canvas, leaf) === id ? leaf : undefined

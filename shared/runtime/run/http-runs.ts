@@ -32,7 +32,6 @@ export type RunRefusal =
       readonly end?: RecordedEnd
     }
 
-/** What a heartbeat reports about the run. */
 export type RunNews = Pick<Beat, 'progress' | 'log'>
 
 export type BeatOutcome = { readonly ok: true; readonly leaseUntil: number; readonly task: Task } | RunRefusal

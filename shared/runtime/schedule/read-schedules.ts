@@ -55,7 +55,8 @@ export async function listSchedules(
   const byId = new Map(heads.map(head => [head.id, head]))
   const schedules = ids.flatMap(id => {
     const head = byId.get(id)
-    return isPresent(system, head) && head.state === 'open' ? [describeBriefly(system, head)] : []
+    if (!isPresent(system, head) || head.state !== 'open') return []
+    return [{ head, task: { type: head.schedule.taskType }, nextRunAt: nextTick(system, head) }]
   })
   return { ok: true, schedules, ...(last && { nextCursor: encodeCursor(CURSOR_NAME, last) }) }
 }
@@ -110,10 +111,6 @@ export function openScheduleRanges(
     partition: viewPartition(SCHEDULE_TYPE, 'open', shard),
     ...bounds,
   }))
-}
-
-function describeBriefly(system: System, head: ScheduleDescription['head']): ScheduleDescription {
-  return { head, task: { type: head.schedule.taskType }, nextRunAt: nextTick(system, head) }
 }
 
 /** The time of the next tick. A schedule that is due now shows the tick after that, unless the due tick is its last. */

@@ -74,7 +74,8 @@ export async function putSchedule(
 ): Promise<PutScheduleOutcome> {
   const id = taskId(SCHEDULE_TYPE, name)
   const seen = await readHead(system, id, isSchedule)
-  const definition = definitionOf(request)
+  const { task, ...rules } = request
+  const definition = { ...rules, taskType: task.type, task: task as unknown as Json }
   if (isStale(presentIn(system, seen), expected)) return stale(system, seen)
   if (seen && (await isSame(system, seen, definition))) return { ok: true, created: false, task: seen }
   const refusal = await refusalOf(system, request)
@@ -111,13 +112,8 @@ function keptElsewhere(
   return isKeptHere ? undefined : { ok: false, reason: 'kept-elsewhere', task: head }
 }
 
-/** The schedule, if readers can find it. */
 function presentIn({ clock }: System, head: Schedule | undefined): Schedule | undefined {
   return isGone(head, clock.now()) ? undefined : head
-}
-
-function definitionOf({ task, ...rules }: ScheduleRequest): Definition {
-  return { ...rules, taskType: task.type, task: task as unknown as Json }
 }
 
 async function isSame(system: System, seen: Schedule, definition: Definition): Promise<boolean> {
@@ -288,7 +284,6 @@ export async function readScheduledTask(
   return body as unknown as ScheduledTask
 }
 
-/** Whether the schedule exists and readers can find it. */
 export function isPresent(system: System, head: Schedule | undefined): head is PresentSchedule {
   return head?.schedule !== undefined && !isGone(head, system.clock.now())
 }

@@ -12,7 +12,7 @@ import { logFields } from '../kernel/log-run-ends.ts'
 import type { System } from '../kernel/system.ts'
 import { type PublishOutcome, publishMany } from '../publish/publish.ts'
 import { problemText } from '../publish/resolve-flow.ts'
-import { type PublishRequest, requestOfBody } from '../publish/resolve-publication.ts'
+import { requestOfBody } from '../publish/resolve-publication.ts'
 import { NOTHING_SWEPT, readFromCursor, renewAgeingBodies, type SweepReport, sumOf } from '../repair.ts'
 import { openScheduleRanges } from './read-schedules.ts'
 import { readScheduledTask } from './schedule.ts'
@@ -49,31 +49,28 @@ export async function tickSchedule(
 /** Another process has changed the schedule meanwhile. */
 const OUTDATED = { ok: false, reason: 'outdated' } as const
 
-type Published = { readonly ranAt: number | undefined; readonly error: TaskError | undefined }
-
 /** Publishes the tasks of these ticks. A refused task stays unpublished: the schedule shows the error and continues. */
 async function publishTicks(
   system: System,
   head: PresentSchedule,
   ticks: readonly number[],
-): Promise<Published> {
+): Promise<{ readonly ranAt: number | undefined; readonly error: TaskError | undefined }> {
   if (ticks.length === 0) return { ranAt: undefined, error: head.error }
   const body = requestOfBody(await readScheduledTask(system, head))
-  const requests = ticks.map(tick => requestOfTick(head, body, tick))
+  // A task that is published too late to be useful does not run: its deadline counts from the tick.
+  const requests = ticks.map(tick => ({
+    ...body,
+    key: tickKey(head.key, tick),
+    once: true as const,
+    dueAt: tick,
+    parentId: head.id,
+  }))
   const outcomes = await publishMany(system, requests)
   const errors = outcomes.flatMap(outcome => errorOf(outcome) ?? [])
   for (const error of errors) {
     system.log.error('the task of a tick was refused and is not published', { ...logFields(head), error })
   }
   return { ranAt: ticks.findLast((_tick, index) => outcomes[index]?.ok), error: errors.at(-1) }
-}
-
-/**
- * The tick is the due time, so a deadline counts from the tick: a task that is published too late to be useful
- * does not run.
- */
-function requestOfTick({ id, key }: Schedule, body: PublishRequest, tick: number): PublishRequest {
-  return { ...body, key: tickKey(key, tick), once: true, dueAt: tick, parentId: id }
 }
 
 /**
@@ -178,7 +175,6 @@ async function tickLate(system: System, id: string): Promise<TickReport> {
   }
 }
 
-/** Renews bodies that expire soon, in some of the rounds. */
 async function renewSomeBodies(system: System): Promise<SweepReport> {
   if (system.chance.fraction() >= RENEWAL_SHARE) return NOTHING_SWEPT
   const heads = await openSchedules(system)

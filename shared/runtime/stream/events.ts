@@ -108,16 +108,12 @@ function createEventFilter(system: EventSystem) {
   const typeOf = cachedTypeReader(system)
   const anyType = cachedTypeReader({
     clock: system.clock,
-    types: { ...system.types, get: () => firstTypeWithEvents(system) },
+    types: { ...system.types, get: async () => (await system.types.list()).find(wantsEvents) },
   })
   return async ([event]: readonly BatonEvent[], change: StreamChange) => {
     const isOfType = event?.type.startsWith('task.') && 'task' in change
     return wantsEvents(await (isOfType ? typeOf(change.task.type) : anyType('*')))
   }
-}
-
-async function firstTypeWithEvents({ types }: EventSystem): Promise<TaskType | undefined> {
-  return (await types.list()).find(wantsEvents)
 }
 
 function wantsEvents(type: TaskType | undefined): boolean {
@@ -153,7 +149,6 @@ export function countOutcomes({ metrics, log }: Outputs, changes: readonly TaskC
   }
 }
 
-/** The metrics that a change of a task counts as. */
 function metricsOf(task: Head): MetricName[] {
   const counted = eventsOf(task).flatMap(({ type }) => METRIC_OF_EVENT[type] ?? [])
   return isTask(task) && isRetry(task) ? [...counted, 'Retried'] : counted

@@ -25,7 +25,6 @@ export type TasksBudget = Readonly<Record<'running' | 'passed' | 'waiting' | 'qu
 
 const TASKS_BUDGET: TasksBudget = { running: 12_000, passed: 6_000, waiting: 2_000, queued: 200 }
 
-/** What a process keeps from round to round. */
 export type SweepMemory = {
   /**
    * They show since when no round was missed. A task that became due before that time counts as waiting only since then.

@@ -9,8 +9,6 @@ import { createTimedCache, processMemory, type System } from '../kernel/system.t
  * few versions of its schema.
  */
 
-type Records = Pick<System, 'records' | 'clock'>
-
 /** DynamoDB keeps the record for good. */
 const NEVER = Date.UTC(9999, 0)
 
@@ -30,7 +28,7 @@ const cacheOf = processMemory(() => createTimedCache<Json | undefined>(Number.PO
 
 /** The schema of the input. Types that earlier versions have stored contain it. */
 export async function inputSchemaOf(
-  { records, clock }: Records,
+  { records, clock }: Pick<System, 'records' | 'clock'>,
   { inputSchema, schemaName }: TypeConfiguration,
 ): Promise<TypeConfiguration['inputSchema']> {
   if (schemaName === undefined) return inputSchema

@@ -34,7 +34,6 @@ export type HttpWorkers = {
   beginWait(claimer: Claimer, types: readonly string[]): Promise<WaitHistory>
 }
 
-/** What this process knows of a worker. */
 type KnownWorker = {
   readonly version: string | undefined
   /** By type, when the worker last asked for it. */

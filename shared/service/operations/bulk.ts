@@ -39,7 +39,6 @@ export const bulkOperations = [
   }),
 ]
 
-/** The statuses in which each action is possible. */
 const STATUSES_OF = {
   retry: ['succeeded', 'failed', 'cancelled'],
   cancel: ['delayed', 'ready', 'running'],
@@ -76,7 +75,6 @@ async function handleGet({ system, params: { id = '' } }: Call): Promise<Answer>
   return answerProblem(problem('not-found', `there is no bulk operation ${id}, or its record has expired`))
 }
 
-/** A bulk operation as the API shows it. */
 function presentBulk(bulk: Bulk): api.ApiBulk {
   const { id, action, type, statuses, since, error, isDryRun, by, askedAt, updatedAt, finishedAt } = bulk
   const { examined, selected, done, leftOut } = bulk

@@ -4,6 +4,7 @@ import { ANSWER_BYTES_MAX, KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
 import { CANVAS_TYPE } from '../../core/task/head-fields.ts'
 import { splitTaskId } from '../../core/task/task.ts'
 import { isName } from '../../core/values/text.ts'
+import { defined } from '../../core/values/values.ts'
 import { readCanvas } from '../../runtime/canvas/describe-canvas.ts'
 import { cancelCanvas } from '../../runtime/canvas/drive-canvas.ts'
 import { memberIds, publishCanvas } from '../../runtime/canvas/publish-canvas.ts'
@@ -12,10 +13,10 @@ import { readTask } from '../../runtime/kernel/heads.ts'
 import type { Answer, Call } from '../operation.ts'
 import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT } from '../operation.ts'
 import { invalid, noSuchTask, problem, unknownTypes } from '../present/problems.ts'
-import { iso } from '../present/tasks.ts'
+import { iso, isoOf } from '../present/tasks.ts'
 import { canvasRequestOf } from '../requests/canvas-requests.ts'
 import { checkingInputs } from '../requests/compare-inputs.ts'
-import { isTaskId } from '../requests/publish-requests.ts'
+import { forTask } from '../requests/publish-requests.ts'
 
 export const canvasOperations = [
   operation({
@@ -46,7 +47,7 @@ export const canvasOperations = [
     answers: { 200: { description: 'The canvas.', schema: api.canvasAnswer } },
     problems: ['not-found'],
     query: pageQuery,
-    handle: handleGet,
+    handle: call => answerCanvas(call, call.params.id ?? '', call.query),
   }),
   operation({
     name: 'cancelCanvas',
@@ -78,15 +79,9 @@ async function handlePublish(call: Call<unknown, unknown>): Promise<Answer> {
   return { status: taskIds ? 201 : 202, body, headers }
 }
 
-async function handleGet(call: Call<PageQuery, unknown>): Promise<Answer> {
-  return answerCanvas(call, call.params.id ?? '', call.query)
-}
-
 async function handleCancel(call: Call<unknown, unknown>): Promise<Answer> {
   const id = call.params.id ?? ''
-  const outcome = isCanvasId(id)
-    ? await cancelCanvas(call.system, id)
-    : ({ ok: false, reason: 'unknown' } as const)
+  const outcome = isCanvasId(id) ? await cancelCanvas(call.system, id) : UNKNOWN
   if (outcome.ok) return answerCanvas(call, id, {})
   if (outcome.reason === 'unknown') return answerProblem(noSuchCanvas(id))
   const detail = `${id} has ended as ${outcome.task.state}; only a running canvas can be cancelled`
@@ -99,21 +94,18 @@ async function answerCanvas(
   { limit = PAGE_ITEMS_DEFAULT, cursor }: PageQuery,
 ): Promise<Answer> {
   const query = { limit, ...(cursor !== undefined && { cursor }) }
-  const read = isCanvasId(id)
-    ? await readCanvas(system, id, query)
-    : ({ ok: false, reason: 'unknown' } as const)
+  const read = isCanvasId(id) ? await readCanvas(system, id, query) : UNKNOWN
   if (!read.ok && read.reason === 'strange-cursor') {
     const message = 'is not a cursor of this canvas: leave it out to begin at the start'
     return answerInvalid('cursor', message)
   }
   if (!read.ok) return answerProblem(noSuchCanvas(id))
   const { head, ...shown } = read.canvas
-  const times = {
-    createdAt: iso(head.createdAt),
-    ...(head.finishedAt !== undefined && { finishedAt: iso(head.finishedAt) }),
-  }
+  const times = defined({ createdAt: iso(head.createdAt), finishedAt: isoOf(head.finishedAt) })
   return { status: 200, body: { id, ...shown, ...times } }
 }
+
+const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 function noSuchCanvas(id: string) {
   return problem('not-found', `there is no canvas ${id}`)
@@ -138,14 +130,12 @@ export const previousOperations = [
     answers: { 200: { description: 'One page of results.', schema: api.previousPage } },
     problems: ['not-found', 'conflict'],
     query: api.previousQuery,
-    handle: handlePrevious,
+    handle: forTask(handlePrevious),
   }),
 ]
 
-async function handlePrevious(call: Call<PageQuery, unknown>): Promise<Answer> {
-  const { system, query, params } = call
-  const id = params.id ?? ''
-  const task = isTaskId(id) ? await readTask(system, id) : undefined
+async function handlePrevious({ system, query }: Call<PageQuery, unknown>, id: string): Promise<Answer> {
+  const task = await readTask(system, id)
   if (!task || task.state === 'removed') return answerProblem(noSuchTask(id))
   const from = Number(query.cursor ?? 0)
   const page = await readPreviousPage(system, task, {

@@ -15,7 +15,7 @@ import { type Answer, answerProblem, type Call, operation, pageByName, refuseCur
 import { limitNotes } from '../present/limit-notes.ts'
 import { noSuchTask, problem, unknownType, unknownTypes } from '../present/problems.ts'
 import { iso, isoOf } from '../present/tasks.ts'
-import { isTaskId } from '../requests/publish-requests.ts'
+import { forTask } from '../requests/publish-requests.ts'
 import { explain } from '../why/explain.ts'
 import { countText, type Explained } from '../why/words.ts'
 
@@ -32,14 +32,12 @@ export const whyOperations = [
     answers: { 200: { description: 'The reason.', schema: api.whyAnswer } },
     problems: ['not-found'],
     query: api.whyQuery,
-    handle: handleWhy,
+    handle: forTask(handleWhy),
   }),
 ]
 
-async function handleWhy(call: Call<api.WhyQuery, unknown, DiagnosticSystem>): Promise<Answer> {
-  const { system, params, query } = call
-  const id = params.id ?? ''
-  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+async function handleWhy(call: Call<api.WhyQuery, unknown, DiagnosticSystem>, id: string): Promise<Answer> {
+  const { system, query } = call
   const why = await readWhy(system, call, id)
   if (why) return { status: 200, body: presentWhy(id, why) }
   const { canvasId } = query
@@ -70,36 +68,33 @@ export function explainMember({ id, canvasId, members, ended, state }: MemberFac
   switch (state) {
     case 'pending':
       return {
-        status: 'pending' as const,
-        reason: 'canvas' as const,
+        ...WAITING_MEMBER,
         sentence: `${id} waits for other members of ${canvasId}${counted}; it is published when those before it have ended.`,
         next: `There is nothing to do. ${read}`,
       }
     case 'about-to-start':
       return {
-        status: 'pending' as const,
-        reason: 'canvas' as const,
+        ...WAITING_MEMBER,
         sentence: `${id} waits for no other member of ${canvasId}, and is about to be published${counted}.`,
         next: `There is nothing to do: the sweeper publishes what was lost within some minutes. ${read}`,
       }
     case 'skipped':
       return {
-        status: 'skipped' as const,
-        reason: 'skipped' as const,
+        ...{ status: state, reason: 'skipped' as const },
         sentence: `${id} never runs: a member of ${canvasId} before it failed, or it is for a failure that did not happen.`,
         next: `There is nothing to do. ${read}`,
       }
     case 'cancelled':
       return {
-        status: 'cancelled' as const,
-        reason: 'skipped' as const,
+        ...{ status: state, reason: 'skipped' as const },
         sentence: `${id} never runs: ${canvasId} was cancelled before it was published.`,
         next: `Publish the canvas again if its work is still wanted. ${read}`,
       }
   }
 }
 
-/** Why a task waits, runs or has ended, as the API shows it. */
+const WAITING_MEMBER = { status: 'pending', reason: 'canvas' } as const
+
 function presentWhy(id: string, { status, reason, facts }: Why): api.WhyAnswer {
   const why = explain(reason, facts)
   const { sentence, next, since, until, holder, lastWorkerSeenAt, log, deadLetterId } = why
@@ -213,7 +208,6 @@ async function handleLimits({ system, params, query }: Call<api.LimitUsageQuery,
   return { status: 200, body: presentLimitUsage(type, usage) }
 }
 
-/** The activity of a type as the API shows it. */
 function presentActivity({ type, minutes }: TypeActivity): api.ApiTypeActivity {
   const [whole] = sumByTypeAndMinute(minutes.map(one => ({ ...one, minute: 0 })))
   return { type, minutes: minutes.map(presentMinute), ...presentLateness(whole?.lateness ?? {}) }
@@ -229,17 +223,12 @@ function presentLateness(lateness: ActivityCount['lateness']): Pick<api.ApiMinut
   return p50Ms === undefined || p95Ms === undefined ? {} : { lateness: { p50Ms, p95Ms } }
 }
 
-/** The usage of a type's limits as the API shows it. */
 function presentLimitUsage(type: string, { rate, concurrency }: TypeLimitUsage): api.LimitUsage {
   return {
     type,
-    ...(rate && { rate: presentRate(rate) }),
+    ...(rate && { rate: defined({ ...rate, nextSlotAt: isoOf(rate.nextSlotAt) }) }),
     ...(concurrency && { concurrency: presentConcurrency(concurrency) }),
   }
-}
-
-function presentRate({ nextSlotAt, ...limit }: NonNullable<TypeLimitUsage['rate']>) {
-  return { ...limit, ...(nextSlotAt !== undefined && { nextSlotAt: iso(nextSlotAt) }) }
 }
 
 function presentConcurrency({ holders, ...limit }: NonNullable<TypeLimitUsage['concurrency']>) {

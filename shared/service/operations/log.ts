@@ -3,7 +3,7 @@ import { runId, type Task } from '../../core/task/task.ts'
 import { type DescribedRun, readTask } from '../../runtime/read/read.ts'
 import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
 import { noSuchTask } from '../present/problems.ts'
-import { isTaskId } from '../requests/publish-requests.ts'
+import { forTask } from '../requests/publish-requests.ts'
 
 export const logOperations = [
   operation({
@@ -16,14 +16,13 @@ export const logOperations = [
     answers: { 200: { description: 'The lines.', schema: api.logAnswer } },
     problems: ['not-found'],
     query: api.logQuery,
-    handle: handleLog,
+    handle: forTask(handleLog),
   }),
 ]
 
-async function handleLog(call: Call<api.LogQuery, unknown>): Promise<Answer> {
-  const { system, params, query } = call
-  const { id = '' } = params
-  const found = isTaskId(id) ? await readTask(system, call, id) : undefined
+async function handleLog(call: Call<api.LogQuery, unknown>, id: string): Promise<Answer> {
+  const { system, query } = call
+  const found = await readTask(system, call, id)
   if (!found) return answerProblem(noSuchTask(id))
   const { task, runs } = found
   const after = query.after?.split('.').map(Number) ?? []

@@ -11,7 +11,7 @@ import type { Replayed } from '../../runtime/operate/dead-letters.ts'
 import { isAfterIn, listDeadLetters, replayDeadLetters } from '../../runtime/operate/dead-letters.ts'
 import { FAILURE_COUNTS_MAX, type FailureGroup, readFailures } from '../../runtime/stream/statistics.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
-import { listWorkers, type PresentWorker } from '../../runtime/worker/worker.ts'
+import { listWorkers } from '../../runtime/worker/worker.ts'
 import type { Answer, Call } from '../operation.ts'
 import {
   answerInvalid,
@@ -22,7 +22,7 @@ import {
   refuseCursor,
 } from '../operation.ts'
 import { problem, unknownTypes } from '../present/problems.ts'
-import { iso } from '../present/tasks.ts'
+import { iso, isoOf } from '../present/tasks.ts'
 import { explainLetter } from '../why/explain-letter.ts'
 
 export const deadLetterOperations = [
@@ -135,7 +135,6 @@ function namesIn({ subject, queue }: DeadLetter): Pick<api.ApiDeadLetter, 'taskI
   return defined({ taskId, canvasId, type })
 }
 
-/** The operations about the service itself. */
 export const serviceOperations = [
   operation({
     name: 'health',
@@ -159,7 +158,6 @@ const HINT =
 
 const SINCE_DEFAULT_MS = 24 * HOUR_MS
 
-/** Failures, workers and events. */
 export const observingOperations = [
   operation({
     name: 'listFailures',
@@ -230,9 +228,6 @@ async function handleWorkers({ system, query }: Call<PageQuery, unknown>): Promi
   const isId = (text: string) => isName(text, KEY_CHARACTERS_MAX)
   const page = pageByName(await listWorkers(system), query, ({ id }) => id, isId)
   if (!page) return refuseCursor()
-  return { status: 200, body: { ...page, items: page.items.map(presentWorker) } }
-}
-
-function presentWorker({ lastSeen, ...worker }: PresentWorker): api.ApiWorker {
-  return { ...worker, ...(lastSeen !== undefined && { lastSeen: iso(lastSeen) }) }
+  const items = page.items.map(one => defined({ ...one, lastSeen: isoOf(one.lastSeen) }))
+  return { status: 200, body: { ...page, items } }
 }

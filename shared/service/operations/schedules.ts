@@ -46,7 +46,7 @@ export const scheduleOperations = [
     description: 'Shows the schedule, with its last and its next tick.',
     answers: THE_SCHEDULE,
     problems: ['not-found'],
-    handle: handleGet,
+    handle: named((call, id) => answerSchedule(call, id)),
   }),
   operation({
     name: 'putSchedule',
@@ -75,7 +75,7 @@ export const scheduleOperations = [
     answers: { 204: { description: 'The schedule is removed.' } },
     problems: ['not-found', 'conflict', 'stale-revision'],
     query: expectedRevision,
-    handle: handleRemove,
+    handle: named(handleRemove),
   }),
   operation({
     name: 'pauseSchedule',
@@ -88,7 +88,7 @@ export const scheduleOperations = [
     recordedAs: 'pause',
     body: expectedRevision,
     isBodyOptional: true,
-    handle: call => handleChange(call, pauseSchedule),
+    handle: named(changing(pauseSchedule)),
   }),
   operation({
     name: 'resumeSchedule',
@@ -101,7 +101,7 @@ export const scheduleOperations = [
     recordedAs: 'resume',
     body: expectedRevision,
     isBodyOptional: true,
-    handle: call => handleChange(call, resumeSchedule),
+    handle: named(changing(resumeSchedule)),
   }),
   operation({
     name: 'listTicks',
@@ -113,7 +113,7 @@ export const scheduleOperations = [
     answers: { 200: { description: 'One page of ticks.', schema: api.tickPage } },
     problems: ['not-found'],
     query: api.ticksQuery,
-    handle: handleTicks,
+    handle: named(handleTicks),
   }),
   operation({
     name: 'triggerSchedule',
@@ -128,7 +128,7 @@ export const scheduleOperations = [
     recordedAs: 'trigger',
     body: emptyBody,
     isBodyOptional: true,
-    handle: handleTrigger,
+    handle: named(handleTrigger),
   }),
 ]
 
@@ -137,10 +137,8 @@ async function handleList({
   query: { limit = PAGE_ITEMS_DEFAULT, cursor },
 }: Call<PageQuery, unknown>): Promise<Answer> {
   const page = await listSchedules(system, { limit, ...(cursor !== undefined && { cursor }) })
-  if (!page.ok) {
-    const message = 'is not a cursor of this list: leave it out to begin at the start'
-    return answerInvalid('cursor', message)
-  }
+  if (!page.ok)
+    return answerInvalid('cursor', 'is not a cursor of this list: leave it out to begin at the start')
   const { schedules, nextCursor } = page
   const items = schedules.map(presentSchedule)
   return { status: 200, body: { items, ...(nextCursor !== undefined && { nextCursor }) } }
@@ -148,9 +146,12 @@ async function handleList({
 
 type OneCall<Body> = Call<unknown, Body>
 
-async function handleGet(call: OneCall<unknown>): Promise<Answer> {
-  const id = idIn(call)
-  return id === undefined ? answerUnknown(call) : answerSchedule(call, id)
+/** Serves a call about the schedule that its path names. No schedule can have a name that is too long or has other characters. */
+function named<Query, Body>(handle: (call: Call<Query, Body>, id: string) => Promise<Answer>) {
+  return async (call: Call<Query, Body>): Promise<Answer> => {
+    const { name = '' } = call.params
+    return isName(name, KEY_CHARACTERS_MAX) ? handle(call, taskId(SCHEDULE_TYPE, name)) : answerUnknown(call)
+  }
 }
 
 async function answerSchedule(
@@ -180,9 +181,8 @@ async function handlePut(call: OneCall<api.ScheduleBody>): Promise<Answer> {
   return answerSchedule(call, id, { status: 201, headers })
 }
 
-async function handleRemove(call: Call<ExpectedRevision, unknown>): Promise<Answer> {
-  const id = idIn(call)
-  const outcome = id === undefined ? UNKNOWN : await removeSchedule(call.system, id, call.query)
+async function handleRemove(call: Call<ExpectedRevision, unknown>, id: string): Promise<Answer> {
+  const outcome = await removeSchedule(call.system, id, call.query)
   if (outcome.ok) return { status: 204 }
   if (outcome.reason === 'unknown') return answerUnknown(call)
   if (outcome.reason === 'kept-elsewhere') return answerKept(outcome)
@@ -194,39 +194,32 @@ function answerKept({ task: { key, schedule } }: KeptElsewhere): Answer {
   return answerProblem(problem('conflict', detail))
 }
 
-async function handleChange(call: OneCall<ExpectedRevision>, change: typeof pauseSchedule): Promise<Answer> {
-  const id = idIn(call)
-  const outcome = id === undefined ? UNKNOWN : await change(call.system, id, call.body)
-  if (id !== undefined && outcome.ok) return answerSchedule(call, id)
-  if (outcome.ok || outcome.reason === 'unknown') return answerUnknown(call)
-  if (outcome.reason === 'stale') return answerProblem(staleProblem(call.params.name ?? '', outcome.task))
-  const detail = `${call.params.name} has had its last tick; replace it by a PUT to give it new ticks`
-  return answerProblem(problem('conflict', detail))
+function changing(change: typeof pauseSchedule) {
+  return async (call: OneCall<ExpectedRevision>, id: string): Promise<Answer> => {
+    const outcome = await change(call.system, id, call.body)
+    if (outcome.ok) return answerSchedule(call, id)
+    if (outcome.reason === 'unknown') return answerUnknown(call)
+    if (outcome.reason === 'stale') return answerProblem(staleProblem(call.params.name ?? '', outcome.task))
+    const detail = `${call.params.name} has had its last tick; replace it by a PUT to give it new ticks`
+    return answerProblem(problem('conflict', detail))
+  }
 }
 
-const UNKNOWN = { ok: false, reason: 'unknown' } as const
-
-async function handleTrigger(call: OneCall<unknown>): Promise<Answer> {
-  const id = idIn(call)
-  const outcome = id === undefined ? UNKNOWN : await triggerSchedule(call.system, id)
+async function handleTrigger(call: OneCall<unknown>, scheduleId: string): Promise<Answer> {
+  const outcome = await triggerSchedule(call.system, scheduleId)
   if (outcome.ok) {
-    const { id: publishedId } = outcome.task
-    return {
-      status: 202,
-      body: { taskId: publishedId },
-      headers: { location: api.pathOf('get', publishedId) },
-    }
+    const { id } = outcome.task
+    return { status: 202, body: { taskId: id }, headers: { location: api.pathOf('get', id) } }
   }
   if (outcome.reason === 'unknown') return answerUnknown(call)
   return answerProblem(publishProblem(outcome.outcome, call.requestId, 'task'))
 }
 
-async function handleTicks(call: Call<api.TicksQuery, unknown>): Promise<Answer> {
+async function handleTicks(call: Call<api.TicksQuery, unknown>, id: string): Promise<Answer> {
   const { system, query } = call
   const { limit = PAGE_ITEMS_DEFAULT, cursor } = query
-  const id = idIn(call)
   const before = cursor === undefined ? {} : { before: Number(cursor) }
-  const page = id === undefined ? undefined : await readTicks(system, id, { limit, ...before })
+  const page = await readTicks(system, id, { limit, ...before })
   if (!page) return answerUnknown(call)
   const { ticks, hasMore } = page
   const items = await sideBySide(ticks, limit, async ({ at, taskId, task }) => ({
@@ -241,12 +234,6 @@ function answerUnknown({ params }: OneCall<unknown>): Answer {
   return answerProblem(problem('not-found', `there is no schedule ${params.name}`))
 }
 
-/** Returns the id of the named schedule, or undefined when no schedule can have this name. */
-function idIn({ params: { name = '' } }: OneCall<unknown>): string | undefined {
-  return isName(name, KEY_CHARACTERS_MAX) ? taskId(SCHEDULE_TYPE, name) : undefined
-}
-
-/** A described schedule as the API shows it. */
 function presentSchedule({ head, task, nextRunAt }: ScheduleDescription): api.ApiSchedule {
   const { schedule, error, finishedAt } = head
   return {

@@ -24,7 +24,7 @@ import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT, recording 
 import { invalid, noSuchTask, operationProblem, problem, unknownTypes } from '../present/problems.ts'
 import { PRESENT_TASK, presentTask } from '../present/tasks.ts'
 import { checkingInputs } from '../requests/compare-inputs.ts'
-import { fieldProblems, isTaskId, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
+import { fieldProblems, forTask, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
 
 export const readOperations = [
   operation({
@@ -47,7 +47,7 @@ export const readOperations = [
     cost: '1 read unit for a plain task. An input, a result or runs that are stored in items of their own cost 1 read unit per 4 KB.',
     answers: { 200: { description: 'The task.', schema: api.task } },
     problems: ['not-found'],
-    handle: handleGet,
+    handle: forTask(handleGet),
   }),
 ]
 
@@ -63,7 +63,7 @@ export const taskOperations = [
     problems: ['not-found', 'conflict', 'stale-revision'],
     recordedAs: 'patch',
     body: api.patchBody,
-    handle: handlePatch,
+    handle: forTask(handlePatch),
   }),
   operation({
     name: 'remove',
@@ -74,7 +74,7 @@ export const taskOperations = [
     answers: { 204: { description: 'The task is removed.' } },
     problems: ['not-found', 'stale-revision'],
     query: expectedRevision,
-    handle: handleRemove,
+    handle: forTask(handleRemove),
   }),
   operation({
     name: 'cancel',
@@ -87,7 +87,7 @@ export const taskOperations = [
     recordedAs: 'cancel',
     body: expectedRevision,
     isBodyOptional: true,
-    handle: handleCancel,
+    handle: forTask(handleCancel),
   }),
   operation({
     name: 'retry',
@@ -99,7 +99,7 @@ export const taskOperations = [
     problems: ['not-found', 'conflict', 'stale-revision'],
     body: api.retryBody,
     isBodyOptional: true,
-    handle: handleRetry,
+    handle: forTask(handleRetry),
   }),
 ]
 
@@ -110,16 +110,13 @@ async function handleList(call: Call<api.ListQuery, unknown>): Promise<Answer> {
 
 type OneCall<Body> = Call<unknown, Body>
 
-async function handleGet(call: OneCall<unknown>): Promise<Answer> {
-  const id = call.params.id ?? ''
-  const found = isTaskId(id) ? await readTask(call.system, call, id) : undefined
+async function handleGet(call: OneCall<unknown>, id: string): Promise<Answer> {
+  const found = await readTask(call.system, call, id)
   return found ? { status: 200, body: presentTask(found) } : answerProblem(noSuchTask(id))
 }
 
-async function handlePatch(call: OneCall<Parameters<typeof patchRequestOf>[0]>): Promise<Answer> {
-  const { system, params, body } = call
-  const id = params.id ?? ''
-  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+async function handlePatch(call: OneCall<Parameters<typeof patchRequestOf>[0]>, id: string): Promise<Answer> {
+  const { system, body } = call
   const problems = fieldProblems(body, system.clock.now())
   if (problems.length > 0) return answerProblem(invalid(problems))
   const tooLarge = sizeProblem(body.input, 'input')
@@ -129,32 +126,23 @@ async function handlePatch(call: OneCall<Parameters<typeof patchRequestOf>[0]>):
   return answerOperated(call, id, outcome)
 }
 
-async function handleRemove({ system, params, query }: Call<ExpectedRevision, unknown>): Promise<Answer> {
-  const id = params.id ?? ''
-  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+async function handleRemove({ system, query }: Call<ExpectedRevision, unknown>, id: string): Promise<Answer> {
   const outcome = await removeTask(system, id, query)
   return outcome.ok ? { status: 204 } : answerProblem(operationProblem(id, outcome))
 }
 
-async function handleCancel(call: OneCall<ExpectedRevision>): Promise<Answer> {
-  const id = call.params.id ?? ''
-  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+async function handleCancel(call: OneCall<ExpectedRevision>, id: string): Promise<Answer> {
   return answerOperated(call, id, await cancelTask(call.system, id, call.body))
 }
 
-async function handleRetry(call: OneCall<api.RetryTaskBody>): Promise<Answer> {
-  const { system, params, body, principal } = call
-  const id = params.id ?? ''
-  if (!isTaskId(id)) return answerProblem(noSuchTask(id))
+async function handleRetry(call: OneCall<api.RetryTaskBody>, id: string): Promise<Answer> {
+  const { system, body, principal } = call
   const { action = 'restart', clean } = body
   if (action !== 'restart' && clean) {
     return answerInvalid('clean', 'is for action "restart" only')
   }
-  const outcome = await applyRetry(
-    recording(system, principal, action === 'restart' ? 'retry' : action),
-    id,
-    body,
-  )
+  const recorded = recording(system, principal, action === 'restart' ? 'retry' : action)
+  const outcome = await applyRetry(recorded, id, body)
   const answer = await answerOperated(call, id, outcome)
   return outcome.ok ? { ...answer, headers: { location: api.pathOf('get', id) } } : answer
 }

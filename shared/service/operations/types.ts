@@ -126,7 +126,8 @@ async function handlePause(call: OneCall<ExpectedRevision>, change: typeof pause
   const { type = '' } = call.params
   if (!isTypeName(type)) return answerUnknown(call)
   const outcome = await change(call.system, type, call.body)
-  if (outcome.ok) return { status: 200, body: presentPaused(outcome.type) }
+  if (outcome.ok)
+    return { status: 200, body: { type, paused: outcome.type.paused, revision: editsOf(outcome.type) } }
   return outcome.reason === 'stale' ? answerProblem(staleProblem(type, outcome.type)) : answerUnknown(call)
 }
 
@@ -169,7 +170,6 @@ async function handlePut(call: OneCall<api.TypeBody>): Promise<Answer> {
     : { status: 200, body: shown }
 }
 
-/** The problem of a refused configuration. */
 function putProblem(type: string, refusal: Extract<PutTypeOutcome, { ok: false }>): api.Problem {
   switch (refusal.reason) {
     case 'invalid':
@@ -217,11 +217,6 @@ async function presentType(system: System, type: TaskType): Promise<api.ApiType>
     }),
     ...presentOperations(type),
   }
-}
-
-/** The answer to a pause or the end of one. */
-function presentPaused(type: TaskType): api.PausedType {
-  return { type: type.type, paused: type.paused, revision: editsOf(type) }
 }
 
 function shownWebhook(webhook: WebhookSettings): WebhookSettings {

@@ -12,12 +12,8 @@ export function limitNotes(task: Task, types: Iterable<TaskType | undefined>): s
     const { rate, concurrency } = one?.configuration.limits ?? {}
     return [rate?.key, concurrency?.key].flatMap(key => {
       const found = key === undefined ? undefined : limitValue(task, key)
-      const isLacking = found?.known && found.value === undefined
-      return isLacking
-        ? [
-            `A limit of ${one?.type} counts by ${key}, which ${task.id} lacks: all tasks without it share one limit.`,
-          ]
-        : []
+      if (!found?.known || found.value !== undefined) return []
+      return `A limit of ${one?.type} counts by ${key}, which ${task.id} lacks: all tasks without it share one limit.`
     })
   })
   return [...new Set(sentences)]

@@ -103,7 +103,6 @@ export function problemOfError(error: unknown, requestId: string): Problem {
   return problem(kind, message, { requestId, ...(problems.length > 0 && { errors: problems }) })
 }
 
-/** The problem of a body that is longer than the API takes. */
 export function tooLargeBody(): Problem {
   return problem('too-large', `the body has more than ${REQUEST_BYTES_MAX} bytes; send less at a time`)
 }
@@ -251,9 +250,6 @@ const WHY_RUN_ENDED = {
   'timed-out': 'it ran longer than its time limit',
 } as const
 
-type EndedRunRefusal = Extract<RunRefusal, { reason: RunGone }>
-
-/** The problem of a refused heartbeat or end of a run. */
 export function runProblem(taskId: string, runId: string, refusal: RunRefusal): Problem {
   if (refusal.reason === 'unknown') return noSuchTask(taskId)
   if (refusal.reason === 'unknown-run') return noSuchRun(taskId, runId)
@@ -270,7 +266,7 @@ export function noSuchRun(taskId: string, runId: string): Problem {
   return problem('not-found', `there is no run ${runId} of a task ${taskId}`)
 }
 
-function whyEnded({ reason, end }: EndedRunRefusal): string {
+function whyEnded({ reason, end }: Extract<RunRefusal, { reason: RunGone }>): string {
   if (reason !== 'ended') return WHY_RUN_ENDED[reason]
   if (!end) return 'it has ended, and its record is no longer kept, so the report cannot be compared with it'
   const { state, endedAt } = end

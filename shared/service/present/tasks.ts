@@ -16,7 +16,6 @@ import type { DescribedRun, TaskDescription } from '../../runtime/read/read.ts'
 /** The answers of an operation that answers with the task. */
 export const PRESENT_TASK = { 200: { description: 'The task as it is now.', schema: taskAnswer } }
 
-/** A described task as the API shows it. */
 export function presentTask(description: TaskDescription): ApiTask {
   const { task, status, statusReason, attempts, runs, history, input, result, error } = description
   const { id, type, key, priority, userId, fairnessKey, tags, options } = task
@@ -104,7 +103,6 @@ function presentHistory(run: EndedRun, traceId: string | undefined): ApiHistoryE
 
 type FlowParts = Pick<ApiTask, 'steps' | 'cursor' | 'params' | 'step' | 'stepType' | 'direction'>
 
-/** The fields that the API shows of flows only. */
 function presentFlow({ task, stepResults = {}, params }: TaskDescription): FlowParts {
   const { flow, state } = task
   if (!flow) return {}

@@ -101,12 +101,10 @@ async function applyToRun<Accepted extends { readonly ok: true }>(
   }
 }
 
-/** The outcome in the body of a succeeded run. */
 export function successOf({ result, next }: Omit<api.SucceedBody, 'fence'>): Outcome {
   return { outcome: 'succeed', ...defined({ result, next }) }
 }
 
-/** The outcome in the body of a failed run. */
 export function failureOf({ error, fatal, retryInMs, log }: Omit<api.FailBody, 'fence'>): Outcome {
   return {
     outcome: 'fail',
@@ -115,17 +113,14 @@ export function failureOf({ error, fatal, retryInMs, log }: Omit<api.FailBody, '
   }
 }
 
-/** The outcome in the body of a released run. */
 export function releaseOf({ delayMs }: Pick<api.ReleaseBody, 'delayMs'>): Outcome {
   return { outcome: 'release', ...(delayMs !== undefined && { delayMs }) }
 }
 
-/** What the body of a heartbeat reports about the run. */
 export function newsOf({ progress, log }: Omit<api.HeartbeatBody, 'fence'>): RunNews {
   return defined({ progress, log: log?.toWellFormed() })
 }
 
-/** Checks one member of a batch of heartbeats. */
 export function parseHeartbeat(value: unknown, at: string): Checked<RunUpdate<RunNews>> {
   return updateOf(check(api.heartbeatMember, value, at), newsOf, at)
 }
@@ -144,9 +139,7 @@ export function parseFinish(value: unknown, at: string): Checked<RunUpdate<Outco
   }
 }
 
-type RunFields = Pick<RunUpdate<unknown>, 'taskId' | 'runId' | 'fence'>
-
-function updateOf<Fields extends RunFields, Content>(
+function updateOf<Fields extends Pick<RunUpdate<unknown>, 'taskId' | 'runId' | 'fence'>, Content>(
   checked: Checked<Fields>,
   contentOf: (fields: Fields) => Content,
   at: string,

@@ -25,8 +25,8 @@ import type { PublishRequest } from '../../runtime/publish/resolve-publication.t
 import { optionsIn, requestOfBody, timeOf } from '../../runtime/publish/resolve-publication.ts'
 import type { RunReference } from '../../runtime/run/http-runs.ts'
 import type { ScheduleRequest } from '../../runtime/schedule/schedule.ts'
-import { check } from '../operation.ts'
-import { invalid } from '../present/problems.ts'
+import { type Answer, answerProblem, type Call, check } from '../operation.ts'
+import { invalid, noSuchTask } from '../present/problems.ts'
 
 /** Finds the problems that no rule expresses: fields that exclude each other, and bounds that depend on the time. */
 export function fieldProblems(body: PublishBody | PatchBody, now: number, at = ''): FieldProblem[] {
@@ -137,6 +137,16 @@ export function isTaskId(id: string): boolean {
   return typeNameRule.problems(parts.type, '').length === 0 && isName(parts.key, DERIVED_KEY_CHARACTERS_MAX)
 }
 
+/** Serves a call whose `id` a task can have. For any other id it answers that there is no such task. */
+export function forTask<Query, Body, On>(
+  handle: (call: Call<Query, Body, On>, id: string) => Promise<Answer>,
+): (call: Call<Query, Body, On>) => Promise<Answer> {
+  return async call => {
+    const { id = '' } = call.params
+    return isTaskId(id) ? handle(call, id) : answerProblem(noSuchTask(id))
+  }
+}
+
 /** The run that a request names, or undefined when no run can have this id. */
 export function runReference(taskId: string, runId: string): RunReference | undefined {
   const run = splitRunId(runId)
@@ -165,7 +175,7 @@ export function readSchedule(name: string, body: unknown, now: number): Schedule
 export function scheduleRequestOf(name: string, body: ScheduleBody, now: number): Read {
   const timing = timingOf(body)
   const problems = [
-    ...nameProblems(name),
+    ...pathName(KEY_CHARACTERS_MAX).problems(name, 'name'),
     ...timingProblems(body, now),
     ...fieldProblems(body.task, now, 'task'),
   ]
@@ -175,10 +185,6 @@ export function scheduleRequestOf(name: string, body: ScheduleBody, now: number)
   if (tooLarge) return { ok: false, kind: 'too-large', problems: [tooLarge] }
   const { graceMs = SCHEDULE_GRACE_MS, task } = body
   return { ok: true, request: { timing, missed: missedOf(body), graceMs, task } }
-}
-
-function nameProblems(name: string): FieldProblem[] {
-  return pathName(KEY_CHARACTERS_MAX).problems(name, 'name')
 }
 
 function timingProblems({ cron, everyMs, at, timezone }: ScheduleBody, now: number): FieldProblem[] {

@@ -4,7 +4,6 @@ import { countText, timeText } from './words.ts'
 /** One sentence that says what was given up and what replaces it, and one that says what a caller can do. */
 type LetterText = { readonly sentence: string; readonly next: string }
 
-/** Explains a dead letter. */
 export function explainLetter(letter: DeadLetter, now: number): LetterText {
   const { receives, error, arrivedAt } = letter
   const [lost, replacement] = textsOf(letter, now)

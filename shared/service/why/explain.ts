@@ -41,7 +41,6 @@ const SENTENCES: Readonly<Record<TaskReason, (known: SentenceFacts) => Explained
   cancelled: explainCancelled,
 }
 
-/** Writes the sentence for a reason, and the next step. */
 export function explain(reason: TaskReason, facts: WhyFacts): Explained {
   return SENTENCES[reason]({ ...facts, path: pathOf('get', facts.task.id) })
 }

@@ -6,14 +6,11 @@ import type { Explained } from './words.ts'
  * sentence about one task.
  */
 
-/** The facts that an answer shows as fields, besides its sentence and the next step. */
-type Fact = Exclude<keyof Explained, 'sentence' | 'next'>
-
 type ReasonText = {
   /** Completes a sentence that begins with "the task". It is Markdown. */
   readonly means: string
-  /** The fields that an answer with this reason may have. */
-  readonly facts: readonly Fact[]
+  /** The facts that an answer with this reason may show as fields, besides its sentence and the next step. */
+  readonly facts: ReadonlyArray<Exclude<keyof Explained, 'sentence' | 'next'>>
 }
 
 /** A reason that is a `statusReason`, too. `todo` completes the column "what to do". */

@@ -56,7 +56,6 @@ export function errorText({ name, message }: TaskError): string {
 /** The facts of a sentence, and the path of the task in the API, for the next step. */
 export type SentenceFacts = WhyFacts & { readonly path: string }
 
-/** The limit for which a task waits. */
 export type WhyLimit = {
   readonly kind: 'rate' | 'concurrency'
   readonly name: string

@@ -5,7 +5,6 @@ import type { Clock, Log } from '../../ports/machine.ts'
 import { createMemoryTable, type TableSettings } from '../table/memory-table.ts'
 import { createSeededChance } from './chance.ts'
 
-/** The name of the table in memory. */
 export const MEMORY_TABLE = 'tasks'
 
 type Settings = Omit<TableSettings, 'name'> & { readonly clock: Clock; readonly log?: Log }

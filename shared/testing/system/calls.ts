@@ -4,7 +4,7 @@ import type { PublishAnswer, PublishBody } from '../../api/publish.ts'
 import type { Claim, ClaimsAnswer, ClaimsBody } from '../../api/runs.ts'
 import type { Operations } from '../../client/operations.ts'
 import type { Send } from '../../client/send.ts'
-import { BatonError, defined } from '../../core/values/values.ts'
+import { defined, illegal } from '../../core/values/values.ts'
 import type { Canvas } from '../../define/canvases.ts'
 import type { AnyDefinition } from '../../define/definitions.ts'
 import { bodyOf, inputProblems, isCanvas, textOf } from '../../define/publishable.ts'
@@ -81,5 +81,5 @@ export async function checkInput(what: Publishable, input: unknown): Promise<voi
   if (typeof what !== 'object' || !('kind' in what)) return
   const problems = await inputProblems(what.input, input)
   if (!problems) return
-  throw new BatonError('invalid', `the input does not fit ${what.type}: ${textOf(problems)}`, { problems })
+  throw illegal(`the input does not fit ${what.type}: ${textOf(problems)}`, { problems })
 }

@@ -2,7 +2,7 @@ import type { ApiCanvas } from '../../api/canvases.ts'
 import type { ApiTask } from '../../api/tasks.ts'
 import { type Client, createClient } from '../../client/client.ts'
 import type { ClientSettings } from '../../client/send.ts'
-import { BatonError } from '../../core/values/values.ts'
+import { BatonError, illegal } from '../../core/values/values.ts'
 import type { AnyDefinition } from '../../define/definitions.ts'
 import { callsOf, checkInput, type Publishable } from './calls.ts'
 import { type DeployedTestSystem, durationMs, nameOf } from './test-system.ts'
@@ -25,7 +25,7 @@ const GROWTH = 1.5
 export function createDeployedSystem(settings: DeployedSettings): DeployedTestSystem {
   const { url } = settings
   if (!URL.canParse(url))
-    throw new BatonError('invalid', `url: '${url}' is not a URL; leave it undefined for a system in memory`)
+    throw illegal(`url: '${url}' is not a URL; leave it undefined for a system in memory`)
   const client = createClient(settings)
   const send = client.publish as unknown as (...given: unknown[]) => Promise<{ readonly id: string }>
   const published = new Set<string>()

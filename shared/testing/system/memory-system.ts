@@ -10,7 +10,7 @@ import { isCanvas } from '../../core/task/head.ts'
 import { workOf } from '../../core/task/piece.ts'
 import { liveRuns, splitTaskId, type Task } from '../../core/task/task.ts'
 import type { TypeLimits } from '../../core/types/task-type.ts'
-import { BatonError } from '../../core/values/values.ts'
+import { BatonError, illegal } from '../../core/values/values.ts'
 import type { Log, LogFields } from '../../ports/machine.ts'
 import { cachedLimitReader } from '../../runtime/limits/limit-usage.ts'
 import { readServed, type StatusReaders } from '../../runtime/read/read.ts'
@@ -182,7 +182,8 @@ function faultsOf({ handlers }: World, known: (target: TypeName) => string): Fau
     else present.freeze(fault.ms)
   }
   return {
-    fail: (target, error, strikes = {}) => plan(target, { kind: 'fail', error: asError(error) }, strikes),
+    fail: (target, error, strikes = {}) =>
+      plan(target, { kind: 'fail', error: typeof error === 'string' ? new Error(error) : error }, strikes),
     kill: (target, { when = 'end', ...strikes }: WorkerFault = {}) =>
       plan(target, { kind: 'kill', when }, strikes),
     freeze: (target, duration, { when = 'end', ...strikes }: WorkerFault = {}) =>
@@ -192,21 +193,17 @@ function faultsOf({ handlers }: World, known: (target: TypeName) => string): Fau
   }
 }
 
-function asError(error: unknown): unknown {
-  return typeof error === 'string' ? new Error(error) : error
-}
-
 /** A type, or a task that exists. @throws BatonError `invalid` or `unknown-type` */
 function knownTarget(name: string, isType: (name: string) => boolean, { heads }: World): string {
   if (isType(name) || heads.has(name)) return name
   if (splitTaskId(name)) throw unknownTask(name, [...heads.values()])
-  throw new BatonError('invalid', `'${name}' is neither a type of this test system nor the id of a task`)
+  throw illegal(`'${name}' is neither a type of this test system nor the id of a task`)
 }
 
 function unknownTask(id: string, tasks: ReadonlyArray<Pick<ApiTask, 'id'>>): BatonError {
   const existing = tasks.map(one => one.id)
   const others = existing.length === 0 ? '; none is published yet' : thereAre(id, existing)
-  return new BatonError('invalid', `there is no task ${id}${others}`)
+  return illegal(`there is no task ${id}${others}`)
 }
 
 function knownType(name: string, types: readonly string[]): string {

@@ -10,7 +10,7 @@ import type { StatusReason } from '../../core/status.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { TaskError } from '../../core/task-error/task-error.ts'
 import type { TypeConfiguration, TypeLimits } from '../../core/types/task-type.ts'
-import { BatonError, type Json } from '../../core/values/values.ts'
+import { illegal, type Json } from '../../core/values/values.ts'
 import type { Canvas } from '../../define/canvases.ts'
 import type { ScheduleDefinition } from '../../define/define-schedule.ts'
 import type { AnyDefinition, NameOf, TaskDefinition } from '../../define/definitions.ts'
@@ -78,16 +78,8 @@ export type WorkerFault = Strikes & {
 /** The calls of the client that a test system has under the same names, with the same answers and refusals. */
 type ClientCalls = Pick<
   Client,
-  | 'cancel'
-  | 'retry'
-  | 'remove'
-  | 'patch'
-  | 'canvas'
-  | 'cancelCanvas'
-  | 'removeSchedule'
-  | 'pauseSchedule'
-  | 'resumeSchedule'
-  | 'triggerSchedule'
+  | ('cancel' | 'retry' | 'remove' | 'patch' | 'canvas' | 'cancelCanvas')
+  | ('removeSchedule' | 'pauseSchedule' | 'resumeSchedule' | 'triggerSchedule')
 >
 
 /** What a test can do to a system, in memory or deployed. */
@@ -186,8 +178,7 @@ export function durationMs(caller: string, duration: Duration): number {
   if (typeof duration === 'number' && Number.isFinite(duration) && duration >= 0) return Math.round(duration)
   if (typeof duration === 'string' && WHOLE.test(duration)) return Math.round(sumOf(duration))
   const given = typeof duration === 'string' ? `'${duration}'` : String(duration)
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `${caller}: ${given} is not a duration; give milliseconds (0 or more), or text such as '250ms', '30s', '5m', '2h', '3d', '1w' or '1h30m'`,
   )
 }
@@ -233,7 +224,7 @@ export function resolvedSettings(settings: MemorySettings) {
   const given = [...tasks, ...flows]
   const wrong = given.find(one => one?.kind !== 'baton-task' && one?.kind !== 'baton-flow')
   if (wrong !== undefined || given.includes(undefined as never)) {
-    throw new BatonError('invalid', 'tasks and flows must list what defineTask and defineFlow return')
+    throw illegal('tasks and flows must list what defineTask and defineFlow return')
   }
   const distinct = [...new Set(given)] as Parameters<typeof distinctTasks>[0][number][]
   return {
@@ -251,8 +242,7 @@ function checkedType(name: string, body: TypeBody): TypeConfiguration {
   const configuration = { defaults: {}, ...body } as TypeConfiguration
   refuseFields(`types.${name}`, configurationProblems(configuration))
   if (configuration.kind === 'http') return configuration
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `types.${name}: kind must be 'http', not '${configuration.kind}'; give handlers as tasks and flows as flows`,
   )
 }
@@ -260,8 +250,7 @@ function checkedType(name: string, body: TypeBody): TypeConfiguration {
 function startOf(now: Date | string | number): number {
   const time = typeof now === 'number' ? Math.floor(now) : new Date(now).getTime()
   if (time >= 0 && time <= START_MAX) return time
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     `now: ${String(now)} is not a time; give a Date, text such as '2027-03-28T00:00:00Z', or milliseconds since 1970`,
   )
 }

@@ -21,7 +21,6 @@ export type ContentSettings = {
   readonly spread?: (change: ItemChange, show: Readonly<Record<Replica, SortedItems['move']>>) => void
 }
 
-/** The items of a table and of its indexes. */
 export type Contents = ReturnType<typeof createContents>
 
 export function createContents({ onWrite, spread = atOnce }: ContentSettings) {

@@ -56,7 +56,6 @@ function rangeOf(by: string, low: Sort, high: Sort = low): Range {
 
 type Keys = KeyNames & { readonly sortType: string }
 
-/** One page of a query on these items. */
 export function pageOf(items: SortedItems, keys: Keys, request: RequestOf<'query'>): Page {
   const { partition, range } = readQuery(request, keys)
   const {
@@ -83,7 +82,6 @@ export function pageOf(items: SortedItems, keys: Keys, request: RequestOf<'query
   return { items: found, count: length, next: isCut ? positionOf(last, keys) : undefined }
 }
 
-/** How many of the items fit one page. */
 function lengthOfPage(most: number, limit: number, itemAt: (nth: number) => Item | undefined): number {
   const wanted = Math.min(most, limit)
   let bytes = 0

@@ -11,7 +11,6 @@ export function isMap(value: unknown): value is Item {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Set)
 }
 
-/** The type of a value in DynamoDB. */
 export function kindOf(value: unknown): string {
   if (value === null) return 'NULL'
   if (Array.isArray(value)) return 'L'
@@ -121,10 +120,8 @@ function bytesOfNumber(value: number): number {
   return Math.ceil(digits / 2) + 1 + (value < 0 ? 1 : 0)
 }
 
-type Image = Readonly<Record<string, AttributeValue>>
-
 /** An item as the table's stream carries it. The stream is not asked for items with sets, so their sets are left out. */
-export function imageOf(item: Item): Image {
+export function imageOf(item: Item): Readonly<Record<string, AttributeValue>> {
   const members = Object.entries(item).filter(([, value]) => !(value instanceof Set))
   return Object.fromEntries(members.map(([name, value]) => [name, attributeOf(value)]))
 }

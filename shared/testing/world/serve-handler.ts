@@ -4,7 +4,6 @@ import type { Log } from '../../ports/machine.ts'
 import type { Activity, Sandbox } from './sandbox.ts'
 import type { Timeline } from './timeline.ts'
 
-/** Which runs a fault strikes. */
 export type Strikes = {
   /** Only runs in this stage. */
   readonly stage?: string
@@ -53,7 +52,6 @@ type Server = {
   isLogging: boolean
 }
 
-/** A run whose handler is at work. */
 type Run = {
   readonly server: Server
   readonly sandbox: Sandbox
@@ -90,7 +88,6 @@ export function createHandlerServer(tools: Pick<Server, 'timeline' | 'activity'>
   }
 }
 
-/** Calls the handler, and notes the run while it lasts. */
 function serve(run: Run, input: unknown): Promise<unknown> {
   const { present, activity } = run.server
   present.add(run)
@@ -144,7 +141,6 @@ function takeFault({ server: { planned }, definition, context }: Run): Fault | u
   return found.fault
 }
 
-/** Waits in virtual time. */
 function wait({ server, sandbox }: Omit<Run, 'definition' | 'context'>, ms: number, signal?: AbortSignal) {
   return server.activity.parked(sandbox.clock.sleep(ms, signal))
 }

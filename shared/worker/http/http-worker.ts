@@ -37,10 +37,8 @@ const DEFAULT_WAIT_MS = 5_000
 const CLAIM_TYPES_MAX = 20
 /** The time for a claim besides its wait, also for a client whose other calls have less. */
 const CLAIM_TIMEOUT_MS = 15_000
-/** The pause after a claim that failed. */
 const PAUSE_MS = 1_000
 
-/** What an HTTP worker needs of its process. */
 type HttpWorkerMachine = { readonly clock: Clock; readonly log: Log; readonly workerId: string }
 
 type Serving = HttpWorkerMachine & {
@@ -169,11 +167,9 @@ async function giveBack({ client, log, hooks }: Serving, claims: readonly Claim[
 /** What the API says of a run that its worker holds no longer. */
 const NOT_HELD: ReadonlySet<Verdict> = new Set<Verdict>(['accepted', 'gone'])
 
-type Tools = { readonly client: Client; readonly held: HeldRuns; readonly clock: Clock }
-
 /** Keeps a claimed run by requests to the API. `claimSince` is a moment before its claim was sent first. */
 export function keepOverHttp(
-  { client, held, clock }: Tools,
+  { client, held, clock }: { readonly client: Client; readonly held: HeldRuns; readonly clock: Clock },
   claim: Claim,
   claimSince: Moment,
 ): KeptRun<Claim> {

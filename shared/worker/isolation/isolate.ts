@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Outcome } from '../../core/run/run.ts'
 import { ReportedError } from '../../core/task-error/task-error.ts'
-import { BatonError, type Json } from '../../core/values/values.ts'
+import { BatonError, illegal, type Json } from '../../core/values/values.ts'
 import type { RunContext, TaskDefinition } from '../../define/definitions.ts'
 import { Fatal, Next, Release, RetryLater } from '../../signals.ts'
 import type { FromProcess, PlainContext, PublishAnswer, ToProcess } from './protocol.ts'
@@ -72,8 +72,7 @@ function entryFile(): string {
   const extension = here?.endsWith('.ts') ? '.ts' : '.js'
   const file = !here?.startsWith('file:') ? undefined : fileURLToPath(new URL(`./process${extension}`, here))
   if (file !== undefined && existsSync(file)) return file
-  throw new BatonError(
-    'invalid',
+  throw illegal(
     'isolate: the worker is bundled without the files that isolated runs need; leave baton-tasks out of the bundle (external)',
   )
 }
@@ -99,13 +98,9 @@ async function runInProcess(
 }
 
 function killUnlessItEnds(child: ChildProcess): void {
-  if (hasEnded(child)) return
+  if (child.exitCode !== null || child.signalCode !== null) return
   const timer = setTimeout(() => killGroup(child), END_GRACE_MS)
   child.once('exit', () => clearTimeout(timer))
-}
-
-function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
-  return exitCode !== null || signalCode !== null
 }
 
 /** Windows has no process groups: there, processes that a handler started outlive it. */

@@ -48,15 +48,12 @@ async function outcomeOf(input: Json | undefined, facts: PlainContext): Promise<
     if (!definition) throw new Error(`${file} defines no task '${type}'`)
     const { signal } = aborting
     const log = { debug: line('debug'), info: line('info'), warn: line('warn'), error: line('error') }
+    const record = (value: Json) => sendToWorker({ kind: 'progress', value })
     const context = handlerContext(facts, { signal, over: signal, log, record, publish })
     return await callHandler({ definition, context, content: async () => defined({ input }) })
   } catch (error) {
     return outcomeOfThrown(error)
   }
-}
-
-function record(value: Json): void {
-  sendToWorker({ kind: 'progress', value })
 }
 
 async function publish(publication: ChildPublication): Promise<Published> {

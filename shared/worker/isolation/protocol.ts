@@ -10,7 +10,6 @@ export const LIFELINE_FD = 4
 /** The members of a handler's context that are plain data and can be sent to the process. */
 export type PlainContext = Omit<RunContext, 'signal' | 'progress' | 'next' | 'publish' | 'log'>
 
-/** Messages from the worker to the process of a run. */
 export type ToProcess =
   | { readonly kind: 'run'; readonly input: Json | undefined; readonly context: PlainContext }
   | { readonly kind: 'abort'; readonly reason: string }
@@ -20,7 +19,6 @@ export type PublishAnswer =
   | { readonly ok: true; readonly id: string; readonly created: boolean }
   | { readonly ok: false; readonly error: TaskError; readonly code?: ErrorCode }
 
-/** Messages from the process of a run to the worker. */
 export type FromProcess =
   | { readonly kind: 'ended'; readonly outcome: Outcome }
   | { readonly kind: 'progress'; readonly value: Json }

@@ -24,7 +24,7 @@ import type {
   Wait,
 } from '../../../core/task/task.ts'
 import type { TaskError } from '../../../core/task-error/task-error.ts'
-import { BatonError, type Json } from '../../../core/values/values.ts'
+import { illegal, type Json } from '../../../core/values/values.ts'
 import type { CheckedCodec, Codec, StoredBy } from '../attributes.ts'
 import {
   always,
@@ -187,7 +187,7 @@ export function storedFlow(flow: FlowState): StoredFlow {
 /** @throws BatonError `invalid` when `definition` is not the one that the flow names. */
 export function flowFrom(stored: StoredFlow, definition: FlowDefinition | undefined): FlowState {
   if (definition?.name !== stored.def) {
-    throw new BatonError('invalid', `the steps ${stored.def} of a flow are not stored in this table`)
+    throw illegal(`the steps ${stored.def} of a flow are not stored in this table`)
   }
   return { definition, ...PROGRESS.decode(stored) }
 }

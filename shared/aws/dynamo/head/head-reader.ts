@@ -4,7 +4,7 @@ import { DEFAULT_OPTIONS } from '../../../core/options.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
 import { firstFence, type Head, isTask } from '../../../core/task/head.ts'
 import { splitTaskId, type Task } from '../../../core/task/task.ts'
-import { BatonError, isItemFault, type Json } from '../../../core/values/values.ts'
+import { BatonError, illegal, isItemFault, type Json } from '../../../core/values/values.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { TaskCodec } from '../../../ports/messages.ts'
 import { isMap, type StoredBy } from '../attributes.ts'
@@ -75,12 +75,12 @@ function whyOf(error: unknown): string {
 
 async function readDefinition(documents: Documents, table: string, name: string): Promise<FlowDefinition> {
   const item = await documents.get(getDefinition(table, name))
-  if (!item) throw new BatonError('invalid', `the steps ${name} of a flow are not stored in this table`)
+  if (!item) throw illegal(`the steps ${name} of a flow are not stored in this table`)
   const definition = bodyFromItem(item) as unknown as FlowDefinition
   const { name: _name, ...content } = definition
   // Every program that publishes may put steps under any name, so a program could replace the steps of a flow.
   if (definitionName(content) === name) return definition
-  throw new BatonError('invalid', `other steps are stored under the name ${name}`)
+  throw illegal(`other steps are stored under the name ${name}`)
 }
 
 async function storeDefinition(
@@ -90,8 +90,7 @@ async function storeDefinition(
 ): Promise<FlowDefinition> {
   const { item: stored } = await documents.put(putDefinition(table, definition))
   if (stored && JSON.stringify(bodyFromItem(stored)) !== JSON.stringify(definition)) {
-    throw new BatonError(
-      'invalid',
+    throw illegal(
       `other steps are stored under the name ${definition.name}: change a step of this flow to give it another name`,
     )
   }
@@ -114,15 +113,12 @@ function checked(form: unknown): Item {
   const item = (typeof form === 'object' && form !== null ? form : {}) as Item
   const problem = problemOfHead(item)
   if (problem === undefined) return item
-  throw new BatonError('invalid', `the message does not carry the head of a task: ${problem}`)
+  throw illegal(`the message does not carry the head of a task: ${problem}`)
 }
 
 function taskIn(head: Head): Task {
   if (isTask(head)) return head
-  throw new BatonError(
-    'invalid',
-    `the message carries the ${head.kind} ${head.id}, and no worker can claim one`,
-  )
+  throw illegal(`the message carries the ${head.kind} ${head.id}, and no worker can claim one`)
 }
 
 const LOG_PERIOD_MS = 60_000

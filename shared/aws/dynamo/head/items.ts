@@ -14,7 +14,7 @@ import type {
 import { splitTaskId, type Task, type Unpublished } from '../../../core/task/task.ts'
 import type { TaskError } from '../../../core/task-error/task-error.ts'
 import { defaultOrdering } from '../../../core/types/task-type.ts'
-import { BatonError, defined } from '../../../core/values/values.ts'
+import { defined, illegal } from '../../../core/values/values.ts'
 import {
   always,
   asIs,
@@ -127,7 +127,6 @@ export const HEAD = attributesOf<Omit<HeadMembers, Derived>>()({
   shard: withDefault('shard', number, 0),
 })
 
-/** A head as an item. */
 export type HeadItem = {
   readonly pk: string
   readonly sk: typeof HEAD_SORT_KEY
@@ -203,8 +202,7 @@ export function definitionNameIn(item: Item): string | undefined {
 export function taskFromItem(item: Item, definition?: FlowDefinition): Head {
   const head = item as HeadItem
   const name = splitTaskId(head.pk)
-  if (!name)
-    throw new BatonError('invalid', `the item ${head.pk} is a head, but its key is not the id of a task`)
+  if (!name) throw illegal(`the item ${head.pk} is a head, but its key is not the id of a task`)
   const members = HEAD.decode(head)
   const flow = head.flow && flowFrom(head.flow, definition)
   const options = resolveOptions(JSON.parse(head.options ?? '{}') as PartialOptions)
@@ -287,12 +285,10 @@ function headOf(members: HeadMembers): Head {
   const { id, type, state, kind, input, canvas, schedule } = members
   if (kind !== 'canvas' && kind !== 'schedule') return { ...members, kind }
   // A program that may write tasks of one type could otherwise write a canvas or a schedule with tasks of all types.
-  if (kind !== type)
-    throw new BatonError('invalid', `${id} is stored as a ${kind}, and its id is not the id of one`)
+  if (kind !== type) throw illegal(`${id} is stored as a ${kind}, and its id is not the id of one`)
   const isWhole =
     state === 'removed' || canvas !== undefined || (schedule !== undefined && input !== undefined)
-  if (!isWhole)
-    throw new BatonError('invalid', `${id} is stored as a ${kind} without what a ${kind} consists of`)
+  if (!isWhole) throw illegal(`${id} is stored as a ${kind} without what a ${kind} consists of`)
   const own = Object.entries(members).filter(([name]) => !Object.hasOwn(DEFAULTS_OF_TASKS, name))
   return { ...Object.fromEntries(own), kind } as Head
 }
