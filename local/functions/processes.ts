@@ -2,7 +2,7 @@ import type { FunctionSpec, InvocationError, InvocationResult, Sandbox } from '.
 import { startSandbox } from './sandbox.ts'
 
 /** Gives the settings and the code of the next process. It rejects when there is no code that could run. */
-export type Source = () => Promise<FunctionSpec>
+type Source = () => Promise<FunctionSpec>
 
 /** Called when new code has loaded. Returns whether its process has the settings that the function has by then. */
 type Take = () => boolean

@@ -17,7 +17,7 @@ import type { KeptSchedules, Schedule, ScheduleRequest, Target } from './schedul
 import { createScheduleStore } from './schedules.ts'
 
 /** The controls of Scheduler for tests and tools. */
-export type Scheduler = {
+type Scheduler = {
   /** Scheduler time in Unix ms. */
   now(): number
   /** Moves the time of Scheduler alone forward and fires what becomes due. */
