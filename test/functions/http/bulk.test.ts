@@ -30,6 +30,7 @@ async function finished(id: string): Promise<Shown> {
   return (await api.call('GET', `/v1/bulk/${id}`)).body
 }
 
+const timeIn = (ms: number) => new Date(api.system.clock.now() + ms).toISOString()
 const bulk = async (body: object) => finished(await started(body))
 const statusOf = async (id: string) => (await api.task(id)).status
 
@@ -82,6 +83,39 @@ describe('a bulk operation', () => {
       'failed',
       404,
     ])
+  })
+
+  it('is narrowed by user, canvas, tags and time, in its dry run and for each task', async () => {
+    const { body: canvas } = await api.call('POST', '/v1/canvases', {
+      group: [{ type: 'jobs', userId: 'ada' }],
+    })
+    const open = { delayMs: MINUTE }
+    await published(api, { key: 'hers', userId: 'ada', tags: { team: 'red', size: 's' }, ...open })
+    await published(api, { key: 'his', userId: 'bob', tags: { team: 'red' }, ...open })
+    await published(api, {
+      key: 'late',
+      userId: 'ada',
+      tags: { team: 'red', size: 's' },
+      delayMs: 2 * MINUTE,
+    })
+    const filter = { userId: 'ada', tags: ['team:red', 'size:s'], until: timeIn(2 * MINUTE) }
+    const cancel = { action: 'cancel', status: ['ready', 'delayed'] }
+
+    const shown = await bulk({ ...cancel, ...filter })
+    const ofCanvas = await bulk({ ...cancel, canvasId: canvas.id, dryRun: true })
+
+    expect(shown).toMatchObject({ ...filter, selected: 1, done: 1 })
+    expect(ofCanvas).toMatchObject({ canvasId: canvas.id, examined: 3, selected: 1 })
+    expect(await Promise.all(['jobs:hers', 'jobs:his', 'jobs:late'].map(statusOf))).toEqual([
+      'cancelled',
+      'delayed',
+      'delayed',
+    ])
+    await failed('early')
+    const until = timeIn(1)
+    await api.system.clock.advance(SECOND)
+    await failed('after')
+    expect(await bulk({ action: 'retry', status: ['failed'], until })).toMatchObject({ examined: 1, done: 1 })
   })
 
   it('leaves out what needs attention, and what has changed meanwhile', async () => {
@@ -145,9 +179,10 @@ describe('a bulk operation', () => {
     const letters = ['a', 'b'].map(messageId => aLetter({ queue: 'type:jobs', messageId, error: messageId }))
     for (const letter of letters) await api.system.deadLetters.put(letter, '{}')
 
+    const none = await bulk({ action: 'replay', until: new Date(letters[0]?.arrivedAt ?? 0).toISOString() })
     const { selected, done } = await bulk({ action: 'replay', error: 'A' })
 
-    expect({ selected, done }).toEqual({ selected: 1, done: 1 })
+    expect([none.examined, none.selected, selected, done]).toEqual([2, 0, 1, 1])
     const left = await Promise.all(letters.map(letter => api.system.deadLetters.get(letter.id)))
     expect(left).toMatchObject([undefined, { letter: letters[1] }])
   })
@@ -157,6 +192,17 @@ describe('a bulk operation', () => {
     ['a status that the action cannot have', { action: 'cancel', status: ['failed'] }, 'status'],
     ['a replay by status', { action: 'replay', status: ['failed'] }, 'status'],
     ['an unknown action', { action: 'restart', status: ['failed'] }, 'action'],
+    ['a replay by user', { action: 'replay', userId: 'ada' }, 'userId'],
+    ['a tag without a value', { action: 'retry', status: 'failed', tags: ['team'] }, 'tags.0'],
+    [
+      'an empty span of time',
+      {
+        ...{ action: 'retry', status: 'failed' },
+        since: '2026-01-02T00:00:00Z',
+        until: '2026-01-01T00:00:00Z',
+      },
+      'until',
+    ],
   ])('is refused with %s', async (_name, body, path) => {
     await expectRefused(api.call('POST', '/v1/bulk', { type: 'jobs', ...body }), path)
   })
@@ -168,6 +214,7 @@ describe('a bulk operation', () => {
 
     expect(statuses).toEqual([...Array(10).fill(202), 409])
     expect((await api.call('POST', '/v1/bulk', { ...body, type: 'job' })).status).toBe(404)
+    expect((await api.call('POST', '/v1/bulk', { ...body, canvasId: 'canvas:none' })).status).toBe(404)
     expect((await api.call('GET', '/v1/bulk/none')).status).toBe(404)
   })
 })
