@@ -136,6 +136,7 @@ it('A process reads a schema once: a publish reads its type, as without a schema
   )
 })
 
+const CLOSED = { properties: { a: {} }, additionalProperties: false }
 const tree = { type: 'object', properties: { next: { $ref: '#/$defs/tree' }, n: { type: 'number' } } }
 it.each<[schema: object | boolean, input: Json, ...problems: string[]]>([
   [{ type: ['string', 'null'] }, 1, 'input must be text or null, not 1'],
@@ -170,6 +171,16 @@ it.each<[schema: object | boolean, input: Json, ...problems: string[]]>([
   [
     { allOf: [{ properties: { a: {} }, additionalProperties: false }, { properties: { b: {} } }] },
     { a: 1, b: 2 },
+  ],
+  [
+    { allOf: [{ $ref: '#/$defs/a' }, { properties: { b: {} } }], $defs: { a: CLOSED } },
+    { a: 1, b: 2 },
+  ],
+  [{ allOf: [{ anyOf: [CLOSED, { type: 'null' }] }, { properties: { b: {} } }] }, { a: 1, b: 2 }],
+  [
+    { allOf: [{ properties: { c: CLOSED } }] },
+    { c: { b: 1 } },
+    "input.c.b is not a field here; did you mean 'a'? The fields are a",
   ],
   [
     { ...tree, $defs: { tree } },
