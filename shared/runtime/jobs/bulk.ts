@@ -221,10 +221,10 @@ async function actOnTasks(system: System, bulk: Bulk): Promise<Outcome[]> {
   return [...outcomes, ...faults]
 }
 
-/** Whether the task fits the request, and had not been changed since by a retry of this bulk operation. */
+/** Whether the task fits the request, existed at it, and has not ended since: for example after a retry by this bulk operation. */
 function fits({ clock }: System, bulk: Bulk, task: Task): boolean {
   const { askedAt, type, userId, canvasId } = bulk
-  if (task.finishedAt !== undefined && task.finishedAt > askedAt) return false
+  if (task.createdAt > askedAt || (task.finishedAt ?? 0) > askedAt) return false
   const ofCanvas = task.member && taskId(CANVAS_TYPE, task.member.canvasId)
   if (canvasId !== undefined && ofCanvas !== canvasId) return false
   return matches(task, [type], { ...queryOf(bulk), ...defined({ userId }) }, clock.now())

@@ -74,10 +74,13 @@ describe('a bulk operation', () => {
     const since = new Date(api.system.clock.now()).toISOString()
     await failed('young')
 
-    const cancelled = await bulk({ action: 'cancel', status: ['ready', 'delayed'] })
+    const cancelling = await started({ action: 'cancel', status: ['ready', 'delayed'] })
+    await api.system.clock.advance(SECOND)
+    await published(api, { key: 'later', delayMs: 3_600_000 })
+    const cancelled = await finished(cancelling)
     const removed = await bulk({ action: 'remove', status: ['failed'], since })
 
-    expect([cancelled.done, removed.done]).toEqual([1, 1])
+    expect([cancelled.done, removed.done, await statusOf('jobs:later')]).toEqual([1, 1, 'delayed'])
     expect(await Promise.all(['jobs:open', 'jobs:old', 'jobs:young'].map(statusOf))).toEqual([
       'cancelled',
       'failed',
