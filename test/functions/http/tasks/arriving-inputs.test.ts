@@ -149,7 +149,17 @@ it.each<[schema: object | boolean, input: Json, ...problems: string[]]>([
   [{ exclusiveMinimum: 1 }, 1, 'input must be more than 1, not 1'],
   [{ exclusiveMinimum: true, minimum: 1 }, 1],
   [{ multipleOf: 2 }, 3, 'input must be a multiple of 2, not 3'],
+  [{ multipleOf: 0.4 }, 1],
+  [{ minLength: 2, maxLength: 1 }, '😀'],
+  [{ pattern: '^a' }, 'b'.repeat(10_001)],
+  [{ properties: { a: {} }, additionalProperties: false }, JSON.parse('{"__proto__": 1, "constructor": 2}')],
+  [
+    { required: Array.from({ length: 21 }, (_, nth) => `k${nth}`) },
+    {},
+    ...Array.from({ length: 20 }, (_, nth) => `input.k${nth} is required: a value`),
+  ],
   [{ maxItems: 1 }, [1, 2], 'input must be a list of at most 1 items, not a list'],
+  [{ prefixItems: [{}], minItems: 2 }, [1]],
   [{ prefixItems: [{ type: 'null' }], items: false }, [null, 1], 'input.1 is not allowed here'],
   [{ properties: { a: { not: {} } } }, { a: 1 }, 'input.a must be left out, not 1'],
   [
@@ -166,6 +176,13 @@ it.each<[schema: object | boolean, input: Json, ...problems: string[]]>([
     },
     { k: 'a', n: 0 },
     'input.n must be at least 1, not 0',
+  ],
+  [
+    {
+      anyOf: [{ properties: { k: { const: 'a' } } }, { required: ['z'], properties: { k: { const: 'b' } } }],
+    },
+    { k: 'b' },
+    'input.z is required: a value',
   ],
   [{ allOf: [{ minimum: 1 }, { maximum: 0 }] }, 2, 'input must be at most 0, not 2'],
   [
