@@ -53,6 +53,8 @@ export type Bulk = BulkRequest &
     readonly after?: IndexEntry
     /** The ids of the tasks or dead letters that it works on. */
     readonly page: readonly string[]
+    /** The id of the write of the record, by which its writer recognises it. */
+    readonly writeId?: string
   }
 
 /** The most bulk operations of one type at a time. */
@@ -110,11 +112,12 @@ export async function workOnBulk(system: System, id: string, stopAt: number): Pr
   const type = bulk && (await system.types.get(bulk.type))
   if (!bulk || !type) return
   while (bulk.finishedAt === undefined) {
-    const next: Bulk = await withNextPage(system, await withWork(system, bulk), type)
+    const worked = await withNextPage(system, await withWork(system, bulk), type)
+    const next: Bulk = { ...worked, writeId: system.chance.ulid(worked.updatedAt) }
     const expiresAt = next.updatedAt + RECORD_TTL_MS
     const isReplaced = await system.records.replace(bulkRecord(id), next as Json, bulk as Json, expiresAt)
     // The write may have been sent again after a lost answer, and was then refused because of itself.
-    if (!isReplaced && JSON.stringify(await readBulk(system, id)) !== JSON.stringify(next)) return
+    if (!isReplaced && (await readBulk(system, id))?.writeId !== next.writeId) return
     bulk = next
     if (bulk.finishedAt === undefined && system.clock.now() >= stopAt) return send(system, bulk)
   }

@@ -160,6 +160,7 @@ it.each<[schema: object | boolean, input: Json, ...problems: string[]]>([
   ],
   [{ maxItems: 1 }, [1, 2], 'input must be a list of at most 1 items, not a list'],
   [{ prefixItems: [{}], minItems: 2 }, [1]],
+  [{ required: ['toString'] }, {}, 'input.toString is required: a value'],
   [{ prefixItems: [{ type: 'null' }], items: false }, [null, 1], 'input.1 is not allowed here'],
   [{ properties: { a: { not: {} } } }, { a: 1 }, 'input.a must be left out, not 1'],
   [
