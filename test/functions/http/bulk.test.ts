@@ -97,7 +97,8 @@ describe('a bulk operation', () => {
     })
     const open = { delayMs: MINUTE }
     await published(api, { key: 'hers', userId: 'ada', tags: { team: 'red', size: 's' }, ...open })
-    await published(api, { key: 'his', userId: 'bob', tags: { team: 'red' }, ...open })
+    await published(api, { key: 'his', userId: 'bob', tags: { team: 'red', size: 's' }, ...open })
+    await published(api, { key: 'blue', userId: 'ada', tags: { team: 'blue', size: 's' }, ...open })
     await published(api, {
       key: 'late',
       userId: 'ada',
@@ -111,9 +112,10 @@ describe('a bulk operation', () => {
     const ofCanvas = await bulk({ ...cancel, canvasId: canvas.id, dryRun: true })
 
     expect(shown).toMatchObject({ ...filter, selected: 1, done: 1 })
-    expect(ofCanvas).toMatchObject({ canvasId: canvas.id, examined: 3, selected: 1 })
-    expect(await Promise.all(['jobs:hers', 'jobs:his', 'jobs:late'].map(statusOf))).toEqual([
+    expect(ofCanvas).toMatchObject({ canvasId: canvas.id, examined: 4, selected: 1 })
+    expect(await Promise.all(['jobs:hers', 'jobs:his', 'jobs:blue', 'jobs:late'].map(statusOf))).toEqual([
       'cancelled',
+      'delayed',
       'delayed',
       'delayed',
     ])

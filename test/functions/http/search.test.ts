@@ -43,6 +43,41 @@ it('leaves out inputs, and refuses a missing text and a cursor of something else
     await expectRefused(api.call('GET', `/v1/search?q=a&cursor=${cursor}`), 'cursor')
 })
 
+it('has full pages over several types, and finds each task once', async () => {
+  for (const key of ['a', 'b', 'c']) await published(api, { key, tags: { team: 'red' }, userId: 'ada' })
+  for (const key of ['d', 'e']) await published(api, { type: 'resize', key, tags: { team: 'red' } })
+  await published(api, { key: 'gone', userId: 'ada' })
+  await api.call('DELETE', '/v1/tasks/jobs:gone')
+  const sizes = async (q: string) =>
+    (await pagesOf(api, `/v1/search?limit=2&q=${q}`)).map(({ items }) => items.length)
+
+  expect(await sizes('red')).toEqual([2, 2, 1])
+  expect((await found('red')).map(([id]) => id).sort()).toEqual([
+    ...['jobs:a', 'jobs:b', 'jobs:c'],
+    ...['resize:d', 'resize:e'],
+  ])
+  expect((await found('ada')).map(([id]) => id).sort()).toEqual(['jobs:a', 'jobs:b', 'jobs:c'])
+  await published(api, { type: 'resize', key: 'a' })
+  expect(await sizes('a')).toEqual([2, 0])
+  expect(await found('jobs:gone')).toEqual([])
+})
+
+it('a page begins no further type after 1,000 tasks, and reads ten types at most', async () => {
+  for (let nth = 1; nth <= 11; nth++) await api.call('PUT', `/v1/types/z${nth + 10}`, { kind: 'http' })
+  for (let nth = 0; nth < 11; nth++) {
+    const type = nth < 6 ? 'jobs' : 'resize'
+    await api.call('POST', '/v1/tasks/batch', { tasks: Array(100).fill({ type }) })
+  }
+
+  const pages = await pagesOf(api, '/v1/search?limit=2&q=none')
+
+  expect(pages.map(({ examined, reached }) => [examined, reached])).toEqual([
+    [1_100, 'z11'],
+    [0, 'z21'],
+    [0, undefined],
+  ])
+})
+
 const TASKS = 1_000_000
 
 it('finds an id, a key and a user among 1,000,000 tasks in some reads, and reads 1,000 tasks for a page of errors', async () => {

@@ -19,9 +19,9 @@ it('the log of a running task is followed over heartbeats, each line once, until
   const beat = (...lines: string[]) => api.call('POST', `${path}/heartbeat`, { fence, log: lines.join('\n') })
 
   const before = await log()
-  await beat(line(1, 'one'), line(1, 'one again\nin two lines'))
+  await beat(line(1, 'one'))
   const first = await log(before.next)
-  await beat(line(1, 'one again\nin two lines'), line(2, 'two'))
+  await beat(line(1, 'one'), line(1, 'one again\nin two lines'), line(2, 'two'))
   const second = await log(first.next)
   const error = { name: 'E', message: 'no' }
   const all = [line(1, 'one'), line(1, 'one again\nin two lines'), line(2, 'two'), line(3, 'three')]
@@ -29,8 +29,8 @@ it('the log of a running task is followed over heartbeats, each line once, until
   const third = await log(second.next)
 
   expect(before).toEqual({ lines: [], next: '1.0.0', complete: false })
-  expect(first.lines).toEqual([line(1, 'one'), line(1, 'one again\nin two lines')])
-  expect(second.lines).toEqual([line(2, 'two')])
+  expect(first.lines).toEqual([line(1, 'one')])
+  expect(second.lines).toEqual([line(1, 'one again\nin two lines'), line(2, 'two')])
   expect(third).toMatchObject({ lines: [line(3, 'three')], complete: true })
   expect(await log()).toMatchObject({ lines: all, next: third.next })
 })
