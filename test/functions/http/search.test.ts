@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { viewPartition } from '../../../shared/core/place/place.ts'
 import type { IndexQuery } from '../../../shared/ports/stores.ts'
 import { anApiPerTest, expectRefused, pagesOf, published, reported } from '../../support/http/an-api.ts'
-import { aTask, NOW } from '../../support/tasks/a-task.ts'
+import { aTask, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
 
@@ -46,8 +46,9 @@ it('leaves out inputs, and refuses a missing text and a cursor of something else
 it('has full pages over several types, and finds each task once', async () => {
   for (const key of ['a', 'b', 'c']) await published(api, { key, tags: { team: 'red' }, userId: 'ada' })
   for (const key of ['d', 'e']) await published(api, { type: 'resize', key, tags: { team: 'red' } })
-  await published(api, { key: 'gone', userId: 'ada' })
-  await api.call('DELETE', '/v1/tasks/jobs:gone')
+  await published(api, { key: 'gone', userId: 'ada', retentionMs: 0 })
+  await api.call('POST', '/v1/tasks/jobs:gone/cancel')
+  await api.system.clock.advance(SECOND)
   const sizes = async (q: string) =>
     (await pagesOf(api, `/v1/search?limit=2&q=${q}`)).map(({ items }) => items.length)
 
