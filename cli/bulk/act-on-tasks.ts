@@ -14,6 +14,7 @@ import { type DefineCommand, type Invocation, someOf, timeBefore } from '../term
 import { FAILED_EXIT_CODE, INTERRUPTED_EXIT_CODE } from '../terminal/io.ts'
 import { createProgress } from '../terminal/printer.ts'
 import { oneLine } from '../terminal/style.ts'
+import { tagFilter } from './list-filter.ts'
 
 /** What `retry`, `cancel` and `remove` do to each task. */
 type TaskAction = {
@@ -29,8 +30,9 @@ type TaskAction = {
   apply(client: Client, id: string): Promise<unknown>
 }
 
-type BulkOptions = Pick<BulkBody, 'since' | 'error' | 'dryRun'> & {
+type BulkOptions = Pick<BulkBody, 'since' | 'until' | 'error' | 'userId' | 'canvasId' | 'dryRun'> & {
   readonly type?: string
+  readonly tag?: readonly string[]
   readonly status?: TaskAction['defaultStatus']
   readonly yes?: boolean
 }
@@ -56,7 +58,11 @@ export function actOnTasks<Options extends object>(
       '--since <time>',
       'only from this time on: the end of ended tasks, the due time of open ones',
     ).argParser(time),
+    new Option('--until <time>', 'only before this time').argParser(time),
     new Option('--error <text>', 'only with an error that contains this text, in upper or lower case'),
+    new Option('--user-id <id>', 'only of this user'),
+    new Option('--canvas-id <id>', 'only members of this canvas'),
+    new Option('--tag <name=value>', 'only with this tag; may be repeated').argParser(tagFilter),
     new Option('--yes', 'does not ask'),
     new Option('--dry-run', 'only counts them'),
   ]
@@ -71,11 +77,14 @@ export function actOnTasks<Options extends object>(
 async function actOnIds(
   { client, printer, io }: Context,
   action: TaskAction,
-  { type, status, since, error, dryRun }: BulkOptions,
+  { type, status, since, until, error, userId, canvasId, tag, dryRun }: BulkOptions,
   ids: readonly string[],
 ): Promise<number> {
   const given = Object.keys(
-    defined({ '--type': type, '--status': status, '--since': since, '--error': error, '--dry-run': dryRun }),
+    defined({
+      ...{ '--type': type, '--status': status, '--since': since, '--until': until, '--error': error },
+      ...{ '--user-id': userId, '--canvas-id': canvasId, '--tag': tag, '--dry-run': dryRun },
+    }),
   )
   if (given.length > 0) throw new BatonError('invalid', `give either ids or ${given.join(', ')}, not both`)
   let failed = 0
@@ -93,11 +102,23 @@ async function actOnIds(
 }
 
 async function actOnMany(context: Context, action: TaskAction, options: BulkOptions): Promise<number> {
-  const { type, status = action.defaultStatus, since, error, dryRun, yes } = options
+  const {
+    type,
+    status = action.defaultStatus,
+    since,
+    until,
+    error,
+    userId,
+    canvasId,
+    tag,
+    dryRun,
+    yes,
+  } = options
   const { ofOne = [] } = action
   if (type === undefined) throw new BatonError('invalid', 'give the ids of tasks, or --type')
   if (ofOne.length > 0) throw new BatonError('invalid', `${ofOne.join(', ')} is for tasks named by their ids`)
-  const body = { action: action.name, type, status, ...defined({ since, error }) }
+  const narrowed = defined({ since, until, error, userId, canvasId, tags: tag })
+  const body = { action: action.name, type, status, ...narrowed }
   const counted = dryRun || !yes ? await finishedBulk(context, { ...body, dryRun: true }) : undefined
   if (typeof counted === 'number') return counted
   if (counted && (dryRun || counted.selected === 0)) return showBulk(context, counted)

@@ -40,7 +40,7 @@ export function addFilterOptions(command: Command, now: number): void {
 }
 
 /** `publish --tag` sets a tag by `name=value`. The API separates them by a colon, so that is understood, too. */
-function tagFilter(text: string, earlier?: readonly string[]): string[] {
+export function tagFilter(text: string, earlier?: readonly string[]): string[] {
   if (!/^[^=:]+[=:]/.test(text)) throw new InvalidArgumentError('Give a tag as name=value.')
   const isNamed = /^[^=:]+:/.test(text)
   return repeated(isNamed ? text : text.replace('=', ':'), earlier)

@@ -4,7 +4,8 @@ import type { ValueOf } from '../core/rules/rules.ts'
 import { flag, name, oneOf, text, time } from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'
 import { STATUSES } from '../core/states.ts'
-import { count, shownTime } from './scalars.ts'
+import { count, shownTime, userId } from './scalars.ts'
+import { canvasId, tagFilters } from './tasks.ts'
 
 /** Bulk operations: one action on many tasks, which a job on the server does. */
 
@@ -27,8 +28,16 @@ export const bulkBody = strict(
      * bound
      */
     since: optional(time),
+    /** Only those before this time, which must be later than `since`. @default no bound */
+    until: optional(time),
     /** Only tasks whose error contains this text, in its name or its message, in upper or lower case. @default any error, or none */
     error: optional(name(ERROR_FILTER_CHARACTERS_MAX)),
+    /** Only tasks of this user. A replay has none. @default the tasks of every user */
+    userId: optional(userId),
+    /** Only members of this canvas. A replay has none. @default tasks of any canvas, or of none */
+    canvasId: optional(canvasId),
+    /** Only tasks with each of these tags, as `name:value`. A replay has none. @default any tags */
+    tags: optional(tagFilters),
     /** Whether the tasks are only counted. @default false */
     dryRun: optional(flag()),
   },
@@ -63,8 +72,16 @@ export const bulkAnswer = open(
     status: listOf(status),
     /** The time from which on tasks are selected. */
     since: optional(shownTime),
+    /** The time before which tasks are selected. */
+    until: optional(shownTime),
     /** The text that the errors of the tasks contain. */
     error: optional(text()),
+    /** The user of the tasks. */
+    userId: optional(text()),
+    /** The canvas of the tasks. */
+    canvasId: optional(text()),
+    /** The tags that each of the tasks has. */
+    tags: optional(listOf(text())),
     /** Whether the tasks are only counted. */
     dryRun: flag(),
     /** The caller that asked for it. */

@@ -92,7 +92,7 @@ const beat = {
   fence,
   /** How far the run is, as JSON of at most 1 KB. @default the progress stays as it is */
   progress: optional(json),
-  /** The newest log lines of the handler, at most 1,024 characters. Stored for a task with the option `liveLog`. @default the log stays as it is */
+  /** The newest log lines of the handler, at most 1,024 bytes in UTF-8. Stored for a task with the option `liveLog`. @default the log stays as it is */
   log: optional(shortText(LIVE_LOG_BYTES_MAX)),
 }
 const next = strict({

@@ -25,12 +25,14 @@ const tagFilter = text(
   value => value.length <= TAG_FILTER_CHARACTERS_MAX && /^.+:/s.test(value),
   { maxLength: TAG_FILTER_CHARACTERS_MAX, pattern: '^.+:' },
 )
+export const tagFilters = listOf(tagFilter, { max: TAG_FILTERS_MAX })
+export const canvasId = name(KEY_CHARACTERS_MAX + 20)
 
 export const listQuery = strict({
   /** The types of the tasks. The lists of several types are merged in their order. @default every type, of a user or a canvas */
   type: optional(listOf(typeNameRule, { max: LIST_TYPES_MAX })),
   /** The canvas whose tasks are listed. @default the tasks of types or of a user */
-  canvasId: optional(name(KEY_CHARACTERS_MAX + 20)),
+  canvasId: optional(canvasId),
   /** The user whose tasks are listed. @default the tasks of every user */
   userId: optional(userId),
   /** The statuses of the tasks. @default every status */
@@ -40,7 +42,7 @@ export const listQuery = strict({
   /** Only tasks before this time, by the time that `order` sorts by. @default no bound */
   until: optional(time),
   /** Only tasks with this tag, as `name:value`. A task must have every tag that is given. @default any tags */
-  tag: optional(listOf(tagFilter, { max: TAG_FILTERS_MAX })),
+  tag: optional(tagFilters),
   /** Only tasks whose error contains this text, in its name or its message, in upper or lower case. @default any error, or none */
   error: optional(name(ERROR_FILTER_CHARACTERS_MAX)),
   /**

@@ -80,6 +80,14 @@ describe('tasks of a filter', () => {
   it('are chosen by error and time, too, and their bulk operation can be shown', async () => {
     await failedTask('a')
     await failedTask('b')
+    const ofNoCanvas = await baton('remove', '--type', 'jobs', '--canvas-id', 'canvas:a', '--yes')
+    expect(ofNoCanvas).toMatchObject({ code: 1, err: expect.stringContaining('no canvas canvas:a') })
+    const none = ['--user-id=x', '--tag=a=b', '--until=1h'].map(one =>
+      baton('retry', '--type', 'jobs', '--dry-run', one),
+    )
+    expect((await Promise.all(none)).map(({ out }) => out)).toEqual(
+      Array(3).fill('0 selected, nothing was done\n'),
+    )
     const retried = await baton('retry', '--type', 'jobs', '--error', 'B', '--since', '1h', '--yes', '--json')
     const shown = await baton('bulk', JSON.parse(retried.out).id)
 
@@ -111,6 +119,7 @@ describe('tasks of a filter', () => {
     [['retry', '--status', 'failed'], 'give the ids of tasks, or --type'],
     [['retry', '--type', 'jobs', '--clean', 'failed'], '--clean is for tasks named by their ids'],
     [['cancel', 'jobs:a', '--type', 'jobs', '--dry-run'], 'give either ids or --type, --dry-run, not both'],
+    [['remove', 'jobs:a', '--canvas-id', 'canvas:a'], 'give either ids or --canvas-id, not both'],
   ])('are refused with %s', async (args, message) => {
     expect(await baton(...args)).toMatchObject({ code: 2, err: expect.stringContaining(message) })
   })

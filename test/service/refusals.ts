@@ -70,6 +70,9 @@ export const REFUSALS: readonly Step[] = [
     }),
   ),
   refuses('startBulk', 'no-type', 404, { body: { action: 'replay', type: 'none' } }),
+  refuses('startBulk', 'no-canvas', 404, {
+    body: { action: 'retry', type: 'resize', status: 'failed', canvasId: 'canvas:none' },
+  }),
   refuses('getBulk', 'no-bulk', 404, {}),
   refuses('listTicks', 'no-schedule', 404, { path: NO_SCHEDULE }),
   refuses('purge', 'no-type', 404, { path: NO_TYPE, body: { status: ['failed'] } }),

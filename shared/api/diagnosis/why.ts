@@ -82,7 +82,8 @@ export const whyAnswer = open(
 /** Why a task waits, runs, or has ended as it has. */
 export type WhyAnswer = ValueOf<typeof whyAnswer>
 
-const POSITION = /^\d{1,16}\.\d{1,16}\.\d{1,9}$/
+/** A position in the log of each live run, of which a task has up to 100. */
+const POSITION = /^\d{1,16}\.\d{1,16}\.\d{1,9}(_\d{1,16}\.\d{1,16}\.\d{1,9}){0,100}$/
 
 export const logQuery = strict({
   /** The `next` of an earlier answer. @default the beginning of what is stored */

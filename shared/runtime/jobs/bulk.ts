@@ -18,8 +18,9 @@ import { needsAttention } from '../../core/flow/flow.ts'
 import { isGone } from '../../core/publish.ts'
 import { bulkRecord } from '../../core/record-names.ts'
 import { areOpen } from '../../core/states.ts'
+import { CANVAS_TYPE } from '../../core/task/head-fields.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
-import type { Task } from '../../core/task/task.ts'
+import { type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { defined, type Json } from '../../core/values/values.ts'
 import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
@@ -32,9 +33,10 @@ import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from 
 import { changeType, throwIfUnsent } from '../types/change-type.ts'
 
 /** What a caller asks for: the fields of `api/bulk.ts`. A replay has no statuses. */
-type BulkRequest = Pick<BulkBody, 'action' | 'type' | 'error'> & {
+type BulkRequest = Pick<BulkBody, 'action' | 'type' | 'error' | 'userId' | 'canvasId' | 'tags'> & {
   readonly statuses: readonly Status[]
   readonly since?: number
+  readonly until?: number
   /** Whether it only counts. */
   readonly isDryRun: boolean
 }
@@ -51,6 +53,8 @@ export type Bulk = BulkRequest &
     readonly after?: IndexEntry
     /** The ids of the tasks or dead letters that it works on. */
     readonly page: readonly string[]
+    /** The id of the write of the record, by which its writer recognises it. */
+    readonly writeId?: string
   }
 
 export const BULKS_MAX = 10
@@ -107,11 +111,12 @@ export async function workOnBulk(system: System, id: string, stopAt: number): Pr
   const type = bulk && (await system.types.get(bulk.type))
   if (!bulk || !type) return
   while (bulk.finishedAt === undefined) {
-    const next: Bulk = await withNextPage(system, await withWork(system, bulk), type)
+    const worked = await withNextPage(system, await withWork(system, bulk), type)
+    const next: Bulk = { ...worked, writeId: system.chance.ulid(worked.updatedAt) }
     const expiresAt = next.updatedAt + RECORD_TTL_MS
     const isReplaced = await system.records.replace(bulkRecord(id), next as Json, bulk as Json, expiresAt)
     // The write may have been sent again after a lost answer, and was then refused because of itself.
-    if (!isReplaced && JSON.stringify(await readBulk(system, id)) !== JSON.stringify(next)) return
+    if (!isReplaced && (await readBulk(system, id))?.writeId !== next.writeId) return
     bulk = next
     if (bulk.finishedAt === undefined && system.clock.now() >= stopAt) return send(system, bulk)
   }
@@ -163,17 +168,18 @@ async function withNextPage(system: System, bulk: Bulk, type: TaskType): Promise
 /** Ended tasks come first, up to those that had ended at the request. So a task that is retried and fails again is left alone. */
 function rangesOf(bulk: Bulk, type: TaskType): IndexRange[] {
   const query = { ...queryOf(bulk), types: [type] }
+  const { until = Number.POSITIVE_INFINITY } = bulk
   const [open, ended] = [true, false].map(isOpen => bulk.statuses.filter(one => areOpen([one]) === isOpen))
   return [
     ...(ended?.length
-      ? listRanges({ ...query, statuses: ended, until: bulk.askedAt + 1 }, bulk.askedAt)
+      ? listRanges({ ...query, statuses: ended, until: Math.min(until, bulk.askedAt + 1) }, bulk.askedAt)
       : []),
     ...(open?.length ? listRanges({ ...query, statuses: open }, bulk.askedAt) : []),
   ]
 }
 
-function queryOf({ statuses, since, error }: Bulk): Omit<ListQuery, 'types'> {
-  return { statuses, order: 'ended', limit: PAGE_ITEMS, ...defined({ since, error }) }
+function queryOf({ statuses, since, until, error, tags }: Bulk): Omit<ListQuery, 'types'> {
+  return { statuses, order: 'ended', limit: PAGE_ITEMS, ...defined({ since, until, error, tags }) }
 }
 
 /** What became of a task or a dead letter: `done`, or the reason why it was left out. Undefined: it does not fit the request. */
@@ -216,10 +222,13 @@ async function actOnTasks(system: System, bulk: Bulk): Promise<Outcome[]> {
   return [...outcomes, ...faults]
 }
 
-/** Whether the task fits the request, and had not been changed since by a retry of this bulk operation. */
+/** Whether the task fits the request, existed at it, and has not ended since: for example after a retry by this bulk operation. */
 function fits({ clock }: System, bulk: Bulk, task: Task): boolean {
-  if (task.finishedAt !== undefined && task.finishedAt > bulk.askedAt) return false
-  return matches(task, [bulk.type], queryOf(bulk), clock.now())
+  const { askedAt, type, userId, canvasId } = bulk
+  if (task.createdAt > askedAt || (task.finishedAt ?? 0) > askedAt) return false
+  const ofCanvas = task.member && taskId(CANVAS_TYPE, task.member.canvasId)
+  if (canvasId !== undefined && ofCanvas !== canvasId) return false
+  return matches(task, [type], { ...queryOf(bulk), ...defined({ userId }) }, clock.now())
 }
 
 /** Whether an earlier delivery of the message has done the task already. */
@@ -272,7 +281,8 @@ async function replayLetters(system: System, bulk: Bulk): Promise<Outcome[]> {
   })
 }
 
-function isSelected(letter: DeadLetter, { since = 0, error = '', askedAt }: Bulk): boolean {
-  if (letter.arrivedAt < since || letter.arrivedAt > askedAt) return false
+function isSelected({ arrivedAt, ...letter }: DeadLetter, { since = 0, error = '', ...bulk }: Bulk): boolean {
+  const { until = Number.POSITIVE_INFINITY, askedAt } = bulk
+  if (arrivedAt < since || arrivedAt >= until || arrivedAt > askedAt) return false
   return (letter.error ?? '').toLowerCase().includes(error.toLowerCase())
 }

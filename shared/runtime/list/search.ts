@@ -2,7 +2,7 @@ import { KEY_CHARACTERS_MAX } from '../../core/bounds.ts'
 import { isGone } from '../../core/publish.ts'
 import { splitTaskId, type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
-import { isName } from '../../core/values/text.ts'
+import { hash32, isName } from '../../core/values/text.ts'
 import { compareTexts, defined, type FieldProblem } from '../../core/values/values.ts'
 import { readTasksInOrder } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
@@ -45,7 +45,7 @@ const EXAMINED_TASKS_MAX = 1_000
 
 /** Searches one page. It may be short or empty, and its cursor still leads to the rest. */
 export async function searchTasks(system: System, query: SearchQuery): Promise<SearchAnswer> {
-  const position = query.cursor === undefined ? START : positionIn(query.cursor)
+  const position = query.cursor === undefined ? START : positionIn(query.text, query.cursor)
   if (!position) return { ok: false, problem: { path: 'cursor', message: FOREIGN_CURSOR } }
   const types = [...(await system.types.list())].sort((a, b) => compareTexts(a.type, b.type))
   return position.at === 'exact'
@@ -74,7 +74,7 @@ async function searchExactly(
   if (found.length === 0) return searchOn(system, query, types, { at: 'user' })
   const page = found.slice(from, from + limit)
   const next: Position = from + limit < found.length ? { at: 'exact', from: from + limit } : { at: 'user' }
-  return { ok: true, found: page, examined: ids.length, nextCursor: cursorAt(next) }
+  return { ok: true, found: page, examined: ids.length, nextCursor: cursorAt(text, next) }
 }
 
 /** The tasks of the user. If there are none, the page has the tasks with such a tag or error. */
@@ -96,7 +96,7 @@ async function searchOn(
     rest !== undefined ? { at, cursor: rest } : first && { at: `type:${first.type}` }
   if (tasks.length === 0 && rest === undefined) return searchTexts(system, query, types, { type: '' })
   const found = tasks.map((task): Found => ({ task, match: 'user' }))
-  return { ok: true, found, examined: tasks.length, ...reachedAt(next) }
+  return { ok: true, found, examined: tasks.length, ...reachedAt(query.text, next) }
 }
 
 const NOTHING: ListAnswer = { ok: true, tasks: [] }
@@ -114,7 +114,7 @@ async function searchTexts(
   const left = types.filter(({ type }) => type >= from.type)
   for (const [index, type] of left.entries()) {
     if (index >= TYPES_MAX || examined >= EXAMINED_TASKS_MAX || found.length >= limit)
-      return { ok: true, found, examined, ...reachedAt({ at: `type:${type.type}` }) }
+      return { ok: true, found, examined, ...reachedAt(text, { at: `type:${type.type}` }) }
     const query = { types: [type], statuses: [], order: '-ended' as const, text, limit: limit - found.length }
     const listed = await listTasks(system, {
       ...query,
@@ -126,23 +126,28 @@ async function searchTexts(
     found.push(...others.map((task): Found => ({ task, match: isLabelled(task, text) ? 'tag' : 'error' })))
     cursor = listed.nextCursor
     if (cursor !== undefined)
-      return { ok: true, found, examined, ...reachedAt({ at: `type:${type.type}`, cursor }) }
+      return { ok: true, found, examined, ...reachedAt(text, { at: `type:${type.type}`, cursor }) }
   }
   return { ok: true, found, examined }
 }
 
-function reachedAt(next: Position | undefined): { readonly reached?: string; readonly nextCursor?: string } {
+function reachedAt(
+  text: string,
+  next: Position | undefined,
+): { readonly reached?: string; readonly nextCursor?: string } {
   if (!next) return {}
   const isType = next.at.startsWith('type:')
-  return { ...(isType && { reached: next.at.slice('type:'.length) }), nextCursor: cursorAt(next) }
+  return { ...(isType && { reached: next.at.slice('type:'.length) }), nextCursor: cursorAt(text, next) }
 }
 
-function cursorAt(position: Position): string {
-  return Buffer.from(JSON.stringify(position)).toString('base64url')
+/** The cursor is valid for this text only. */
+function cursorAt(text: string, position: Position): string {
+  return Buffer.from(JSON.stringify({ ...position, of: hash32(text) })).toString('base64url')
 }
 
-function positionIn(cursor: string): Position | undefined {
-  const { at, from, cursor: inner } = Object(jsonIn(cursor))
+function positionIn(text: string, cursor: string): Position | undefined {
+  const { at, from, cursor: inner, of } = Object(jsonIn(cursor))
+  if (of !== hash32(text)) return undefined
   if (at === 'exact') return Number.isSafeInteger(from) && from >= 0 ? { at, from } : undefined
   const isAt = at === 'user' || (typeof at === 'string' && at.startsWith('type:'))
   const isPosition = isAt && (inner === undefined || typeof inner === 'string')

@@ -1,11 +1,14 @@
 import * as api from '../../api/index.ts'
 import { STATUSES } from '../../core/states.ts'
 import { defined } from '../../core/values/values.ts'
+import { readCanvasOf } from '../../runtime/canvas/canvas.ts'
 import { BULKS_MAX, type Bulk, readBulk, startBulk } from '../../runtime/jobs/bulk.ts'
+import { timeOf } from '../../runtime/publish/resolve-publication.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import { type Answer, answerInvalid, answerProblem, type Call, operation } from '../operation.ts'
-import { problem, unknownType } from '../present/problems.ts'
+import { invalid, problem, unknownType } from '../present/problems.ts'
 import { iso, isoOf } from '../present/tasks.ts'
+import { emptySpanProblem } from '../requests/publish-requests.ts'
 
 export const bulkOperations = [
   operation({
@@ -22,7 +25,7 @@ export const bulkOperations = [
         location: 'the bulk operation',
       },
     },
-    problems: ['unknown-type', 'conflict'],
+    problems: ['unknown-type', 'not-found', 'conflict'],
     recordedAs: 'bulk',
     body: api.bulkBody,
     handle: handleStart,
@@ -48,17 +51,23 @@ const STATUSES_OF = {
 
 async function handleStart(call: Call<unknown, api.BulkBody>): Promise<Answer> {
   const { system, body, principal } = call
-  const { action, type, since, error, dryRun = false } = body
+  const { action, type, since, until, error, dryRun = false, userId, canvasId, tags } = body
   const status = [body.status ?? []].flat()
   const legal: readonly string[] = STATUSES_OF[action]
-  if (action === 'replay' && status.length > 0) return answerInvalid('status', 'is not for a replay')
+  const ofTasks = Object.entries({ status: body.status, userId, canvasId, tags })
+  const given = ofTasks.find(([, value]) => value !== undefined)
+  if (action === 'replay' && given) return answerInvalid(given[0], 'is not for a replay')
   if (status.some(one => !legal.includes(one)) || (action !== 'replay' && status.length === 0))
     return answerInvalid('status', `must list one or more of ${legal.join(', ')}, for action "${action}"`)
+  const spanProblem = emptySpanProblem(body)
+  if (spanProblem) return answerProblem(invalid([spanProblem]))
   if (!(await system.types.get(type)))
     return answerProblem(unknownType(type, await registeredNames(system), 'type'))
+  if (canvasId !== undefined && !(await readCanvasOf(system, canvasId)))
+    return answerProblem(problem('not-found', `there is no canvas ${canvasId}`))
   const request = {
     ...{ action, type, statuses: [...new Set(status)], isDryRun: dryRun },
-    ...defined({ error, since: since === undefined ? undefined : Date.parse(since) }),
+    ...defined({ error, userId, canvasId, tags, since: timeOf(since), until: timeOf(until) }),
   }
   const bulk = await startBulk(system, request, principal)
   if (bulk) {
@@ -76,8 +85,9 @@ async function handleGet({ system, params: { id = '' } }: Call): Promise<Answer>
 }
 
 function presentBulk(bulk: Bulk): api.ApiBulk {
-  const { id, action, type, statuses, since, error, isDryRun, by, askedAt, updatedAt, finishedAt } = bulk
-  const { examined, selected, done, leftOut } = bulk
+  const { id, action, type, statuses, since, until, error, isDryRun, by, askedAt, updatedAt, finishedAt } =
+    bulk
+  const { userId, canvasId, tags, examined, selected, done, leftOut } = bulk
   return defined({
     id,
     state: finishedAt === undefined ? ('running' as const) : ('finished' as const),
@@ -85,7 +95,8 @@ function presentBulk(bulk: Bulk): api.ApiBulk {
     type,
     status: statuses,
     since: isoOf(since),
-    error,
+    until: isoOf(until),
+    ...{ error, userId, canvasId, tags },
     dryRun: isDryRun,
     by,
     createdAt: iso(askedAt),

@@ -24,7 +24,13 @@ import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT, recording 
 import { invalid, noSuchTask, operationProblem, problem, unknownTypes } from '../present/problems.ts'
 import { PRESENT_TASK, presentTask } from '../present/tasks.ts'
 import { checkingInputs } from '../requests/compare-inputs.ts'
-import { fieldProblems, forTask, patchRequestOf, sizeProblem } from '../requests/publish-requests.ts'
+import {
+  emptySpanProblem,
+  fieldProblems,
+  forTask,
+  patchRequestOf,
+  sizeProblem,
+} from '../requests/publish-requests.ts'
 
 export const readOperations = [
   operation({
@@ -194,12 +200,11 @@ async function listPage(system: System, readers: StatusReaders, filter: api.List
   return presentPage(system, readers, answer)
 }
 
-function listProblems({ type = [], userId, canvasId, since, until }: api.ListQuery): FieldProblem[] {
+function listProblems({ type = [], userId, canvasId, ...span }: api.ListQuery): FieldProblem[] {
   const isAnywhere = type.length === 0 && userId === undefined && canvasId === undefined
-  const isEmpty = since !== undefined && until !== undefined && Date.parse(since) >= Date.parse(until)
   return [
     ...(isAnywhere ? [{ path: 'type', message: 'is required, unless userId or canvasId is given' }] : []),
-    ...(isEmpty ? [{ path: 'until', message: `must be later than since, which is ${since}` }] : []),
+    ...[emptySpanProblem(span) ?? []].flat(),
   ]
 }
 

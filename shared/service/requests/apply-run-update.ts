@@ -1,5 +1,5 @@
 import * as api from '../../api/index.ts'
-import { PROGRESS_BYTES_MAX, RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
+import { LIVE_LOG_BYTES_MAX, PROGRESS_BYTES_MAX, RUN_LOG_BYTES_MAX } from '../../core/bounds.ts'
 import { joinPath } from '../../core/rules/rules.ts'
 import type { Outcome } from '../../core/run/run.ts'
 import type { Task } from '../../core/task/task.ts'
@@ -28,9 +28,10 @@ export async function heartbeatRun(
   update: RunUpdate<RunNews>,
   until?: number,
 ): Promise<{ readonly ok: true; readonly leaseUntil: number; readonly task: Task } | Refused> {
-  const tooLarge = progressProblem(update)
+  const { content, at } = update
+  const tooLarge = progressProblem(update) ?? logProblem(content.log, LIVE_LOG_BYTES_MAX, at)
   if (tooLarge) return { ok: false, problem: tooLarge }
-  const renewed = await applyToRun(update, run => beatOverHttp(system, run, update.content, until))
+  const renewed = await applyToRun(update, run => beatOverHttp(system, run, content, until))
   const workerId = renewed.ok ? renewed.task.live[update.fence]?.workerId : undefined
   if (renewed.ok && workerId !== undefined)
     await httpWorkers.recordActivity({ workerId }, [renewed.task.type])
@@ -49,7 +50,7 @@ export async function finishRun(
   const tooLarge =
     sizeProblem(result, joinPath(at, ['result'])) ?? sizeProblem(next?.input, joinPath(at, ['next', 'input']))
   if (tooLarge) return { ok: false, problem: invalid([tooLarge], 'too-large') }
-  const longLog = logProblem(update)
+  const longLog = logProblem(content.outcome === 'fail' ? content.log : undefined, RUN_LOG_BYTES_MAX, at)
   if (longLog) return { ok: false, problem: longLog }
   return applyToRun<{ readonly ok: true; readonly task: Task }>(update, run =>
     finishOverHttp(system, run, content, until),
@@ -69,10 +70,10 @@ function wrongFence({ taskId, runId, fence, at = '' }: RunUpdate<unknown>, run: 
   return invalid([{ path: joinPath(at, ['fence']), message }])
 }
 
-function logProblem({ content, at = '' }: RunUpdate<Outcome>): api.Problem | undefined {
-  const bytes = content.outcome === 'fail' && content.log !== undefined ? textBytes(content.log) : 0
-  if (bytes <= RUN_LOG_BYTES_MAX) return undefined
-  const message = `has ${bytes} bytes in UTF-8; at most ${RUN_LOG_BYTES_MAX} are kept: send the newest lines`
+function logProblem(log = '', bytesMax: number, at = ''): api.Problem | undefined {
+  const bytes = textBytes(log)
+  if (bytes <= bytesMax) return undefined
+  const message = `has ${bytes} bytes in UTF-8; at most ${bytesMax} are kept: send the newest lines`
   return invalid([{ path: joinPath(at, ['log']), message }], 'too-large')
 }
 

@@ -58,20 +58,29 @@ export function schemaProblems(root: unknown, input: Json | undefined, path: str
   return found.slice(0, PROBLEMS_MAX).map(({ path, message }) => ({ path, message }))
 }
 
-function problemsAt(walk: Walk, schema: unknown, value: unknown, path: string, depth = 0): Found[] {
+/** `isPart`: the schema is a part of an intersection. */
+function problemsAt(
+  walk: Walk,
+  schema: unknown,
+  value: unknown,
+  path: string,
+  depth = 0,
+  isPart = false,
+): Found[] {
   if (schema === false) return [{ path, message: 'is not allowed here' }]
   if (!isObject(schema) || depth > DEPTH_MAX || walk.left-- <= 0) return []
   const inner: Inner = (part, member, name) =>
-    problemsAt(walk, part, member, name === undefined ? path : inside(path, name), depth + 1)
+    name === undefined
+      ? problemsAt(walk, part, member, path, depth + 1, isPart)
+      : problemsAt(walk, part, member, inside(path, name), depth + 1)
+  // Libraries close the parts of an intersection one by one, although a member of another part is legal.
+  const opened = isPart ? { ...schema, additionalProperties: undefined } : schema
   return [
     ...ownProblems(schema, value, path),
     ...(schema.$ref === undefined ? [] : inner(referenced(walk.root, schema.$ref), value)),
-    // Libraries close the parts of an intersection one by one, although a member of another part is legal.
-    ...listIn(schema.allOf).flatMap(part =>
-      inner(isObject(part) ? { ...part, additionalProperties: undefined } : part, value),
-    ),
+    ...listIn(schema.allOf).flatMap(part => problemsAt(walk, part, value, path, depth + 1, true)),
     ...[schema.anyOf, schema.oneOf].flatMap(branches => unionProblems(listIn(branches), value, path, inner)),
-    ...memberProblems(schema, value, path, inner),
+    ...memberProblems(opened, value, path, inner),
     ...itemProblems(schema, value, inner),
   ]
 }

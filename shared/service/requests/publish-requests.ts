@@ -2,6 +2,7 @@ import type { PatchBody } from '../../api/changes.ts'
 import type { Problem } from '../../api/problems.ts'
 import { type DerivedBody, type PublishBody, publishBody } from '../../api/publish.ts'
 import { type ScheduleBody, scheduleBody } from '../../api/schedules.ts'
+import type { ListQuery } from '../../api/tasks.ts'
 import {
   BODY_BYTES_MAX,
   DELAY_MS_MAX,
@@ -40,6 +41,15 @@ export function fieldProblems(body: PublishBody | PatchBody, now: number, at = '
   if ('clean' in body && body.ifExists !== 'restart') add('clean', 'is for ifExists "restart" only')
   if ('debounce' in body || 'throttle' in body) problems.push(...spacingProblems(body, at))
   return [...problems, ...callbackProblems(body, now, at)]
+}
+
+/** Returns the problem of a span of time that contains no time, or undefined. */
+export function emptySpanProblem({
+  since,
+  until,
+}: Pick<ListQuery, 'since' | 'until'>): FieldProblem | undefined {
+  const isEmpty = since !== undefined && until !== undefined && Date.parse(since) >= Date.parse(until)
+  return isEmpty ? { path: 'until', message: `must be later than since, which is ${since}` } : undefined
 }
 
 /** `debounce` and `throttle` decide the due time and what happens to an existing task. So no other field may decide these. */

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest'
 import { viewPartition } from '../../../shared/core/place/place.ts'
 import type { IndexQuery } from '../../../shared/ports/stores.ts'
 import { anApiPerTest, expectRefused, pagesOf, published, reported } from '../../support/http/an-api.ts'
-import { aTask, NOW } from '../../support/tasks/a-task.ts'
+import { aTask, NOW, SECOND } from '../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
 
@@ -38,9 +38,45 @@ it('leaves out inputs, and refuses a missing text and a cursor of something else
   const { body } = await api.call('GET', '/v1/search?q=jobs:a')
   expect(body.items[0]).not.toHaveProperty('input')
   await expectRefused(api.call('GET', '/v1/search'), 'q')
-  const foreign = Buffer.from('{"at":"user","cursor":"x"}').toString('base64url')
-  for (const cursor of ['x', foreign])
+  await expectRefused(api.call('GET', `/v1/search?q=${'x'.repeat(10_000)}`), 'q')
+  for (const cursor of ['x', body.nextCursor, Buffer.from('null').toString('base64url')])
     await expectRefused(api.call('GET', `/v1/search?q=a&cursor=${cursor}`), 'cursor')
+})
+
+it('has full pages over several types, and finds each task once', async () => {
+  for (const key of ['a', 'b', 'c']) await published(api, { key, tags: { team: 'red' }, userId: 'ada' })
+  for (const key of ['d', 'e']) await published(api, { type: 'resize', key, tags: { team: 'red' } })
+  await published(api, { key: 'gone', userId: 'ada', retentionMs: 0 })
+  await api.call('POST', '/v1/tasks/jobs:gone/cancel')
+  await api.system.clock.advance(SECOND)
+  const sizes = async (q: string) =>
+    (await pagesOf(api, `/v1/search?limit=2&q=${q}`)).map(({ items }) => items.length)
+
+  expect(await sizes('red')).toEqual([2, 2, 1])
+  expect((await found('red')).map(([id]) => id).sort()).toEqual([
+    ...['jobs:a', 'jobs:b', 'jobs:c'],
+    ...['resize:d', 'resize:e'],
+  ])
+  expect((await found('ada')).map(([id]) => id).sort()).toEqual(['jobs:a', 'jobs:b', 'jobs:c'])
+  await published(api, { type: 'resize', key: 'a' })
+  expect(await sizes('a')).toEqual([2, 0])
+  expect(await found('jobs:gone')).toEqual([])
+})
+
+it('a page begins no further type after 1,000 tasks, and reads ten types at most', async () => {
+  for (let nth = 1; nth <= 11; nth++) await api.call('PUT', `/v1/types/z${nth + 10}`, { kind: 'http' })
+  for (let nth = 0; nth < 11; nth++) {
+    const type = nth < 6 ? 'jobs' : 'resize'
+    await api.call('POST', '/v1/tasks/batch', { tasks: Array(100).fill({ type }) })
+  }
+
+  const pages = await pagesOf(api, '/v1/search?limit=2&q=none')
+
+  expect(pages.map(({ examined, reached }) => [examined, reached])).toEqual([
+    [1_100, 'z11'],
+    [0, 'z21'],
+    [0, undefined],
+  ])
 })
 
 const TASKS = 1_000_000

@@ -121,6 +121,7 @@ const { schema: zodSchemas } = fc.letrec<{ schema: z.ZodType; shape: Record<stri
     fc.tuple(tie('shape'), tie('schema')).map(([shape, rest]) => z.object(shape).catchall(rest)),
     fc.tuple(tie('shape'), tie('shape')).map(([a, b]) => z.strictObject(a).and(z.strictObject(b))),
     fc.tuple(tie('shape'), tie('shape')).map(([a, b]) => z.object(a).and(z.object(b))),
+    fc.tuple(tie('shape'), tie('shape')).map(([a, b]) => z.strictObject(a).nullable().and(z.strictObject(b))),
     fc
       .tuple(tie('shape'), tie('shape'))
       .map(([a, b]) =>

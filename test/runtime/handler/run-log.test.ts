@@ -57,6 +57,10 @@ describe('the log of a run', () => {
 
     for (const message of messages) runLog.info(message)
 
+    const newest = runLog.newest(1_024) ?? ''
+    expect(Buffer.byteLength(newest)).toBeLessThanOrEqual(1_024)
+    expect(newest.length).toBeGreaterThan(200)
+    expect(newest.endsWith(end)).toBe(true)
     const kept = tail() ?? ''
     expect(Buffer.byteLength(kept)).toBeLessThanOrEqual(4_096)
     expect(Buffer.byteLength(kept)).toBeGreaterThan(3_700)

@@ -136,6 +136,7 @@ it('A process reads a schema once: a publish reads its type, as without a schema
   )
 })
 
+const CLOSED = { properties: { a: {} }, additionalProperties: false }
 const tree = { type: 'object', properties: { next: { $ref: '#/$defs/tree' }, n: { type: 'number' } } }
 it.each<[schema: object | boolean, input: Json, ...problems: string[]]>([
   [{ type: ['string', 'null'] }, 1, 'input must be text or null, not 1'],
@@ -148,7 +149,18 @@ it.each<[schema: object | boolean, input: Json, ...problems: string[]]>([
   [{ exclusiveMinimum: 1 }, 1, 'input must be more than 1, not 1'],
   [{ exclusiveMinimum: true, minimum: 1 }, 1],
   [{ multipleOf: 2 }, 3, 'input must be a multiple of 2, not 3'],
+  [{ multipleOf: 0.4 }, 1],
+  [{ minLength: 2, maxLength: 1 }, '😀'],
+  [{ pattern: '^a' }, 'b'.repeat(10_001)],
+  [{ properties: { a: {} }, additionalProperties: false }, JSON.parse('{"__proto__": 1, "constructor": 2}')],
+  [
+    { required: Array.from({ length: 21 }, (_, nth) => `k${nth}`) },
+    {},
+    ...Array.from({ length: 20 }, (_, nth) => `input.k${nth} is required: a value`),
+  ],
   [{ maxItems: 1 }, [1, 2], 'input must be a list of at most 1 items, not a list'],
+  [{ prefixItems: [{}], minItems: 2 }, [1]],
+  [{ required: ['toString'] }, {}, 'input.toString is required: a value'],
   [{ prefixItems: [{ type: 'null' }], items: false }, [null, 1], 'input.1 is not allowed here'],
   [{ properties: { a: { not: {} } } }, { a: 1 }, 'input.a must be left out, not 1'],
   [
@@ -166,10 +178,27 @@ it.each<[schema: object | boolean, input: Json, ...problems: string[]]>([
     { k: 'a', n: 0 },
     'input.n must be at least 1, not 0',
   ],
+  [
+    {
+      anyOf: [{ properties: { k: { const: 'a' } } }, { required: ['z'], properties: { k: { const: 'b' } } }],
+    },
+    { k: 'b' },
+    'input.z is required: a value',
+  ],
   [{ allOf: [{ minimum: 1 }, { maximum: 0 }] }, 2, 'input must be at most 0, not 2'],
   [
     { allOf: [{ properties: { a: {} }, additionalProperties: false }, { properties: { b: {} } }] },
     { a: 1, b: 2 },
+  ],
+  [
+    { allOf: [{ $ref: '#/$defs/a' }, { properties: { b: {} } }], $defs: { a: CLOSED } },
+    { a: 1, b: 2 },
+  ],
+  [{ allOf: [{ anyOf: [CLOSED, { type: 'null' }] }, { properties: { b: {} } }] }, { a: 1, b: 2 }],
+  [
+    { allOf: [{ properties: { c: CLOSED } }] },
+    { c: { b: 1 } },
+    "input.c.b is not a field here; did you mean 'a'? The fields are a",
   ],
   [
     { ...tree, $defs: { tree } },

@@ -1,5 +1,6 @@
 import { beforeEach, expect, it } from 'vitest'
 import { anApi, type TestApi } from '../../../support/http/an-api.ts'
+import { MINUTE } from '../../../support/tasks/a-task.ts'
 
 /** What a publish and `why` say about a task that lacks the key of a limit. */
 
@@ -28,7 +29,16 @@ it('an input that is stored apart is judged like a small one', async () => {
   const text = 'x'.repeat(1_000)
 
   expect((await publish({ userId: 'u', input: { text } })).notes).toEqual([note('customerId')])
-  expect((await publish({ key: 'b', userId: 'u', input: { text, customerId: 'c' } })).notes).toBeUndefined()
+  const b = { key: 'b', userId: 'u', input: { text, customerId: 'c' } }
+  expect((await publish(b)).notes).toBeUndefined()
+  // Whether the input has the key of a changed limit is not known without reading it.
+  const changing = api.call('PUT', '/v1/types/mail', {
+    kind: 'http',
+    limits: { concurrency: { max: 1, key: 'other' } },
+  })
+  await api.system.clock.advance(MINUTE)
+  await changing
+  expect((await publish(b)).notes).toBeUndefined()
 })
 
 it('each task of a batch has its own notes', async () => {
@@ -56,7 +66,7 @@ it('a flow is judged by its own type and by the type of its present step', async
   await api.call('PUT', '/v1/types/order', {
     kind: 'flow',
     steps,
-    limits: { rate: { limit: 1, perMs: 1_000, key: 'sku' } },
+    limits: { rate: { limit: 1, perMs: 1_000, key: 'sku' }, concurrency: { max: 1, key: 'sku' } },
   })
 
   const { body } = await api.call('POST', '/v1/tasks', { type: 'order', key: 'a', userId: 'u', input: {} })

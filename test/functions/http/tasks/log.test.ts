@@ -19,20 +19,46 @@ it('the log of a running task is followed over heartbeats, each line once, until
   const beat = (...lines: string[]) => api.call('POST', `${path}/heartbeat`, { fence, log: lines.join('\n') })
 
   const before = await log()
-  await beat(line(1, 'one'), line(1, 'one again\nin two lines'))
+  await beat(line(1, 'one'))
   const first = await log(before.next)
-  await beat(line(1, 'one again\nin two lines'), line(2, 'two'))
+  await beat(line(1, 'one'), line(1, 'one again\nin two lines'), line(2, 'two'))
   const second = await log(first.next)
   const error = { name: 'E', message: 'no' }
   const all = [line(1, 'one'), line(1, 'one again\nin two lines'), line(2, 'two'), line(3, 'three')]
   await api.call('POST', `${path}/fail`, { fence, fatal: true, error, log: all.join('\n') })
   const third = await log(second.next)
 
-  expect(before).toEqual({ lines: [], next: '0.0.0', complete: false })
-  expect(first.lines).toEqual([line(1, 'one'), line(1, 'one again\nin two lines')])
-  expect(second.lines).toEqual([line(2, 'two')])
+  expect(before).toEqual({ lines: [], next: '1.0.0', complete: false })
+  expect(first.lines).toEqual([line(1, 'one')])
+  expect(second.lines).toEqual([line(1, 'one again\nin two lines'), line(2, 'two')])
   expect(third).toMatchObject({ lines: [line(3, 'three')], complete: true })
   expect(await log()).toMatchObject({ lines: all, next: third.next })
+})
+
+it('the logs of runs that run at the same time are followed side by side, also after one of them has ended', async () => {
+  await published(api, { key: 'a', liveLog: true, concurrency: 2 })
+  const [one, two] = [await claimed(api, { workerId: 'one' }), await claimed(api, { workerId: 'two' })]
+  const beat = ({ path, fence }: typeof one, text: string) =>
+    api.call('POST', `${path}/heartbeat`, { fence, log: text })
+  await beat(two, line(2, 'second run'))
+
+  const first = await log()
+  await beat(one, line(1, 'first run'))
+  const second = await log(first.next)
+  const failure = { fence: one.fence, error: { name: 'E', message: 'no' } }
+  await api.call('POST', `${one.path}/fail`, {
+    ...failure,
+    log: [line(1, 'first run'), line(3, 'end')].join('\n'),
+  })
+  const third = await log(second.next)
+  const last = await log(third.next)
+
+  expect([first, second, third, last].map(({ lines }) => lines)).toEqual([
+    [line(2, 'second run')],
+    [line(1, 'first run')],
+    [line(3, 'end')],
+    [],
+  ])
 })
 
 it('a lost run keeps what its last heartbeat has stored', async () => {
@@ -66,4 +92,5 @@ it('refuses an unknown task, a strange position and a log that is too long', asy
   const { path, fence } = await claimed(api)
   await expectRefused(api.call('GET', '/v1/tasks/jobs:a/log?after=x'), 'after')
   await expectRefused(api.call('POST', `${path}/heartbeat`, { fence, log: 'x'.repeat(1_025) }), 'log')
+  await expectRefused(api.call('POST', `${path}/heartbeat`, { fence, log: '€'.repeat(342) }), 'log', 413)
 })
