@@ -34,7 +34,7 @@ export type System = {
   readonly operator?: Operator
   /**
    * The problems of an input that arrives, by the schema of its type. Set only in a system that serves a request with inputs from outside
-   * (`types/input-schemas.ts`).
+   * (`service/requests/compare-inputs.ts`).
    */
   readonly checkInput?: (
     configuration: TypeConfiguration,

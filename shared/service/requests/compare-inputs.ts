@@ -22,12 +22,13 @@ import { inputSchemaOf } from '../../runtime/types/input-schemas.ts'
  */
 export function checkingInputs<On extends System>(system: On): On {
   return {
-    ...system,
+    // The table client compares nothing, because its program may not read the schemas.
     checkInput: async (configuration: TypeConfiguration, input: Json | undefined) => {
       if (configuration.schemaName === undefined || configuration.checkInput === false) return []
       const schema = await inputSchemaOf(system, configuration)
       return schema ? schemaProblems(schema, input, 'input') : []
     },
+    ...system,
   }
 }
 

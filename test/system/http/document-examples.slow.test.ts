@@ -153,8 +153,9 @@ function isOfConversation(one: Part): boolean {
 
 const TYPES = ['resize', 'montage', 'report']
 
+/** The key of a tick contains its time. */
 function withoutIds(text: string): string {
-  return text.replaceAll(/[0-9A-HJKMNP-TV-Z]{26}/g, '#')
+  return text.replaceAll(/[0-9A-HJKMNP-TV-Z]{26}|\d{4}-[\d-]+T[\d:.]+Z/g, '#')
 }
 
 /** The fields of each event in a stream: its type, and the names of the members of its data. */
