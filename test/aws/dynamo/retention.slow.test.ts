@@ -216,6 +216,7 @@ async function workOfEveryKind(): Promise<void> {
   await loseMessage()
   await pageThroughMarkers()
   await purge()
+  await api.call('POST', '/v1/bulk', { action: 'retry', type: 'order', status: 'failed' })
   await wakeMinute(api.system, Math.floor(api.system.clock.now() / MINUTE))
   await api.system.clock.advance(MINUTE)
   await sweep(api.system)
