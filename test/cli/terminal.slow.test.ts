@@ -189,7 +189,7 @@ describe('Ctrl-C', () => {
 
   it('in the middle of many tasks leaves the rest to the server', async () => {
     const file = join(folder, 'many.ndjson')
-    writeFileSync(file, Array.from({ length: 400 }, (_, n) => `{"n":${n}}`).join('\n'))
+    writeFileSync(file, Array.from({ length: 400 }, (_, n) => `{"sleepMs":${n}}`).join('\n'))
     await batonInPipes(['publish', 'video', '--from', file, '--delay', '1h', '--tag', 'n=1'], environment)
 
     const args = ['cancel', '--type', 'video', '--status', 'delayed']
