@@ -39,9 +39,8 @@ export async function handler(event: CloudFormationCustomResourceEvent, context:
   }
 }
 
-/** What serves each custom resource. It returns the id of the resource. */
+/** What serves each custom resource that is not a type. It returns the id of the resource. */
 const SERVED: Readonly<Record<string, (event: CloudFormationCustomResourceEvent) => Promise<string>>> = {
-  'Custom::BatonType': keepType,
   'Custom::BatonSchedule': keepSchedule,
   'Custom::BatonOtherTypes': bindTypes,
 }

@@ -31,6 +31,11 @@ export function workOf(task: Task): Work {
   return { type, kind, ordering, shard: hash32(task.id) % shards, ...(isFair && { isFair }) }
 }
 
+/** The names of the types whose settings hold for the task: its own, and for a flow the type of its present step. */
+export function rulingTypes(task: Task): string[] {
+  return [...new Set([task.type, workOf(task).type])]
+}
+
 /** The present action of a flow; undefined for a task that is not a flow. */
 export function actionOf({ flow }: Task): StepAction | undefined {
   return flow?.definition.steps[flow.presentStep]?.[flow.direction]

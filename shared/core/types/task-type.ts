@@ -159,6 +159,13 @@ function limitsIn({ limits: { rate, concurrency } = {} }: TypeConfiguration): st
   ])
 }
 
+/** The keys by which the limits of a type count. */
+export function limitKeys({
+  limits: { rate, concurrency } = {},
+}: Pick<TypeConfiguration, 'limits'>): string[] {
+  return [rate?.key, concurrency?.key].filter(key => key !== undefined)
+}
+
 /** The types that do or undo the steps of a flow. */
 export function stepTypes({ steps = [] }: Pick<TypeConfiguration, 'steps'>): string[] {
   const types = steps.flatMap(step => [step.do.type, ...(step.undo ? [step.undo.type] : [])])

@@ -3,7 +3,7 @@ import type { NamedLimit, WaitRefusal } from '../../core/limits/limits.ts'
 import { fieldValue, isInLine, joinLine, limitName, limitValue } from '../../core/limits/limits.ts'
 import type { Line, StoredLineNote } from '../../core/limits/line.ts'
 import { ADMITTED_AHEAD_MS, closedNote, firstLookAt, isServed, SENT_MS } from '../../core/limits/line.ts'
-import { isSamePiece, isTakenInOrder, workOf } from '../../core/task/piece.ts'
+import { isSamePiece, isTakenInOrder, rulingTypes, workOf } from '../../core/task/piece.ts'
 import { isTargeted, type Task } from '../../core/task/task.ts'
 import { mayDoWork } from '../../core/types/other-types.ts'
 import type { ConcurrencyLimit, RateLimit, TaskType, TypeLimits } from '../../core/types/task-type.ts'
@@ -196,8 +196,7 @@ export type LimitRules = {
  * old.
  */
 export async function limitRulesOf(system: System, task: Task): Promise<LimitRules> {
-  const names = new Set([task.type, workOf(task).type])
-  const known = await Promise.all([...names].map(name => cachedType(system, name)))
+  const known = await Promise.all(rulingTypes(task).map(name => cachedType(system, name)))
   const types = known.flatMap(({ value }) => value ?? [])
   return {
     isPaused: types.some(({ paused }) => paused),

@@ -190,7 +190,7 @@ const VERSION = 1
  */
 export function encodeCursor(query: string, { sort, id, range }: MergedEntry): string {
   const fields = [VERSION, sort, id, range]
-  return Buffer.from(JSON.stringify([...fields, checksum(query, fields)])).toString('base64url')
+  return cursorOf([...fields, checksum(query, fields)])
 }
 
 /** Decodes a cursor; undefined when it is malformed or belongs to another query. */
@@ -206,6 +206,11 @@ export function decodeCursor(query: string, cursor: string): MergedEntry | undef
 
 function checksum(query: string, fields: readonly unknown[]): number {
   return hash32(JSON.stringify([query, ...fields]))
+}
+
+/** A value as the opaque text of a cursor. */
+export function cursorOf(value: unknown): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
 /** The value in a cursor; undefined when it is malformed. */

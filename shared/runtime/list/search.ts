@@ -7,7 +7,7 @@ import { compareTexts, defined, type FieldProblem } from '../../core/values/valu
 import { readTasksInOrder } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { type ListAnswer, listTasks } from './list.ts'
-import { isLabelled, jsonIn } from './list-query.ts'
+import { cursorOf, isLabelled, jsonIn } from './list-query.ts'
 
 /**
  * A search looks for tasks by one text. First come the exact ones: by id, by key in every type, and by user. They are read by their keys
@@ -142,7 +142,7 @@ function reachedAt(
 
 /** The cursor is valid for this text only. */
 function cursorAt(text: string, position: Position): string {
-  return Buffer.from(JSON.stringify({ ...position, of: hash32(text) })).toString('base64url')
+  return cursorOf({ ...position, of: hash32(text) })
 }
 
 function positionIn(text: string, cursor: string): Position | undefined {

@@ -9,7 +9,7 @@
 import { EVERY_TYPE, QUEUE_DELAY_MS_MAX } from '../../core/bounds.ts'
 import { minuteStart } from '../../core/place/place.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
-import { workOf } from '../../core/task/piece.ts'
+import { rulingTypes, workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { mayDoWork } from '../../core/types/other-types.ts'
 import { groupBy, isOutage } from '../../core/values/values.ts'
@@ -81,7 +81,7 @@ async function isWorkAllowed(system: System, task: Task): Promise<boolean> {
   const { type, kind } = workOf(task)
   if (type === task.type && kind !== 'webhook') return true
   const typeOf = cachedTypeReader(system)
-  if (mayDoWork(task, await Promise.all([task.type, type].map(typeOf)))) return true
+  if (mayDoWork(task, await Promise.all(rulingTypes(task).map(typeOf)))) return true
   const fields = { taskId: task.id, workType: type }
   system.log.warn('a task is not dispatched: its type may not have work of this type', fields)
   return false

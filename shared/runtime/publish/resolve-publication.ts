@@ -7,7 +7,7 @@ import type { Member } from '../../core/task/head-fields.ts'
 import { taskId } from '../../core/task/task.ts'
 import { mayCall, notAllowed } from '../../core/types/other-types.ts'
 import type { TaskType, TypeConfiguration } from '../../core/types/task-type.ts'
-import { defaultOrdering, shardOf, stepTypes } from '../../core/types/task-type.ts'
+import { defaultOrdering, limitKeys, shardOf, stepTypes } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook.ts'
 import { defined, type FieldProblem, type Json } from '../../core/values/values.ts'
 import { newTraceparent } from '../kernel/log-run-ends.ts'
@@ -161,13 +161,8 @@ export async function resolveRequest(
 /** The input fields by which limits count the task: limits of its type and of the types of its steps. */
 async function limitFieldsOf({ typeOf }: ResolveContext, type: TaskType): Promise<string[]> {
   const types = [type, ...(await Promise.all(stepTypes(type.configuration).map(typeOf)))]
-  const keys = types.flatMap(one => {
-    const { rate, concurrency } = one?.configuration.limits ?? {}
-    return [rate?.key, concurrency?.key]
-  })
-  return [...new Set(keys)].filter(
-    key => key !== undefined && key !== 'userId' && key !== 'fairnessKey',
-  ) as string[]
+  const keys = types.flatMap(one => (one ? limitKeys(one.configuration) : []))
+  return [...new Set(keys)].filter(key => key !== 'userId' && key !== 'fairnessKey')
 }
 
 /** Problems of the callbacks, with their paths. Deployment may have bound the type to some types of callbacks. */

@@ -11,7 +11,15 @@ import { type Served, type StatusReason, statusOf, statusReasonOf } from '../../
 import { isTask } from '../../core/task/head.ts'
 import type { Body } from '../../core/task/head-fields.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
-import { type Attempts, attempts, isTakenInOrder, pieceOf, resultOf, workOf } from '../../core/task/piece.ts'
+import {
+  type Attempts,
+  attempts,
+  isTakenInOrder,
+  pieceOf,
+  resultOf,
+  rulingTypes,
+  workOf,
+} from '../../core/task/piece.ts'
 import type { EndedRun, LiveRun, RunState } from '../../core/task/task.ts'
 import { endedRuns, isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
 import { shortError, type TaskError } from '../../core/task-error/task-error.ts'
@@ -232,8 +240,7 @@ async function readControls(
   { typeOf, limitHolding }: StatusReaders,
   task: Task,
 ): Promise<Pick<Served, 'isNotAllowed' | 'isPaused' | 'limitedBy'>> {
-  const names = [...new Set([task.type, workOf(task).type])]
-  const types = await Promise.all(names.map(typeOf))
+  const types = await Promise.all(rulingTypes(task).map(typeOf))
   // A dispatched task behind a limit with a key is in the line of the limit, as its head says.
   const mayWaitUnrecorded = types.some(type => {
     const { rate, concurrency } = type?.configuration.limits ?? {}

@@ -8,7 +8,7 @@ import { isQuiet, lastRunOf, readyReason, statusOf, whyReasonOf } from '../../co
 import { isTask } from '../../core/task/head.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/head-fields.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
-import { isTakenInOrder, workOf } from '../../core/task/piece.ts'
+import { isTakenInOrder, rulingTypes, workOf } from '../../core/task/piece.ts'
 import { isTargeted, splitTaskId, type Task, taskId, typeOfLimit } from '../../core/task/task.ts'
 import { servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import { defined } from '../../core/values/values.ts'
@@ -77,8 +77,7 @@ function isReplaceable(reason: TaskReason | undefined): boolean {
 }
 
 async function typesOf({ typeOf }: StatusReaders, task: Task): Promise<ReadonlyMap<string, TaskType>> {
-  const names = [...new Set([task.type, workOf(task).type])]
-  const types = await Promise.all(names.map(typeOf))
+  const types = await Promise.all(rulingTypes(task).map(typeOf))
   return new Map(types.flatMap(type => (type ? [[type.type, type] as const] : [])))
 }
 

@@ -1,6 +1,6 @@
 import * as api from '../../api/index.ts'
 import { isObject } from '../../core/rules/rules.ts'
-import { workOf } from '../../core/task/piece.ts'
+import { rulingTypes } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { type PublishOutcome, publish, publishMany } from '../../runtime/publish/publish.ts'
 import { describeHead } from '../../runtime/read/read.ts'
@@ -104,8 +104,7 @@ async function resultOf(call: PublishCall, outcome: PublishOutcome, at: string):
 }
 
 async function notesOn({ typeOf }: PublishCall, task: Task): Promise<Pick<api.PublishAnswer, 'notes'>> {
-  const names = new Set([task.type, workOf(task).type])
-  const notes = limitNotes(task, await Promise.all([...names].map(typeOf)))
+  const notes = limitNotes(task, await Promise.all(rulingTypes(task).map(typeOf)))
   return notes.length > 0 ? { notes } : {}
 }
 
