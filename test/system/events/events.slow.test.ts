@@ -88,7 +88,12 @@ it('a reader receives the events of a task once, in their order, with status and
 
 it('a reader receives the events of a failed task, of a cancelled task, and of a canvas', async () => {
   const failing = await system.publish({ type: 'fail', key: 'f', input: ['no'] })
-  const waiting = await system.publish({ type: 'word-count', key: 'later', input: { text: '' }, delayMs: 3_600_000 })
+  const waiting = await system.publish({
+    type: 'word-count',
+    key: 'later',
+    input: { text: '' },
+    delayMs: 3_600_000,
+  })
   await system.call('POST', `/v1/tasks/${waiting}/cancel`)
   const { body: canvas } = await system.call('POST', '/v1/canvases', {
     key: 'sum',
