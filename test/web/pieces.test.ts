@@ -3,21 +3,14 @@ import { parseSearch, stringifySearch } from '../../web/api/search.ts'
 import { graphOf } from '../../web/canvases/graph.ts'
 import { ownUsd, ratesOfAll, ratesOfType } from '../../web/cost/cost.ts'
 import { attentionOf } from '../../web/overview/attention.ts'
-import { duration, relative, visible } from '../../web/parts/format.ts'
+import { visible } from '../../web/parts/format.ts'
 import { byDay, nextTicks } from '../../web/schedules/next-ticks.ts'
-import { ticksOf, timelineOf } from '../../web/task/timeline.ts'
 import { bulkOf, RETRY } from '../../web/tasks/actions.ts'
 import { searchedPart, tasksOfGroup } from '../../web/tasks/filter.ts'
 
 /** What the pages of the dashboard compute before they draw. */
 
 const at = (seconds: number) => new Date(Date.UTC(2026, 0, 1) + seconds * 1_000).toISOString()
-const run = (from: number, to: number | undefined, state: string) => ({
-  ...{ id: `r${from}`, workerId: 'w', fence: from, state, startedAt: at(from) },
-  ...(to === undefined ? { leaseUntil: at(from + 15) } : { endedAt: at(to) }),
-})
-const task = (more: object) => ({ createdAt: at(0), dueAt: at(0), runs: [], ...more }) as never
-
 describe('the cost', () => {
   const now = Date.parse(at(3_600))
   const slot = { at: now, published: 0, started: 0, succeeded: 3, failed: 1, cancelled: 0, lateMs: undefined }
@@ -46,42 +39,6 @@ describe('the cost', () => {
 
   it('of no type is what remains next to the types on the page', () => {
     expect(ownUsd(cost, ['mail'])).toBe(2)
-  })
-})
-
-describe('the timeline', () => {
-  it('has a lane for the waits and one for each run, in the order of their starts', () => {
-    const { lanes, from, to } = timelineOf(
-      task({ runs: [run(5, 6, 'succeeded'), run(1, 2, 'failed')], finishedAt: at(6) }),
-      Date.parse(at(60)),
-    )
-
-    expect(lanes.map(({ state }) => state)).toEqual(['wait', 'failed', 'succeeded'])
-    expect(lanes[0]?.spans.map(span => [span.from - from, span.to - from])).toEqual([
-      [0, 1_000],
-      [2_000, 5_000],
-    ])
-    expect(to - from).toBe(6_000)
-  })
-
-  it('shows how long the lease of a running run still holds', () => {
-    const { lanes } = timelineOf(task({ runs: [run(1, undefined, 'running')] }), Date.parse(at(3)))
-
-    expect(lanes[1]?.spans.map(({ kind }) => kind)).toEqual(['run', 'lease'])
-  })
-
-  it('reaches to the due time of a task that waits for it', () => {
-    const { to, lanes } = timelineOf(task({ dueAt: at(90) }), Date.parse(at(10)))
-
-    expect(to).toBe(Date.parse(at(90)))
-    expect(lanes[0]?.spans.map(span => span.to)).toEqual([to])
-  })
-
-  it('has at most six marks at round distances, however long it is', () => {
-    for (const length of [1, 7, 900, 61_000, 5e6, 3e8, 3e11]) {
-      expect(ticksOf({ from: 0, to: length }).length).toBeLessThanOrEqual(6)
-    }
-    expect(ticksOf({ from: 0, to: 2_300 })).toEqual([0, 500, 1_000, 1_500, 2_000])
   })
 })
 
@@ -183,27 +140,6 @@ describe('the next ticks', () => {
 
     expect(byDay(ticks, noon(2026)).map(([day]) => day)).toEqual(['Monday 23 Nov', 'Monday 23 Nov 2037'])
   })
-})
-
-it.each([
-  [340, '340 ms'],
-  [1_240, '1.2 s'],
-  [245_000, '4 min 5 s'],
-  [7_800_000, '2 h 10 min'],
-  [273_600_000, '3 d 4 h'],
-])('%s ms are %s', (ms, text) => {
-  expect(duration(ms)).toBe(text)
-})
-
-it('a time is shown as its distance', () => {
-  const now = Date.parse(at(100))
-
-  expect([at(100), at(112.5), at(40), at(-4_000)].map(one => relative(one, now))).toEqual([
-    'now',
-    'in 12 s',
-    '1 min ago',
-    '1 h ago',
-  ])
 })
 
 describe('what needs attention', () => {

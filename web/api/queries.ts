@@ -6,6 +6,7 @@ import type {
   LimitUsageQuery,
   TypeCounts,
 } from '../../shared/api/diagnosis/statistics.ts'
+import type { TaskLog } from '../../shared/api/diagnosis/why.ts'
 import { pathOf } from '../../shared/api/endpoints.ts'
 import type { Page } from '../../shared/api/scalars.ts'
 import type { ApiTask, ListFilter } from '../../shared/api/tasks.ts'
@@ -207,6 +208,21 @@ export const referenceQuery = queryOptions({
   },
   staleTime: Number.POSITIVE_INFINITY,
 })
+
+/** Lines of a log that a page keeps. */
+const LOG_LINES_MAX = 1_000
+
+/** The log of a running task. Each answer adds the lines that have come since. */
+export const logQuery = (id: string) =>
+  queryOptions({
+    queryKey: ['log', id],
+    queryFn: async (): Promise<TaskLog> => {
+      const known = queries.getQueryData<TaskLog>(['log', id])
+      const news = await baton.log(id, known && { after: known.next })
+      return { ...news, lines: [...(known?.lines ?? []), ...news.lines].slice(-LOG_LINES_MAX) }
+    },
+    ...paced(PACE_MS),
+  })
 
 /** A bulk operation of the server, followed until it is over. */
 export const bulkQuery = (id: string) =>

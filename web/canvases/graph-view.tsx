@@ -1,6 +1,6 @@
 import { Link } from '@tanstack/react-router'
 import { createContext, useContext } from 'react'
-import { toneOf } from '../parts/format.ts'
+import { toneOf, visible } from '../parts/format.ts'
 import { Name, StatusBadge } from '../parts/text.tsx'
 import type { Graph, Leaf } from './graph.ts'
 
@@ -89,8 +89,8 @@ function Crowd({ leaves }: { readonly leaves: readonly Leaf[] }) {
           key={taskId}
           className="member"
           data-tone={toneOf(status)}
-          title={`${taskId}: ${status}`}
-          aria-label={`${taskId}: ${status}`}
+          title={`${visible(taskId)}: ${status}`}
+          aria-label={`${visible(taskId)}: ${status}`}
           to="/tasks/$id"
           params={{ id: taskId }}
           search={{ canvasId }}

@@ -1,7 +1,8 @@
 import { type ReactNode, useState } from 'react'
 import { duration, number } from '../parts/format.ts'
 import { Card } from '../parts/page.tsx'
-import type { Slot } from './series.ts'
+import { MINUTE_MS, type Slot } from './series.ts'
+import { clockTicksOf, stepOf, ticksOf, timeStepOf } from './ticks.ts'
 
 /** One line or one kind of bars of a chart, with a value for each slot. Undefined: there is none. */
 type Series = {
@@ -19,16 +20,23 @@ type Props = {
   /** `bars` are stacked in the order of the series. */
   readonly kind: 'bars' | 'line'
   readonly format: (value: number) => string
+  /** Whether the values are times in milliseconds, whose axis has marks at round times. */
+  readonly isTime?: boolean
 }
 
 const WIDTH = 600
 const HEIGHT = 120
 const CLOCK = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' })
+const VALUE_MARKS = 3
+const TIME_MARKS = 5
 
-/** A small chart of minutes. Pointing at a minute shows its values. */
-function Chart({ label, times, series, kind, format }: Props) {
+/** A small chart of minutes. Pointing at a minute shows its values; a table below has all of them. */
+function Chart(props: Props) {
+  const { label, times, series, kind, format, isTime = false } = props
   const [pointed, setPointed] = useState<number>()
-  const max = roundUp(maxOf(series, kind))
+  const top = Math.max(1, maxOf(series, kind))
+  const step = isTime ? timeStepOf(top, VALUE_MARKS) : Math.max(1, stepOf(top, VALUE_MARKS))
+  const max = Math.ceil(top / step) * step
   const last = times.length - 1
   const shown = pointed === undefined || pointed > last ? undefined : pointed
   return (
@@ -43,7 +51,11 @@ function Chart({ label, times, series, kind, format }: Props) {
         <span className="faint chart-time">{shown === undefined ? '' : clock(times[shown])}</span>
       </p>
       <div className="chart-plot">
-        <span className="chart-max faint">{format(max)}</span>
+        {ticksOf(step, max, step).map(value => (
+          <span key={value} className="chart-mark faint" style={{ bottom: percent(value, max) }}>
+            {format(value)}
+          </span>
+        ))}
         <svg
           viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
           preserveAspectRatio="none"
@@ -55,7 +67,9 @@ function Chart({ label, times, series, kind, format }: Props) {
           }}
           onPointerLeave={() => setPointed(undefined)}
         >
-          <line className="chart-line-max" x1={0} x2={WIDTH} y1={0.5} y2={0.5} />
+          {ticksOf(step, max, step).map(value => (
+            <line key={value} className="chart-grid" x2={WIDTH} {...heightOf(value, max)} />
+          ))}
           {shown !== undefined && (
             <rect
               className="chart-pointed"
@@ -67,12 +81,63 @@ function Chart({ label, times, series, kind, format }: Props) {
           {kind === 'bars' ? <Bars series={series} max={max} /> : <Lines series={series} max={max} />}
         </svg>
       </div>
-      <p className="chart-axis faint">
-        <span>{clock(times[0])}</span>
-        <span>{clock(times[Math.floor(last / 2)])}</span>
-        <span>now</span>
+      <p className="chart-axis faint" aria-hidden>
+        {clockTicksOf(times[0] ?? 0, times[last] ?? 0, TIME_MARKS).map(at => (
+          <span key={at} style={{ left: percent(at - (times[0] ?? 0), times.length * MINUTE_MS) }}>
+            {clock(at)}
+          </span>
+        ))}
       </p>
+      <Values {...props} />
     </div>
+  )
+}
+
+function percent(part: number, whole: number): string {
+  return `${((part / Math.max(1, whole)) * 100).toFixed(2)}%`
+}
+
+function heightOf(value: number, max: number) {
+  const y = HEIGHT - (value / max) * HEIGHT + 0.5
+  return { y1: y, y2: y }
+}
+
+/** The values of all minutes that have one, newest first. They are drawn when a reader opens them. */
+function Values({ label, times, series, format }: Props) {
+  const [isOpen, setOpen] = useState(false)
+  const slots = times.map((at, slot) => ({ at, values: series.map(({ values }) => values[slot]) }))
+  const rows = slots.filter(({ values }) => values.some(Boolean)).reverse()
+  return (
+    <details className="chart-values" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
+      <summary className="faint">Values</summary>
+      {isOpen && rows.length === 0 && <p className="soft">Every value is zero.</p>}
+      {isOpen && rows.length > 0 && (
+        <table aria-label={label}>
+          <thead>
+            <tr>
+              <th scope="col">Minute</th>
+              {series.map(({ name }) => (
+                <th key={name} scope="col" className="number">
+                  {name}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.map(({ at, values }) => (
+              <tr key={at}>
+                <td>{clock(at)}</td>
+                {series.map(({ name }, nth) => (
+                  <td key={name} className="number" data-label={name}>
+                    {valueText(values[nth], format)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      )}
+    </details>
   )
 }
 
@@ -164,13 +229,6 @@ function maxOf(series: readonly Series[], kind: Props['kind']): number {
   return Math.max(0, ...tops)
 }
 
-/** The next of 1, 2, 5, 10, 20 … */
-function roundUp(value: number): number {
-  if (value <= 1) return 1
-  const unit = 10 ** Math.floor(Math.log10(value))
-  return [1, 2, 5, 10].map(times => times * unit).find(round => round >= value) ?? value
-}
-
 function valueText(value: number | undefined, format: (value: number) => string): string {
   return value === undefined ? '–' : format(value)
 }
@@ -225,6 +283,7 @@ export function LatenessChart({ slots }: Of) {
       title="Lateness"
       label="How long after their time runs started"
       kind="line"
+      isTime
       format={duration}
       slots={slots}
       series={[{ name: '95 % of starts within', tone: 'busy', values }]}

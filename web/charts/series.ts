@@ -12,7 +12,7 @@ export type Slot = {
   readonly lateMs: number | undefined
 }
 
-const MINUTE_MS = 60_000
+export const MINUTE_MS = 60_000
 const NOTHING = { published: 0, started: 0, succeeded: 0, failed: 0, cancelled: 0, lateMs: undefined }
 
 /** The slots from the minute `from` to the minute of `to`, with the activity of all these types added up. */

@@ -7,7 +7,7 @@ import { Acting, ActionButton, Button, Opener, useAction } from '../parts/contro
 import { Confirm } from '../parts/dialog.tsx'
 import { bytes, counted, visible } from '../parts/format.ts'
 import { Answer, Card, Empty, Page } from '../parts/page.tsx'
-import { IdLink, When } from '../parts/text.tsx'
+import { IdLink, Sentence, When } from '../parts/text.tsx'
 
 /** Messages that a queue or a service has given up: what each was about, what replaces it, and how to send it again. */
 export function DeadLettersPage() {
@@ -71,8 +71,12 @@ function Letter({ letter }: { readonly letter: ApiDeadLetter }) {
   return (
     <li>
       <div className="isolated">
-        <p>{visible(sentence)}</p>
-        <p className="soft">{visible(next)}</p>
+        <p>
+          <Sentence>{sentence}</Sentence>
+        </p>
+        <p className="soft">
+          <Sentence>{next}</Sentence>
+        </p>
         {error !== undefined && <p className="bad">{visible(error)}</p>}
         <p className="faint letter-facts">
           {taskId !== undefined && <IdLink id={taskId} />}

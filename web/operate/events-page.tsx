@@ -3,9 +3,9 @@ import { useMemo, useState } from 'react'
 import type { ApiEvent } from '../../shared/api/events.ts'
 import { connection, eventLog, isStreamForbidden, useStore } from '../api/store.ts'
 import { Button } from '../parts/controls.tsx'
-import { clockTime, cut, type Status, toneOf, visible } from '../parts/format.ts'
+import { cut, type Status, toneOf, visible } from '../parts/format.ts'
 import { Card, Empty, Page, Unsigned } from '../parts/page.tsx'
-import { Dotted, IdLink, Name } from '../parts/text.tsx'
+import { Dotted, IdLink, Name, When } from '../parts/text.tsx'
 
 const SHOWN_MAX = 200
 const ERROR_CHARACTERS = 160
@@ -76,9 +76,9 @@ function matching(events: readonly ApiEvent[], text: string): readonly ApiEvent[
 function EventRow({ event: { type, at, taskId, workerId, error, status } }: { readonly event: ApiEvent }) {
   return (
     <li>
-      <time dateTime={at} className="faint">
-        {clockTime(at)}
-      </time>
+      <span className="faint">
+        <When at={at} as="local" />
+      </span>
       <Dotted tone={status ? toneOf(status as Status) : 'idle'}>{type}</Dotted>
       {taskId === undefined ? <span /> : <Subject id={taskId} type={type} />}
       <span className="soft cut">

@@ -139,6 +139,11 @@ function notify(text: string, isProblem = false): void {
   if (!isProblem) setTimeout(hide, SHOWN_MS, id)
 }
 
+export async function copyText(text: string): Promise<void> {
+  await navigator.clipboard.writeText(text)
+  notify(`Copied ${text}`)
+}
+
 function hide(id: number): void {
   toasts.set(toasts.get().filter(toast => toast.id !== id))
 }

@@ -49,9 +49,12 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** `340 ms`, `1.2 s`, `4 min 5 s`, `2 h 10 min`, `3 d 4 h`. */
+/** `340 ms`, `1.2 s`, `4 min 5 s`, `2 h 10 min`, `3 d 4 h`. Its spaces do not break, so it is always on one line. */
 export function duration(ms: number): string {
-  const size = Math.abs(ms)
+  return lengthText(Math.abs(ms)).replaceAll(' ', '\u00a0')
+}
+
+function lengthText(size: number): string {
   if (size < SECOND) return `${Math.round(size)} ms`
   if (size < 10 * SECOND) return `${(size / SECOND).toFixed(1)} s`
   if (size < MINUTE) return `${Math.round(size / SECOND)} s`
@@ -83,19 +86,29 @@ function coarse(ms: number): string {
 
 /** A time of day to the second. */
 export const SECONDS = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
-const DATE = { year: 'numeric', month: 'short', day: 'numeric' } as const
+const DAY_OF_YEAR = { month: 'short', day: 'numeric' } as const
+const DATE = { year: 'numeric', ...DAY_OF_YEAR } as const
 
-const MOMENT = new Intl.DateTimeFormat(undefined, { ...DATE, ...SECONDS, timeZoneName: 'short' })
-const CLOCK = new Intl.DateTimeFormat('en-GB', { ...SECONDS, fractionalSecondDigits: 3 })
+const MOMENT = new Intl.DateTimeFormat('en-GB', { ...DATE, ...SECONDS, timeZoneName: 'short' })
+const CLOCK = new Intl.DateTimeFormat('en-GB', SECONDS)
+const DAY_AND_CLOCK = new Intl.DateTimeFormat('en-GB', { ...DAY_OF_YEAR, ...SECONDS })
+const DATE_AND_CLOCK = new Intl.DateTimeFormat('en-GB', { ...DATE, ...SECONDS })
 
 /** The whole time in the reader's time zone. */
 export function moment(at: string): string {
   return MOMENT.format(new Date(at))
 }
 
-/** `14:03:09.120` */
-export function clockTime(at: string): string {
-  return CLOCK.format(new Date(at))
+/** The exact time, in the reader's time zone and in UTC: `23 Nov 2026, 15:02:07 CET · 2026-11-23T14:02:07.120Z`. */
+export function exactTime(at: string): string {
+  return `${moment(at)} · ${new Date(at).toISOString()}`
+}
+
+/** The local time as briefly as `now` allows: `14:03:09`, `22 Nov, 14:03:09`, or with the year. */
+export function localTime(at: string, now: number): string {
+  const [date, today] = [new Date(at), new Date(now)]
+  if (date.toDateString() === today.toDateString()) return CLOCK.format(date)
+  return (date.getFullYear() === today.getFullYear() ? DAY_AND_CLOCK : DATE_AND_CLOCK).format(date)
 }
 
 export function bytes(length: number): string {
@@ -150,11 +163,11 @@ const REASONS: Readonly<Record<Reason, string>> = {
   retry: 'waits for its retry',
   'type-not-allowed': 'its type may not have this work',
   paused: 'its type is paused',
-  'rate-limit': 'waits for its slot',
+  'rate-limit': 'waits for a slot',
   'concurrency-limit': 'waits for a permit',
   'target-worker': 'waits for its worker',
-  'no-handler': 'nothing serves its type',
-  'no-worker': 'no worker is there',
+  'no-handler': 'waits for a handler: none serves its type',
+  'no-worker': 'waits for a worker: none serves its type',
   'callbacks-owed': 'owes callbacks',
 }
 

@@ -4,6 +4,7 @@ import type { ApiOperation } from '../../shared/api/scalars.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import { isStatus, problemText } from '../api/baton.ts'
 import { Acting, Button } from './controls.tsx'
+import { visible } from './format.ts'
 import { Name, When } from './text.tsx'
 
 type PageProps = {
@@ -18,7 +19,7 @@ type PageProps = {
 /** A page: its title, what can be done on it, and its content. */
 export function Page({ title, heading, lead, actions, children }: PageProps) {
   useEffect(() => {
-    document.title = `${title} · Baton`
+    document.title = `${visible(title)} · Baton`
   }, [title])
   return (
     <>

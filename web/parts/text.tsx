@@ -1,9 +1,19 @@
 import { Link } from '@tanstack/react-router'
 import { Check, Copy } from 'lucide-react'
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { ApiTask } from '../../shared/api/tasks.ts'
-import { IconButton } from './controls.tsx'
-import { cut, moment, reasonText, relative, STATUSES, type State, toneOf, visible } from './format.ts'
+import { copyText, IconButton } from './controls.tsx'
+import {
+  cut,
+  exactTime,
+  localTime,
+  reasonText,
+  relative,
+  STATUSES,
+  type State,
+  toneOf,
+  visible,
+} from './format.ts'
 
 /** Texts that tasks bring with them, and their states. The texts are shown as text only, isolated from the text around them. */
 
@@ -67,15 +77,53 @@ export function Holders({ holders, look }: { readonly holders: readonly Holder[]
   )
 }
 
-/** A time, as its distance from now. The whole time shows on hover. */
-export function When({ at }: { readonly at: string | undefined }) {
+type WhenProps = {
+  readonly at: string | undefined
+  /** What shows: the distance from now, the local time, or both. */
+  readonly as?: 'distance' | 'local' | 'both'
+}
+
+/** A time. The exact time, local and UTC, shows on hover and on focus; a press copies it in UTC. */
+export function When({ at, as = 'distance' }: WhenProps) {
   const now = useNow()
+  const hint = useRef<HTMLSpanElement>(null)
   if (at === undefined) return <span className="faint">–</span>
+  const exact = exactTime(at)
+  const [distance, local] = [relative(at, now), localTime(at, now)]
   return (
-    <time dateTime={at} title={moment(at)}>
-      {relative(at, now)}
-    </time>
+    <button
+      type="button"
+      className="when"
+      title={exact}
+      onFocus={({ currentTarget: source }) => hint.current?.showPopover({ source })}
+      onBlur={() => hint.current?.hidePopover()}
+      onClick={event => {
+        // The row around it does not open.
+        event.stopPropagation()
+        void copyText(new Date(at).toISOString())
+      }}
+    >
+      <time dateTime={at}>
+        {as === 'distance' ? distance : as === 'local' ? local : `${local} (${distance})`}
+      </time>
+      <span ref={hint} popover="manual" className="exact-time">
+        {exact}
+      </span>
+    </button>
   )
+}
+
+/** How the API writes a time in a sentence. Its distance from now is as old as the answer. */
+const TIME_IN_SENTENCE = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC \([^()]*\)/
+
+/** A sentence of the API, with its times as the dashboard shows them. */
+export function Sentence({ children }: { readonly children: string }) {
+  return visible(children)
+    .split(TIME_IN_SENTENCE)
+    .map((part, index) =>
+      // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence have no other name
+      index % 2 === 0 ? part : <When key={index} at={`${part.replace(' ', 'T')}Z`} as="both" />,
+    )
 }
 
 const COPIED_MS = 1_500

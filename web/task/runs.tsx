@@ -1,81 +1,16 @@
-import type { ApiRun, ApiStep, ApiTask } from '../../shared/api/tasks.ts'
+import type { ApiStep, ApiTask } from '../../shared/api/tasks.ts'
 import { counted, cut, duration, toneOf, visible } from '../parts/format.ts'
 import { JsonView } from '../parts/json.tsx'
-import { CopyButton, Name, StatusBadge, When } from '../parts/text.tsx'
-
-/** The runs of a task, newest first, each with its error and its log. */
-export function Runs({ task }: { readonly task: ApiTask }) {
-  const runs = task.runs.toSorted((a, b) => b.fence - a.fence)
-  return (
-    <ol className="runs">
-      {runs.map(run => (
-        <Run key={run.id} run={run} />
-      ))}
-    </ol>
-  )
-}
-
-function Run({ run }: { readonly run: ApiRun }) {
-  const { state, workerId, startedAt, endedAt, stage, error, log, progress, result } = run
-  return (
-    <li className="run">
-      <div className="run-head">
-        <StatusBadge state={state} />
-        <span className="cut">
-          {stage !== undefined && (
-            <>
-              <Name mono={false}>{stage}</Name> ·{' '}
-            </>
-          )}
-          <Name>{workerId}</Name>
-        </span>
-        <span className="soft">
-          <When at={startedAt} />
-          {tookText(startedAt, endedAt)}
-        </span>
-      </div>
-      {progress !== undefined && <Folded title="Progress" value={progress} />}
-      {error && <ErrorView error={error} />}
-      {log !== undefined && (
-        <details>
-          <summary>Log</summary>
-          <Plain text={log} label="Log" />
-        </details>
-      )}
-      {result !== undefined && <Folded title="Result" value={result} />}
-    </li>
-  )
-}
+import { CopyButton, Name, StatusBadge } from '../parts/text.tsx'
 
 type FoldedProps = { readonly title: string; readonly value: unknown; readonly label?: string }
 
-function Folded({ title, value, label = title }: FoldedProps) {
+export function Folded({ title, value, label = title }: FoldedProps) {
   return (
     <details>
       <summary>{title}</summary>
       <JsonView value={value} label={label} />
     </details>
-  )
-}
-
-/** What earlier pieces of work of the task were: the last five ends. */
-export function History({ task }: { readonly task: ApiTask }) {
-  return (
-    <ol className="runs">
-      {task.history.toReversed().map(({ startedAt, endedAt, costMs, outcome, error, stage, traceId }) => (
-        <li key={`${startedAt} ${endedAt}`} className="run">
-          <div className="run-head">
-            <StatusBadge state={outcome} />
-            {stage !== undefined && <Name mono={false}>{stage}</Name>}
-            {traceId !== undefined && <Name>{traceId}</Name>}
-            <span className="soft">
-              <When at={endedAt} /> · {duration(costMs)}
-            </span>
-          </div>
-          {error && <ErrorView error={error} />}
-        </li>
-      ))}
-    </ol>
   )
 }
 
@@ -110,7 +45,7 @@ export function Steps({ task }: { readonly task: ApiTask }) {
 function StepFacts({ step }: { readonly step: Pick<ApiStep, 'startedAt' | 'endedAt' | 'attempts'> }) {
   return (
     <p className="faint">
-      {counted(step.attempts, 'run')}
+      {counted(step.attempts, 'attempt')}
       {tookText(step.startedAt, step.endedAt)}
     </p>
   )
@@ -162,7 +97,7 @@ export function ErrorView({ error }: { readonly error: TaskError }) {
 }
 
 /** Text of several lines, such as a stack or a log. Line breaks stay; other unseen characters are written out. */
-function Plain({ text, label }: { readonly text: string; readonly label: string }) {
+export function Plain({ text, label }: { readonly text: string; readonly label: string }) {
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a reader without a mouse must be able to scroll it
     <section className="text-block mono isolated" dir="ltr" tabIndex={0} aria-label={label}>

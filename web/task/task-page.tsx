@@ -5,13 +5,13 @@ import type { ApiTask } from '../../shared/api/tasks.ts'
 import { isStatus } from '../api/baton.ts'
 import { taskQuery, whyMemberQuery, whyQuery } from '../api/queries.ts'
 import { TaskCostCard } from '../cost/cost-card.tsx'
-import { duration, moment, reasonText, visible } from '../parts/format.ts'
+import { duration, reasonText, visible } from '../parts/format.ts'
 import { JsonView } from '../parts/json.tsx'
-import { Card, Empty, Facts, Loading, Operations, Page, Unanswered } from '../parts/page.tsx'
-import { Holders, IdHeading, IdLink, Name, StatusBadge, When } from '../parts/text.tsx'
-import { ErrorView, History, Runs, Steps } from './runs.tsx'
+import { Card, Empty, Facts, Loading, Page, Unanswered } from '../parts/page.tsx'
+import { Holders, IdHeading, IdLink, Name, Sentence, StatusBadge, TypeLink, When } from '../parts/text.tsx'
+import { Steps } from './runs.tsx'
+import { StoryCard } from './story-view.tsx'
 import { TaskActions } from './task-actions.tsx'
-import { TimelineView } from './timeline-view.tsx'
 
 const route = getRouteApi('/tasks/$id')
 
@@ -44,30 +44,22 @@ function Missing({ id }: { readonly id: string }) {
 }
 
 function TaskView({ task }: { readonly task: ApiTask }) {
-  const { id, type, key, steps, history, runs } = task
+  const { id, type, key, steps } = task
   return (
     <Page
       title={id}
       heading={<IdHeading id={id} name={key} />}
-      lead={
-        <Link to="/types/$type" params={{ type }}>
-          {type}
-        </Link>
-      }
+      lead={<TypeLink type={type} />}
       actions={<TaskActions task={task} />}
     >
       <Why task={task} />
-      {task.error && <ErrorView error={task.error} />}
       <div className="stack">
-        <CallbackProblems task={task} />
-        <Card title="Timeline">
-          <TimelineView task={task} />
-        </Card>
         {steps && (
           <Card title="Steps">
             <Steps task={task} />
           </Card>
         )}
+        <StoryCard task={task} />
       </div>
       <div className="columns">
         <div className="column">
@@ -75,29 +67,10 @@ function TaskView({ task }: { readonly task: ApiTask }) {
           <Payload title="Result" value={task.result} />
           <Payload title="Parameters" value={task.params} />
           <Payload title="Handed on" value={task.previous} />
-          {runs.length > 0 && (
-            <Card title="Runs">
-              <Runs task={task} />
-            </Card>
-          )}
-          {history.length > 0 && (
-            <Card title="History">
-              <History task={task} />
-            </Card>
-          )}
         </div>
         <Details task={task} />
       </div>
     </Page>
-  )
-}
-
-function CallbackProblems({ task: { callbackProblems } }: { readonly task: ApiTask }) {
-  if (!callbackProblems) return null
-  return (
-    <Card title="Callbacks that cannot be published">
-      <Facts rows={callbackProblems.map(({ path, message }) => [path, message])} />
-    </Card>
   )
 }
 
@@ -117,11 +90,9 @@ function Details({ task }: { readonly task: ApiTask }) {
       <Card title="Times">
         <Facts
           rows={[
-            ['Created', <When key="created" at={task.createdAt} />],
-            ['Due', moment(task.dueAt)],
-            ['Started', task.startedAt && <When at={task.startedAt} />],
-            ['Ended', task.finishedAt && <When at={task.finishedAt} />],
-            ['Expires', task.expiresAt && <When at={task.expiresAt} />],
+            ['Due', <When key="due" at={task.dueAt} as="both" />],
+            ['Changed', <When key="changed" at={task.updatedAt} as="both" />],
+            ['Kept until', task.expiresAt && <When at={task.expiresAt} as="both" />],
           ]}
         />
       </Card>
@@ -143,18 +114,16 @@ function Details({ task }: { readonly task: ApiTask }) {
           ]}
         />
       </Card>
-      <Operations operations={task.operations} />
     </aside>
   )
 }
 
-function relationsOf({ canvasId, parentId, userId, tags = {}, traceId, stage, fairnessKey }: ApiTask) {
+function relationsOf({ canvasId, userId, tags = {}, traceId, stage, fairnessKey }: ApiTask) {
   return [
     ['User', userId !== undefined && <Name mono={false}>{userId}</Name>],
     ['Tenant', fairnessKey !== undefined && <Name mono={false}>{fairnessKey}</Name>],
     ['Stage', stage !== undefined && <Name mono={false}>{stage}</Name>],
     ['Canvas', canvasId !== undefined && <IdLink id={canvasId} to="/canvases/$id" />],
-    ['Published by', parentId !== undefined && <IdLink id={parentId} />],
     ['Trace', traceId !== undefined && <Name>{traceId}</Name>],
     ...Object.entries(tags).map(([name, value]) => [name, <Name key={name}>{value}</Name>] as const),
   ] as const
@@ -170,11 +139,17 @@ function Why({ task }: { readonly task: ApiTask }) {
       {needsAttention && <span className="tag bad">needs attention</span>}
       <div className="verdict-text isolated">
         {why ? (
-          <p>{visible(why.sentence)}</p>
+          <p>
+            <Sentence>{why.sentence}</Sentence>
+          </p>
         ) : (
           <p className="soft">{statusReason && reasonText(statusReason)}</p>
         )}
-        {why && <p className="soft">{visible(why.next)}</p>}
+        {why && (
+          <p className="soft">
+            <Sentence>{why.next}</Sentence>
+          </p>
+        )}
         {why?.limit?.holders && <Holders holders={why.limit.holders} look="tags" />}
       </div>
     </div>
@@ -187,7 +162,9 @@ function MemberWhy({ why, canvasId }: { readonly why: WhyAnswer; readonly canvas
     <div className="verdict">
       <StatusBadge state={why.status} />
       <div className="verdict-text isolated">
-        <p>{visible(why.sentence)}</p>
+        <p>
+          <Sentence>{why.sentence}</Sentence>
+        </p>
         <p className="soft">{visible(why.next)}</p>
         <p>
           <Link to="/canvases/$id" params={{ id: canvasId }}>

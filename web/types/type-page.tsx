@@ -8,7 +8,7 @@ import { activityQuery, countsQuery, exactCountsQuery, queries, typeQuery } from
 import { BacklogChart, LatenessChart, PublishedChart, ThroughputChart } from '../charts/chart.tsx'
 import { openAfter, slotsOf } from '../charts/series.ts'
 import { Opener, PauseButton } from '../parts/controls.tsx'
-import { countText, moment, number, type Status } from '../parts/format.ts'
+import { countText, number, type Status } from '../parts/format.ts'
 import { EditDialog, JsonView } from '../parts/json.tsx'
 import { Card, Empty, Facts, Loading, Operations, Page, Unanswered } from '../parts/page.tsx'
 import { Name, StatusTiles, When } from '../parts/text.tsx'
@@ -139,7 +139,7 @@ function Side({ type }: { readonly type: ApiType }) {
           rows={[
             ['Order', type.ordering],
             ['Shards', type.shards],
-            ['Served since', type.handlerSince && moment(type.handlerSince)],
+            ['Served since', type.handlerSince && <When key="served" at={type.handlerSince} />],
             ['Created', <When key="created" at={type.createdAt} />],
             ['Changed', <When key="changed" at={type.updatedAt} />],
           ]}

@@ -1,0 +1,212 @@
+import type { ApiRun, ApiTask } from '../../shared/api/tasks.ts'
+import { duration, reasonText, type State } from '../parts/format.ts'
+
+/**
+ * The story of a task: what happened to it, in order of time. Each kind of fact is a source of entries, so another kind, such as the parts of
+ * durable code, is one more function. All times are milliseconds since the epoch.
+ */
+
+export type Entry = {
+  readonly id: string
+  readonly at: number
+  /** When it ended, or when it will. A moment has none. */
+  readonly until?: number
+  readonly title: string
+  readonly outcome?: State
+  readonly detail?: Detail
+}
+
+/** What is known of an entry beyond its times. */
+export type Detail = {
+  readonly [Name in 'workerId' | 'stage' | 'error' | 'log' | 'progress' | 'result']?: ApiRun[Name] | undefined
+} & {
+  readonly callbackProblems?: ApiTask['callbackProblems']
+  readonly canvasId?: string
+  /** The run of an attempt. */
+  readonly runId?: string
+  /** The person or program that did it. */
+  readonly by?: string
+  /** Another task that it is about. */
+  readonly taskId?: string
+  /** Until when the lease of a live run lasts. */
+  readonly leaseUntil?: number
+  /** Where the error of this entry shows, if another place on the page shows it. */
+  readonly errorIsIn?: string
+}
+
+/** `limit` is the limit that the task waits for, as `why` names it. */
+export function storyOf(task: ApiTask, now: number, limit?: string): Entry[] {
+  const entries = [
+    ...publishOf(task),
+    ...operationsOf(task),
+    ...waitsOf(task, now, limit),
+    ...attemptsOf(task, now),
+    ...endOf(task),
+  ]
+  return entries.sort((a, b) => a.at - b.at)
+}
+
+/** An operation and the change that it makes are stored with times of their own. */
+const SAME_MS = 1_000
+
+function publishOf({ createdAt, parentId, canvasId, operations = [] }: ApiTask): Entry[] {
+  const at = Date.parse(createdAt)
+  const isRestart = operations.some(
+    one => /^re(start|try)/.test(one.what) && Math.abs(Date.parse(one.at) - at) < SAME_MS,
+  )
+  if (isRestart) return []
+  const detail: Detail = {
+    ...(parentId !== undefined && { taskId: parentId }),
+    ...(canvasId !== undefined && { canvasId }),
+  }
+  const by = parentId !== undefined ? ' by a task' : canvasId !== undefined ? ' by a canvas' : ''
+  return [{ id: 'published', at, title: `Published${by}`, detail }]
+}
+
+const OPERATIONS: Readonly<Record<string, string>> = {
+  cancel: 'Cancelled',
+  patch: 'Changed',
+  update: 'Changed by a publish',
+  restart: 'Started over',
+  retry: 'Retried',
+  resume: 'Continued',
+}
+
+function operationsOf({ operations = [] }: ApiTask): Entry[] {
+  return operations.map(({ at, by, what }, nth) => ({
+    id: `operation ${nth}`,
+    at: Date.parse(at),
+    title: OPERATIONS[what] ?? `Changed: ${what}`,
+    detail: { by },
+  }))
+}
+
+/** The attempts, numbered within their stage or step. */
+function attemptsOf(task: ApiTask, now: number): Entry[] {
+  const runs = byStart(task)
+  const counts = new Map<string | undefined, number>()
+  const lastStage = runs.at(-1)?.stage
+  // The answer leaves out the oldest of many failed runs.
+  counts.set(lastStage, Math.max(0, task.attempts.used - runs.filter(run => run.stage === lastStage).length))
+  return runs.map((run, nth) => {
+    const { id, state, stage, startedAt, endedAt, leaseUntil } = run
+    const number = (counts.get(stage) ?? 0) + 1
+    counts.set(stage, number)
+    const errorIsIn = errorPlaceOf(task, run, runs[nth + 1])
+    const { workerId, error, log, progress } = run
+    // The result of the task and those of steps have places of their own.
+    const isOwnResult = !task.steps && JSON.stringify(run.result) !== JSON.stringify(task.result)
+    return {
+      id,
+      at: Date.parse(startedAt),
+      until: state === 'running' ? now : Date.parse(endedAt ?? startedAt),
+      title: `Attempt ${number}`,
+      outcome: state,
+      detail: {
+        ...{ runId: id, stage, workerId, error, log, progress },
+        ...(isOwnResult && { result: run.result }),
+        ...(state === 'running' && leaseUntil !== undefined && { leaseUntil: Date.parse(leaseUntil) }),
+        ...(errorIsIn !== undefined && { errorIsIn }),
+      },
+    }
+  })
+}
+
+/** An error that repeats shows once: with its step, or with the last of the attempts in a row that had it. */
+function errorPlaceOf({ steps = [] }: ApiTask, { error, stage }: ApiRun, next?: ApiRun): string | undefined {
+  if (!error) return undefined
+  const isSame = (other?: ApiRun['error']) => other?.name === error.name && other.message === error.message
+  if (steps.some(step => isSame(step.error) || isSame(step.undo?.error))) return 'in its step above'
+  return next?.stage === stage && isSame(next?.error) ? 'with the next attempt' : undefined
+}
+
+function byStart({ runs }: ApiTask): ApiRun[] {
+  return runs.toSorted((a, b) => Date.parse(a.startedAt) - Date.parse(b.startedAt))
+}
+
+/** A worker takes a task that nothing holds back within this time, which is not shown as a wait. */
+const WAIT_SHOWN_MS = 1_000
+
+/** The times in which nothing ran, each with its reason. The past due times of earlier waits are not kept. */
+function waitsOf(task: ApiTask, now: number, limit: string | undefined): Entry[] {
+  const waits: Entry[] = []
+  let from = Date.parse(task.createdAt)
+  let last: ApiRun | undefined
+  for (const run of byStart(task)) {
+    const isLatest = run.startedAt === byStart(task).at(-1)?.startedAt
+    waits.push(...gapOf(task, { from, to: Date.parse(run.startedAt), last, isLatest }))
+    from = Math.max(from, run.state === 'running' ? now : Date.parse(run.endedAt ?? run.startedAt))
+    last = run
+  }
+  if (task.finishedAt === undefined) return [...waits, ...presentWaitOf(task, from, now, limit)]
+  return [...waits, ...gapOf(task, { from, to: Date.parse(task.finishedAt), last, isLatest: true })]
+}
+
+type Gap = {
+  readonly from: number
+  readonly to: number
+  /** The run before it. */
+  readonly last: ApiRun | undefined
+  /** Whether the due time of the task is of this wait. */
+  readonly isLatest: boolean
+}
+
+function gapOf(task: ApiTask, { from, to, last, isLatest }: Gap): Entry[] {
+  const due = Date.parse(task.dueAt)
+  const isDueInside = isLatest && due > from && due <= to
+  const middle = isDueInside ? due : to
+  return [
+    waited(from, middle, causeOf(task, last, isDueInside)),
+    ...(isDueInside ? [waited(due, to, 'to be started')] : []),
+  ].filter(({ at, until = at }) => until - at >= WAIT_SHOWN_MS)
+}
+
+function waited(at: number, until: number, why: string): Entry {
+  return { id: `wait ${at}`, at, until, title: `Waited ${duration(until - at)} ${why}` }
+}
+
+function causeOf({ steps, concurrency }: ApiTask, last: ApiRun | undefined, isDue: boolean): string {
+  if (!last) return isDue ? 'for its time' : 'for its first attempt'
+  if (last.state === 'failed' || last.state === 'lost') return 'for its retry'
+  if (last.state === 'released') return 'after it was given back'
+  if (concurrency > 1) return 'for another worker'
+  return steps ? 'for its next step' : 'for its next stage'
+}
+
+function presentWaitOf(task: ApiTask, from: number, now: number, limit: string | undefined): Entry[] {
+  const { status, statusReason, dueAt } = task
+  if (status === 'running' || task.runs.some(({ state }) => state === 'running')) return []
+  const reason = statusReason ? reasonText(statusReason) : 'waits to be started'
+  const of = limit === undefined ? '' : ` of ${limit}`
+  const until = Math.max(now, Date.parse(dueAt))
+  const title = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}${of}`
+  return [{ id: 'waits', at: Math.min(from, now), until, title }]
+}
+
+function endOf(task: ApiTask): Entry[] {
+  const { finishedAt, status, statusReason, createdAt, error, callbackProblems } = task
+  if (finishedAt === undefined) return []
+  const at = Date.parse(finishedAt)
+  const steps = task.steps ?? []
+  const shown = [...task.runs, ...steps, ...steps.map(({ undo }) => undo)].map(one => one?.error?.message)
+  const end: Entry = {
+    id: 'end',
+    at,
+    title: `Ended after ${duration(at - Date.parse(createdAt))}`,
+    outcome: status,
+    ...(error && !shown.includes(error.message) && { detail: { error } }),
+  }
+  if (statusReason !== 'callbacks-owed' && !callbackProblems) return [end]
+  const title = callbackProblems ? 'Its callbacks cannot be published' : 'Its callbacks are being published'
+  return [end, { id: 'callbacks', at, title, ...(callbackProblems && { detail: { callbackProblems } }) }]
+}
+
+/** From when until when the bars of a story are drawn. What happened before the task was published has none. */
+export function spanOf(
+  task: ApiTask,
+  story: readonly Entry[],
+): { readonly from: number; readonly to: number } {
+  const from = Date.parse(task.createdAt)
+  const ends = story.map(({ at, until = at, detail }) => Math.max(until, detail?.leaseUntil ?? 0))
+  return { from, to: Math.max(from + 1, ...ends) }
+}
