@@ -1,14 +1,9 @@
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath, type openReader } from '../support/web/browser.ts'
+import { findingsOf } from '../support/web/axe.ts'
+import { chromiumPath } from '../support/web/browser.ts'
 import { aDashboard } from '../support/web/dashboard.ts'
 
 /** axe looks at each page, in both themes and both sizes. */
-
-const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
-
-type Violation = { readonly id: string; readonly impact: string; readonly nodes: Array<{ target: string[] }> }
 
 const PAGES = [
   '/',
@@ -123,16 +118,3 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
     expect(asked).toBe(1)
   })
 })
-
-type Page = Awaited<ReturnType<typeof openReader>>['page']
-
-/** The serious findings on a page. The script of axe comes by the debugger, which the policy of the page does not concern. */
-async function findingsOf(page: Page, path: string): Promise<string[]> {
-  await page.evaluate(readFileSync(AXE, 'utf8'))
-  const violations = (await page.evaluate(
-    '(async () => { const { violations } = await axe.run(document); return violations })()',
-  )) as Violation[]
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${path}: ${id} at ${nodes.map(({ target }) => target.join(' ')).join(', ')}`)
-}

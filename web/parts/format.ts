@@ -56,7 +56,7 @@ export function duration(ms: number): string {
 
 function lengthText(size: number): string {
   if (size < SECOND) return `${Math.round(size)} ms`
-  if (size < 10 * SECOND) return `${(size / SECOND).toFixed(1)} s`
+  if (size < 10 * SECOND) return `${Number((size / SECOND).toFixed(1))} s`
   if (size < MINUTE) return `${Math.round(size / SECOND)} s`
   if (size < HOUR) return pair(size, [MINUTE, 'min'], [SECOND, 's'])
   if (size < DAY) return pair(size, [HOUR, 'h'], [MINUTE, 'min'])

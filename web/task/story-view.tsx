@@ -92,12 +92,14 @@ function EntryView({ entry, span, taskId }: EntryProps) {
         {outcome && until !== undefined && <span className="soft">{duration(until - at)}</span>}
         <Origin detail={detail} />
       </div>
-      <span className="entry-track" aria-hidden>
-        {until !== undefined && <Bar kind={outcome ? 'run' : 'wait'} from={at} to={until} span={span} />}
-        {detail.leaseUntil !== undefined && until !== undefined && (
-          <Bar kind="lease" from={until} to={detail.leaseUntil} span={span} />
-        )}
-      </span>
+      {until !== undefined && (
+        <span className="entry-track" aria-hidden>
+          <Bar kind={outcome ? 'run' : 'wait'} from={at} to={until} span={span} />
+          {detail.leaseUntil !== undefined && (
+            <Bar kind="lease" from={until} to={detail.leaseUntil} span={span} />
+          )}
+        </span>
+      )}
       <Body detail={detail} taskId={taskId} isLive={outcome === 'running'} />
     </li>
   )
