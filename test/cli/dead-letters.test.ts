@@ -28,7 +28,7 @@ describe('baton dead-letters', () => {
     expect(code).toBe(0)
     expect(out).toMatch(/^DEAD LETTER +KIND +ABOUT/)
     expect(out).toContain(`${LETTERS[0]?.id}  dispatch  resize:a`)
-    expect(out).toContain('The message that resize:a can be claimed was given up')
+    expect(out).toContain('The message that announces resize:a to workers was given up')
     expect(out).not.toContain('stream')
     expect(jsonLines(all.out).map(({ replayable }) => replayable)).toEqual([true, true, false])
     expect((await baton('--queue', 'wake')).err).toBe('no message was given up within the last 14 days\n')

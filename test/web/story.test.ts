@@ -46,7 +46,7 @@ describe('the story of a task', () => {
     [
       'that a child waited for',
       { status: 'running', parentId: 'p:1', dueAt: at(182), runs: [run(182, undefined, 'running')] },
-      ['Published by a task', 'Waited 3 min 2 s for its time', 'Attempt 1: running'],
+      ['Published by', 'Waited 3 min 2 s for its time', 'Attempt 1: running'],
     ],
     [
       'of a stage whose older attempts are not in the answer',

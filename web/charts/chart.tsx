@@ -1,6 +1,6 @@
 import { type ReactNode, useState } from 'react'
 import { duration, number } from '../parts/format.ts'
-import { Card } from '../parts/page.tsx'
+import { Card, type Column, Table } from '../parts/page.tsx'
 import { MINUTE_MS, type Slot } from './series.ts'
 import { clockTicksOf, stepOf, ticksOf, timeStepOf } from './ticks.ts'
 
@@ -35,7 +35,7 @@ function Chart(props: Props) {
   const { label, times, series, kind, format, isTime = false } = props
   const [pointed, setPointed] = useState<number>()
   const top = Math.max(1, maxOf(series, kind))
-  const step = isTime ? timeStepOf(top, VALUE_MARKS) : Math.max(1, stepOf(top, VALUE_MARKS))
+  const step = Math.max(1, isTime ? timeStepOf(top, VALUE_MARKS) : stepOf(top, VALUE_MARKS))
   const max = Math.ceil(top / step) * step
   const last = times.length - 1
   const shown = pointed === undefined || pointed > last ? undefined : pointed
@@ -102,41 +102,23 @@ function heightOf(value: number, max: number) {
   return { y1: y, y2: y }
 }
 
+type Minute = { readonly at: number; readonly values: ReadonlyArray<number | undefined> }
+
 /** The values of all minutes that have one, newest first. They are drawn when a reader opens them. */
-function Values({ label, times, series, format }: Props) {
+function Values({ times, series, format }: Props) {
   const [isOpen, setOpen] = useState(false)
-  const slots = times.map((at, slot) => ({ at, values: series.map(({ values }) => values[slot]) }))
-  const rows = slots.filter(({ values }) => values.some(Boolean)).reverse()
+  const minutes = times.map((at, slot): Minute => ({ at, values: series.map(one => one.values[slot]) }))
+  const columns: ReadonlyArray<Column<Minute>> = [
+    { name: 'Minute', cell: ({ at }) => clock(at) },
+    ...series.map(({ name }, nth): Column<Minute> => {
+      return { name, kind: 'number', cell: ({ values }) => valueText(values[nth], format) }
+    }),
+  ]
+  const rows = minutes.filter(({ values }) => values.some(Boolean)).reverse()
   return (
     <details className="chart-values" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary className="faint">Values</summary>
-      {isOpen && rows.length === 0 && <p className="soft">Every value is zero.</p>}
-      {isOpen && rows.length > 0 && (
-        <table aria-label={label}>
-          <thead>
-            <tr>
-              <th scope="col">Minute</th>
-              {series.map(({ name }) => (
-                <th key={name} scope="col" className="number">
-                  {name}
-                </th>
-              ))}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ at, values }) => (
-              <tr key={at}>
-                <td>{clock(at)}</td>
-                {series.map(({ name }, nth) => (
-                  <td key={name} className="number" data-label={name}>
-                    {valueText(values[nth], format)}
-                  </td>
-                ))}
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      )}
+      {isOpen && <Table columns={columns} rows={rows} keyOf={({ at }) => String(at)} />}
     </details>
   )
 }

@@ -7,7 +7,7 @@ import { Acting, ActionButton, Button, Opener, useAction } from '../parts/contro
 import { Confirm } from '../parts/dialog.tsx'
 import { bytes, counted, visible } from '../parts/format.ts'
 import { Answer, Card, Empty, Page } from '../parts/page.tsx'
-import { IdLink, Sentence, When } from '../parts/text.tsx'
+import { Explained, IdLink, When } from '../parts/text.tsx'
 
 /** Messages that a queue or a service has given up: what each was about, what replaces it, and how to send it again. */
 export function DeadLettersPage() {
@@ -67,16 +67,11 @@ function Queue({ queue, letters }: { readonly queue: string; readonly letters: r
 }
 
 function Letter({ letter }: { readonly letter: ApiDeadLetter }) {
-  const { sentence, next, error, taskId, receives, arrivedAt, replayable, id } = letter
+  const { error, taskId, receives, arrivedAt, replayable, id } = letter
   return (
     <li>
       <div className="isolated">
-        <p>
-          <Sentence>{sentence}</Sentence>
-        </p>
-        <p className="soft">
-          <Sentence>{next}</Sentence>
-        </p>
+        <Explained of={letter} />
         {error !== undefined && <p className="bad">{visible(error)}</p>}
         <p className="faint letter-facts">
           {taskId !== undefined && <IdLink id={taskId} />}

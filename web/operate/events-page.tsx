@@ -34,7 +34,7 @@ export function EventsPage() {
           />
           <Button
             icon={held ? Play : Pause}
-            text={held ? 'Continue' : 'Hold'}
+            text={held ? 'Continue' : 'Pause'}
             onClick={() => setHeld(held ? undefined : events)}
           />
         </>
@@ -47,7 +47,7 @@ export function EventsPage() {
         </Empty>
       )}
       {!isPolling && !isForbidden && shown.length === 0 && (
-        <Empty title={text === '' ? 'Nothing has happened yet' : 'No event fits'}>
+        <Empty title={text === '' ? 'Nothing has happened yet' : 'No event matches'}>
           Events appear here as they happen, from the moment at which this page was opened.
         </Empty>
       )}

@@ -12,7 +12,7 @@ export function WorkersPage() {
       <Answer of={useQuery(workersQuery)}>
         {workers =>
           workers.length === 0 ? (
-            <Empty title="No worker is there">
+            <Empty title="No worker is running">
               Lambda handlers appear with their first run. A worker of your own joins with: npx baton worker
               FILE
             </Empty>

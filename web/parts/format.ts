@@ -175,6 +175,17 @@ export function reasonText(reason: Reason): string {
   return REASONS[reason] ?? reason
 }
 
+const OPERATIONS: Readonly<Record<string, string>> = {
+  ...{ put: 'Changed', patch: 'Changed', update: 'Changed by a publish', publish: 'Created' },
+  ...{ cancel: 'Cancelled', restart: 'Started over', retry: 'Retried', bulk: 'Bulk operation' },
+  ...{ pause: 'Paused', resume: 'Resumed' },
+}
+
+/** What a person did, as the API records it. */
+export function operationText(what: string): string {
+  return OPERATIONS[what] ?? what.charAt(0).toUpperCase() + what.slice(1)
+}
+
 export function isEnded(status: Status): boolean {
   return status === 'succeeded' || status === 'failed' || status === 'cancelled'
 }

@@ -4,7 +4,7 @@ import type { ApiOperation } from '../../shared/api/scalars.ts'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import { isStatus, problemText } from '../api/baton.ts'
 import { Acting, Button } from './controls.tsx'
-import { visible } from './format.ts'
+import { operationText, visible } from './format.ts'
 import { Name, When } from './text.tsx'
 
 type PageProps = {
@@ -244,7 +244,7 @@ export function Operations({ operations = [] }: Changed) {
       <ol className="operations">
         {operations.toReversed().map(({ at, by, what }) => (
           <li key={`${at} ${what}`}>
-            <Name mono={false}>{what}</Name>
+            <Name mono={false}>{operationText(what)}</Name>
             <span className="soft">
               <Name mono={false}>{by}</Name> <When at={at} />
             </span>
@@ -261,7 +261,7 @@ export function LastChange({ operations = [] }: Changed) {
   if (!last) return null
   return (
     <span className="last-change faint isolated">
-      <Name mono={false}>{last.what}</Name> by <Name mono={false}>{last.by}</Name>
+      <Name mono={false}>{operationText(last.what)}</Name> by <Name mono={false}>{last.by}</Name>
       <span>
         <When at={last.at} />
       </span>

@@ -116,14 +116,43 @@ export function When({ at, as = 'distance' }: WhenProps) {
 /** How the API writes a time in a sentence. Its distance from now is as old as the answer. */
 const TIME_IN_SENTENCE = /(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d) UTC \([^()]*\)/
 
-/** A sentence of the API, with its times as the dashboard shows them. */
-export function Sentence({ children }: { readonly children: string }) {
+function Sentence({ children }: { readonly children: string }) {
   return visible(children)
     .split(TIME_IN_SENTENCE)
     .map((part, index) =>
       // biome-ignore lint/suspicious/noArrayIndexKey: the parts of a sentence have no other name
       index % 2 === 0 ? part : <When key={index} at={`${part.replace(' ', 'T')}Z`} as="both" />,
     )
+}
+
+type Explanation = { readonly sentence: string; readonly next: string }
+
+/** Two sentences of the API: why a thing is as it is, and what can be done. */
+export function Explained({ of: { sentence, next } }: { readonly of: Explanation }) {
+  return (
+    <>
+      <p>
+        <Sentence>{sentence}</Sentence>
+      </p>
+      <p className="soft">
+        <Sentence>{next.replace(CALL, buttonOf)}</Sentence>
+      </p>
+    </>
+  )
+}
+
+/** A call of the API in a sentence, with its body. */
+const CALL =
+  /(PATCH|PUT|DELETE|POST) \/v1\/\S*?(?:\/(retry|cancel|resume|replay))?(?: with \{[^{}]*\})?(?=[.,;]?( |$))/g
+const BUTTONS: Readonly<Record<string, string>> = {
+  ...{ PATCH: 'Change', PUT: 'Edit', DELETE: 'Remove' },
+  ...{ retry: 'Retry', cancel: 'Cancel', resume: 'Resume', replay: 'Send again' },
+}
+
+/** The button that makes a call. Calls of programs have none. */
+function buttonOf(call: string, method: string, action = method): string {
+  const name = BUTTONS[action]
+  return name === undefined ? call : `“${name}”`
 }
 
 const COPIED_MS = 1_500

@@ -31,9 +31,7 @@ export function SchedulesPage() {
       <Answer of={useQuery(schedulesQuery)}>
         {schedules =>
           schedules.length === 0 ? (
-            <Empty title="There are no schedules yet">
-              A schedule publishes a task at each tick: PUT /v1/schedules/NAME creates one.
-            </Empty>
+            <Empty title="There are no schedules yet">A schedule publishes a task at each tick.</Empty>
           ) : (
             <div className="stack">
               <Card>
@@ -99,7 +97,7 @@ function ScheduleActions({ schedule }: { readonly schedule: ApiSchedule }) {
         <PauseButton
           isPaused={paused}
           run={() => (paused ? baton.resumeSchedule(name) : baton.pauseSchedule(name))}
-          done={paused ? `${name} ticks again` : `${name} is paused; ticks in the pause are missed`}
+          done={paused ? `${name} ticks again` : `${name} is paused; ticks during the pause are missed`}
           changes={changes}
         />
       )}

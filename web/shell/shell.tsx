@@ -107,7 +107,7 @@ function ReferenceLink() {
 const CONNECTIONS: Readonly<Record<Connection, { tone: string; text: string }>> = {
   connecting: { tone: 'wait', text: 'Connecting' },
   live: { tone: 'good', text: 'Live' },
-  polling: { tone: 'busy', text: 'By asking' },
+  polling: { tone: 'busy', text: 'Polling' },
   broken: { tone: 'bad', text: 'No answer' },
 }
 
@@ -141,7 +141,7 @@ function BrokenBanner() {
   if (refused === undefined) return null
   return (
     <p className="banner isolated" role="alert">
-      This page shows what was last known, because the system refuses to be asked again: {refused}
+      This page shows what was last known, because the system refuses further requests: {refused}
     </p>
   )
 }

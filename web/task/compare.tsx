@@ -1,66 +1,69 @@
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { Dialog } from '../parts/dialog.tsx'
 import { duration, exactTime } from '../parts/format.ts'
+import { type Column, Table } from '../parts/page.tsx'
 import { Plain } from './runs.tsx'
 import type { Entry } from './story.ts'
 
-type CompareProps = { readonly story: readonly Entry[]; readonly onClose: () => void }
-
 const SIDES = ['Left', 'Right'] as const
 
-/** Two attempts side by side. What differs is marked. The last two are chosen at first. */
+type CompareProps = { readonly story: readonly Entry[]; readonly onClose: () => void }
+
+/** Two attempts side by side, at first the last two. What differs is marked. */
 export function CompareDialog({ story, onClose }: CompareProps) {
-  const attempts = story.filter(({ detail }) => detail?.runId !== undefined)
+  const attempts = story.filter(({ title, outcome }) => outcome && title.startsWith('Attempt'))
   const [chosen, setChosen] = useState(() => attempts.slice(-2).map(({ id }) => id))
-  const sides = chosen.map(id => attempts.find(attempt => attempt.id === id)).filter(one => one !== undefined)
+  const sides = chosen.flatMap(id => attempts.find(attempt => attempt.id === id) ?? [])
+  const rows = FACTS.map(([name, textOf]): Fact => ({ name, texts: sides.map(textOf) }))
   return (
     <Dialog title="Compare attempts" look="wide" onClose={onClose}>
       <div className="dialog-body">
         <div className="field-row">
           {SIDES.map((side, nth) => (
-            <AttemptChoice
-              key={side}
-              side={side}
-              chosen={chosen[nth] ?? ''}
-              attempts={attempts}
-              onChoose={id => setChosen(chosen.map((one, place) => (place === nth ? id : one)))}
-            />
+            <label key={side} className="field">
+              {side}
+              <select
+                value={chosen[nth]}
+                onChange={({ target }) => setChosen(chosen.with(nth, target.value))}
+              >
+                {attempts.map(({ id, title, detail, outcome }) => (
+                  <option key={id} value={id}>
+                    {[title, detail?.stage, outcome].filter(Boolean).join(' · ')}
+                  </option>
+                ))}
+              </select>
+            </label>
           ))}
         </div>
-        <table className="compare">
-          <tbody>
-            {FACTS.map(([name, textOf]) => (
-              <Fact key={name} name={name} texts={sides.map(textOf)} />
-            ))}
-          </tbody>
-        </table>
+        <Table columns={COLUMNS} rows={rows.filter(({ texts }) => texts.some(Boolean))} keyOf={nameOf} />
       </div>
     </Dialog>
   )
 }
 
-type ChoiceProps = {
-  readonly side: string
-  readonly chosen: string
-  readonly attempts: readonly Entry[]
-  readonly onChoose: (id: string) => void
+type Fact = { readonly name: string; readonly texts: readonly string[] }
+
+function nameOf({ name }: Fact): string {
+  return name
 }
 
-function AttemptChoice({ side, chosen, attempts, onChoose }: ChoiceProps) {
-  const id = useId()
-  return (
-    <div className="field">
-      <label htmlFor={id}>{side}</label>
-      <select id={id} value={chosen} onChange={({ target }) => onChoose(target.value)}>
-        {attempts.map(attempt => (
-          <option key={attempt.id} value={attempt.id}>
-            {[attempt.title, attempt.detail?.stage, attempt.outcome].filter(Boolean).join(' · ')}
-          </option>
-        ))}
-      </select>
-    </div>
-  )
-}
+const COLUMNS: ReadonlyArray<Column<Fact>> = [
+  {
+    name: 'Fact',
+    cell: ({ name, texts: [left, right] }) => (
+      <>
+        {name} {left !== right && <span className="tag warn">differs</span>}
+      </>
+    ),
+  },
+  ...SIDES.map(
+    (side, nth): Column<Fact> => ({
+      name: side,
+      look: 'wide-cell',
+      cell: ({ name, texts }) => (texts[nth] ? <Plain text={texts[nth]} label={`${name}, ${side}`} /> : '–'),
+    }),
+  ),
+]
 
 /** What is compared, as text. */
 const FACTS: ReadonlyArray<readonly [name: string, textOf: (attempt: Entry) => string]> = [
@@ -75,9 +78,7 @@ const FACTS: ReadonlyArray<readonly [name: string, textOf: (attempt: Entry) => s
   ['Log', ({ detail }) => detail?.log ?? ''],
 ]
 
-type EntryError = NonNullable<Entry['detail']>['error']
-
-function errorText(error: EntryError): string {
+function errorText(error: NonNullable<Entry['detail']>['error']): string {
   if (!error) return ''
   const causes = (error.causes ?? []).map(({ name, message }) => `caused by ${name}: ${message}`)
   return [`${error.name}: ${error.message}`, ...causes, error.stack ?? ''].filter(Boolean).join('\n')
@@ -85,22 +86,4 @@ function errorText(error: EntryError): string {
 
 function jsonText(value: unknown): string {
   return value === undefined ? '' : JSON.stringify(value, undefined, 2)
-}
-
-function Fact({ name, texts }: { readonly name: string; readonly texts: readonly string[] }) {
-  if (texts.every(text => text === '')) return null
-  const isSame = new Set(texts).size === 1
-  return (
-    <tr data-differs={!isSame}>
-      <th scope="row">
-        {name}
-        {!isSame && <span className="tag warn">differs</span>}
-      </th>
-      {SIDES.map((side, nth) => (
-        <td key={side}>
-          {texts[nth] ? <Plain text={texts[nth]} label={`${name}, ${side.toLowerCase()}`} /> : '–'}
-        </td>
-      ))}
-    </tr>
-  )
 }

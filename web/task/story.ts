@@ -1,5 +1,5 @@
 import type { ApiRun, ApiTask } from '../../shared/api/tasks.ts'
-import { duration, reasonText, type State } from '../parts/format.ts'
+import { duration, operationText, reasonText, type State } from '../parts/format.ts'
 
 /**
  * The story of a task: what happened to it, in order of time. Each kind of fact is a source of entries, so another kind, such as the parts of
@@ -16,23 +16,17 @@ export type Entry = {
   readonly detail?: Detail
 }
 
-/** What is known of an entry beyond its times. */
-export type Detail = {
-  readonly [Name in 'workerId' | 'stage' | 'error' | 'log' | 'progress' | 'result']?: ApiRun[Name] | undefined
-} & {
-  readonly callbackProblems?: ApiTask['callbackProblems']
-  readonly canvasId?: string
-  /** The run of an attempt. */
-  readonly runId?: string
-  /** The person or program that did it. */
-  readonly by?: string
-  /** Another task that it is about. */
-  readonly taskId?: string
-  /** Until when the lease of a live run lasts. */
-  readonly leaseUntil?: number
-  /** Where the error of this entry shows, if another place on the page shows it. */
-  readonly errorIsIn?: string
-}
+/** What is known of an entry beyond its times: of an attempt, its run. */
+export type Detail = Partial<ApiRun> &
+  Partial<Pick<ApiTask, 'callbackProblems' | 'canvasId'>> & {
+    /** The person or program that did it. */
+    readonly by?: string
+    /** Another task that it is about. */
+    readonly taskId?: string
+    /** Where the error of this entry shows, if another place on the page shows it. */
+    readonly errorIsIn?: string
+    readonly isResultShown?: boolean
+  }
 
 /** `limit` is the limit that the task waits for, as `why` names it. */
 export function storyOf(task: ApiTask, now: number, limit?: string): Entry[] {
@@ -49,34 +43,22 @@ export function storyOf(task: ApiTask, now: number, limit?: string): Entry[] {
 /** An operation and the change that it makes are stored with times of their own. */
 const SAME_MS = 1_000
 
-function publishOf({ createdAt, parentId, canvasId, operations = [] }: ApiTask): Entry[] {
+function publishOf({ createdAt, parentId: taskId, canvasId, operations = [] }: ApiTask): Entry[] {
   const at = Date.parse(createdAt)
   const isRestart = operations.some(
     one => /^re(start|try)/.test(one.what) && Math.abs(Date.parse(one.at) - at) < SAME_MS,
   )
   if (isRestart) return []
-  const detail: Detail = {
-    ...(parentId !== undefined && { taskId: parentId }),
-    ...(canvasId !== undefined && { canvasId }),
-  }
-  const by = parentId !== undefined ? ' by a task' : canvasId !== undefined ? ' by a canvas' : ''
-  return [{ id: 'published', at, title: `Published${by}`, detail }]
-}
-
-const OPERATIONS: Readonly<Record<string, string>> = {
-  cancel: 'Cancelled',
-  patch: 'Changed',
-  update: 'Changed by a publish',
-  restart: 'Started over',
-  retry: 'Retried',
-  resume: 'Continued',
+  if (taskId !== undefined) return [{ id: 'published', at, title: 'Published by', detail: { taskId } }]
+  const ofCanvas = canvasId !== undefined && { title: 'Published by', detail: { canvasId } }
+  return [{ id: 'published', at, title: 'Published', ...ofCanvas }]
 }
 
 function operationsOf({ operations = [] }: ApiTask): Entry[] {
   return operations.map(({ at, by, what }, nth) => ({
     id: `operation ${nth}`,
     at: Date.parse(at),
-    title: OPERATIONS[what] ?? `Changed: ${what}`,
+    title: operationText(what),
     detail: { by },
   }))
 }
@@ -89,25 +71,19 @@ function attemptsOf(task: ApiTask, now: number): Entry[] {
   // The answer leaves out the oldest of many failed runs.
   counts.set(lastStage, Math.max(0, task.attempts.used - runs.filter(run => run.stage === lastStage).length))
   return runs.map((run, nth) => {
-    const { id, state, stage, startedAt, endedAt, leaseUntil } = run
+    const { id, state, stage, startedAt, endedAt } = run
     const number = (counts.get(stage) ?? 0) + 1
     counts.set(stage, number)
     const errorIsIn = errorPlaceOf(task, run, runs[nth + 1])
-    const { workerId, error, log, progress } = run
     // The result of the task and those of steps have places of their own.
-    const isOwnResult = !task.steps && JSON.stringify(run.result) !== JSON.stringify(task.result)
+    const isResultShown = Boolean(task.steps) || JSON.stringify(run.result) === JSON.stringify(task.result)
     return {
       id,
       at: Date.parse(startedAt),
       until: state === 'running' ? now : Date.parse(endedAt ?? startedAt),
       title: `Attempt ${number}`,
       outcome: state,
-      detail: {
-        ...{ runId: id, stage, workerId, error, log, progress },
-        ...(isOwnResult && { result: run.result }),
-        ...(state === 'running' && leaseUntil !== undefined && { leaseUntil: Date.parse(leaseUntil) }),
-        ...(errorIsIn !== undefined && { errorIsIn }),
-      },
+      detail: { ...run, isResultShown, ...(errorIsIn !== undefined && { errorIsIn }) },
     }
   })
 }
@@ -129,30 +105,28 @@ const WAIT_SHOWN_MS = 1_000
 
 /** The times in which nothing ran, each with its reason. The past due times of earlier waits are not kept. */
 function waitsOf(task: ApiTask, now: number, limit: string | undefined): Entry[] {
+  const runs = byStart(task)
   const waits: Entry[] = []
   let from = Date.parse(task.createdAt)
-  let last: ApiRun | undefined
-  for (const run of byStart(task)) {
-    const isLatest = run.startedAt === byStart(task).at(-1)?.startedAt
-    waits.push(...gapOf(task, { from, to: Date.parse(run.startedAt), last, isLatest }))
+  for (const [nth, run] of runs.entries()) {
+    waits.push(...gapOf(task, from, run.startedAt, runs[nth - 1], nth === runs.length - 1))
     from = Math.max(from, run.state === 'running' ? now : Date.parse(run.endedAt ?? run.startedAt))
-    last = run
   }
-  if (task.finishedAt === undefined) return [...waits, ...presentWaitOf(task, from, now, limit)]
-  return [...waits, ...gapOf(task, { from, to: Date.parse(task.finishedAt), last, isLatest: true })]
+  const last = task.finishedAt
+    ? gapOf(task, from, task.finishedAt, runs.at(-1), true)
+    : presentWaitOf(task, from, now, limit)
+  return [...waits, ...last]
 }
 
-type Gap = {
-  readonly from: number
-  readonly to: number
-  /** The run before it. */
-  readonly last: ApiRun | undefined
-  /** Whether the due time of the task is of this wait. */
-  readonly isLatest: boolean
-}
-
-function gapOf(task: ApiTask, { from, to, last, isLatest }: Gap): Entry[] {
-  const due = Date.parse(task.dueAt)
+/** The wait after the run `last`. The due time of the task is of its latest wait. */
+function gapOf(
+  task: ApiTask,
+  from: number,
+  endedAt: string,
+  last: ApiRun | undefined,
+  isLatest: boolean,
+): Entry[] {
+  const [to, due] = [Date.parse(endedAt), Date.parse(task.dueAt)]
   const isDueInside = isLatest && due > from && due <= to
   const middle = isDueInside ? due : to
   return [
@@ -173,14 +147,12 @@ function causeOf({ steps, concurrency }: ApiTask, last: ApiRun | undefined, isDu
   return steps ? 'for its next step' : 'for its next stage'
 }
 
-function presentWaitOf(task: ApiTask, from: number, now: number, limit: string | undefined): Entry[] {
-  const { status, statusReason, dueAt } = task
-  if (status === 'running' || task.runs.some(({ state }) => state === 'running')) return []
+function presentWaitOf(task: ApiTask, from: number, now: number, limit?: string): Entry[] {
+  const { runs, statusReason, dueAt } = task
+  if (runs.some(({ state }) => state === 'running')) return []
   const reason = statusReason ? reasonText(statusReason) : 'waits to be started'
-  const of = limit === undefined ? '' : ` of ${limit}`
-  const until = Math.max(now, Date.parse(dueAt))
-  const title = `${reason.charAt(0).toUpperCase()}${reason.slice(1)}${of}`
-  return [{ id: 'waits', at: Math.min(from, now), until, title }]
+  const title = reason.charAt(0).toUpperCase() + reason.slice(1) + (limit === undefined ? '' : ` of ${limit}`)
+  return [{ id: 'waits', at: Math.min(from, now), until: Math.max(now, Date.parse(dueAt)), title }]
 }
 
 function endOf(task: ApiTask): Entry[] {
@@ -207,6 +179,11 @@ export function spanOf(
   story: readonly Entry[],
 ): { readonly from: number; readonly to: number } {
   const from = Date.parse(task.createdAt)
-  const ends = story.map(({ at, until = at, detail }) => Math.max(until, detail?.leaseUntil ?? 0))
+  const ends = story.map(({ at, until = at, detail }) => Math.max(until, leaseEndOf(detail)))
   return { from, to: Math.max(from + 1, ...ends) }
+}
+
+/** When the lease of a live run ends; 0 for anything else. */
+export function leaseEndOf({ state, leaseUntil }: Detail = {}): number {
+  return state === 'running' && leaseUntil !== undefined ? Date.parse(leaseUntil) : 0
 }

@@ -5,10 +5,10 @@ import type { ApiTask } from '../../shared/api/tasks.ts'
 import { isStatus } from '../api/baton.ts'
 import { taskQuery, whyMemberQuery, whyQuery } from '../api/queries.ts'
 import { TaskCostCard } from '../cost/cost-card.tsx'
-import { duration, reasonText, visible } from '../parts/format.ts'
+import { duration, reasonText } from '../parts/format.ts'
 import { JsonView } from '../parts/json.tsx'
 import { Card, Empty, Facts, Loading, Page, Unanswered } from '../parts/page.tsx'
-import { Holders, IdHeading, IdLink, Name, Sentence, StatusBadge, TypeLink, When } from '../parts/text.tsx'
+import { Explained, Holders, IdHeading, IdLink, Name, StatusBadge, TypeLink, When } from '../parts/text.tsx'
 import { Steps } from './runs.tsx'
 import { StoryCard } from './story-view.tsx'
 import { TaskActions } from './task-actions.tsx'
@@ -66,7 +66,7 @@ function TaskView({ task }: { readonly task: ApiTask }) {
           <Payload title="Input" value={task.input} />
           <Payload title="Result" value={task.result} />
           <Payload title="Parameters" value={task.params} />
-          <Payload title="Handed on" value={task.previous} />
+          <Payload title="Result of the task before" value={task.previous} />
         </div>
         <Details task={task} />
       </div>
@@ -138,18 +138,7 @@ function Why({ task }: { readonly task: ApiTask }) {
       <StatusBadge state={status} />
       {needsAttention && <span className="tag bad">needs attention</span>}
       <div className="verdict-text isolated">
-        {why ? (
-          <p>
-            <Sentence>{why.sentence}</Sentence>
-          </p>
-        ) : (
-          <p className="soft">{statusReason && reasonText(statusReason)}</p>
-        )}
-        {why && (
-          <p className="soft">
-            <Sentence>{why.next}</Sentence>
-          </p>
-        )}
+        {why ? <Explained of={why} /> : <p className="soft">{statusReason && reasonText(statusReason)}</p>}
         {why?.limit?.holders && <Holders holders={why.limit.holders} look="tags" />}
       </div>
     </div>
@@ -162,10 +151,7 @@ function MemberWhy({ why, canvasId }: { readonly why: WhyAnswer; readonly canvas
     <div className="verdict">
       <StatusBadge state={why.status} />
       <div className="verdict-text isolated">
-        <p>
-          <Sentence>{why.sentence}</Sentence>
-        </p>
-        <p className="soft">{visible(why.next)}</p>
+        <Explained of={why} />
         <p>
           <Link to="/canvases/$id" params={{ id: canvasId }}>
             Show the canvas

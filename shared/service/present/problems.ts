@@ -209,9 +209,13 @@ export function staleProblem(name: string, present: Edited | undefined): Problem
   const change = last ? `; ${last.by} changed it last (${last.what}) at ${iso(last.at)}` : ''
   const state = present ? `has revision ${revision}` : 'does not exist, which counts as revision 0'
   const help = 'read it again, then decide'
-  return problem('stale-revision', `${name} ${state}, not the one in ifRevision${change}; ${help}`, {
-    revision,
-  })
+  return problem(
+    'stale-revision',
+    `${name} ${state}, not the revision that the request names${change}; ${help}`,
+    {
+      revision,
+    },
+  )
 }
 
 /** Returns the problem of a task whose callbacks wait for their publishing or cannot be published. */

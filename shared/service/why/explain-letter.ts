@@ -10,7 +10,7 @@ export function explainLetter(letter: DeadLetter, now: number): LetterText {
   const after = receives > 0 ? `, after ${countText(receives, 'delivery', 'deliveries')}` : ''
   const reason = error === undefined ? '' : ` (${error})`
   return {
-    sentence: `${lost} was given up by ${timeText(arrivedAt, now)}${after}${reason}; ${replacement}.`,
+    sentence: `${lost} was given up before ${timeText(arrivedAt, now)}${after}${reason}; ${replacement}.`,
     next: `${causeText(letter)} ${replayText(letter, now)}`,
   }
 }
@@ -20,7 +20,7 @@ function textsOf({ subject, queue }: DeadLetter, now: number): readonly [lost: s
   switch (subject.kind) {
     case 'dispatch':
       return [
-        `The message that ${subject.taskId} can be claimed`,
+        `The message that announces ${subject.taskId} to workers`,
         'the sweeper sends another one as long as the task is due, some minutes apart',
       ]
     case 'look':

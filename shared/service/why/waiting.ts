@@ -233,7 +233,7 @@ export function explainDeadLettered(facts: SentenceFacts): Explained {
       ? `the message to look at ${run ? `it when the lease of ${run.workerId} ended` : 'it'}`
       : `the message that announces it to workers of ${type}`
   const deliveries = lostMessage
-    ? `, after ${countText(lostMessage.receives, 'delivery', 'deliveries')}, by ${timeText(lostMessage.at, now)}`
+    ? `, after ${countText(lostMessage.receives, 'delivery', 'deliveries')}, before ${timeText(lostMessage.at, now)}`
     : ''
   const reader =
     lostMessage?.kind === 'look' ? 'the errors of the waker' : `the log of the handler of ${type}`

@@ -52,7 +52,7 @@ describe('the sentences about a dead letter', () => {
     [
       'type:resize',
       { kind: 'dispatch', taskId: 'resize:a' },
-      /^The message that resize:a can be claimed was given up by .* UTC \(now\), after 10 deliveries; the sweeper sends another one/,
+      /^The message that announces resize:a to workers was given up before .* UTC \(now\), after 10 deliveries; the sweeper sends another one/,
       /^Read the log of the handler of resize: .*"ids": \["type:resize~/,
     ],
     [
