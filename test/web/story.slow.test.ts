@@ -22,9 +22,10 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
   }
 
   beforeAll(async () => {
-    const retry = { maxRetries: 1, backoff: 'fixed', delayMs: 1 }
-    await system.call('PUT', '/v1/types/pay', { kind: 'http', defaults: { retry, liveLog: true } })
-    await system.call('PUT', '/v1/types/order', { kind: 'http', limits: { concurrency: { max: 1 } } })
+    const defaults = { retry: { maxRetries: 1, backoff: 'fixed', delayMs: 1 }, leaseMs: HOUR, liveLog: true }
+    await system.call('PUT', '/v1/types/pay', { kind: 'http', defaults })
+    const limits = { concurrency: { max: 1 } }
+    await system.call('PUT', '/v1/types/order', { kind: 'http', defaults, limits })
   })
 
   it('reads the story of a task in order of time, follows its log, and compares its attempts by keys', async () => {
@@ -82,7 +83,7 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     const { page } = await open(pageOf(id))
     const published = page.locator('.entry').filter({ hasText: 'Published' }).getByRole('button')
 
-    await page.getByText('Waits for its time').waitFor()
+    await page.getByText('Waits for its time', { exact: true }).waitFor()
     await published.focus()
     await page.locator('.exact-time:popover-open').getByText(createdAt).waitFor()
     expect(await published.getAttribute('title')).toContain(createdAt)
@@ -110,6 +111,7 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     await claim('order')
     await system.publish({ type: 'order', key: 'order-17' })
     const { page } = await open('/')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
 
     await page.keyboard.press('Control+k')
     await page.getByRole('combobox').fill('order:order-17')
