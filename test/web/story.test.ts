@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { clockTicksOf, stepOf, ticksOf, timeStepOf } from '../../web/charts/ticks.ts'
-import { duration, exactTime, localTime, relative } from '../../web/parts/format.ts'
+import { duration, exactTime, localTime, relative, withButtons } from '../../web/parts/format.ts'
 import { spanOf, storyOf } from '../../web/task/story.ts'
 
 /** The story of a task, the marks of axes, and times as text. */
@@ -116,6 +116,7 @@ describe('the story of a task', () => {
     expect(lengthOf({ status: 'succeeded', finishedAt: at(6) })).toBe(6)
     expect(lengthOf({ status: 'delayed', statusReason: 'due', dueAt: at(900) })).toBe(900)
     expect(lengthOf({ status: 'running', runs: [run(199, undefined, 'running')] })).toBe(199 + 15)
+    expect(lengthOf({ createdAt: at(196), runs: [run(199, undefined, 'running')] })).toBe(2 * 4)
   })
 })
 
@@ -167,7 +168,17 @@ it('a time is shown as its distance, as a local time, and exactly', () => {
     '1 h ago',
   ])
   expect(localTime(at(100), now)).toMatch(/^\d\d:\d\d:40$/)
-  expect(localTime(at(100 + 3 * 86_400), now)).toMatch(/^[34] Jan, \d\d:\d\d:40$/)
+  expect(localTime(at(100 + 3 * 86_400), now)).toMatch(/^[34] Jan 2026, \d\d:\d\d:40$/)
   expect(localTime(at(-9 * 86_400), now)).toMatch(/^2[23] Dec 2025, \d\d:\d\d:00$/)
   expect(exactTime(at(100))).toMatch(/^(31 Dec 2025|1 Jan 2026), .+ · 2026-01-01T00:01:40\.000Z$/)
+})
+
+it.each([
+  ['PATCH /v1/tasks/a:b.c with {"delayMs": 0} retries now;', '“Change” retries now;'],
+  ['POST /v1/tasks/a:b/retry with {"action": "retry-undo"}, or not.', '“Undo again”, or not.'],
+  ['Wait, or end a holder: POST /v1/tasks/a:b/cancel.', 'Wait, or end a holder: “Cancel”.'],
+  ['POST /v1/dead-letters/replay with {"ids": ["a"]}.', '“Send again”.'],
+  ['POST /v1/claims with {"type": "a"}.', 'POST /v1/claims with {"type": "a"}.'],
+])('%s names the button: %s', (advice, text) => {
+  expect(withButtons(advice)).toBe(text)
 })

@@ -139,9 +139,9 @@ function notify(text: string, isProblem = false): void {
   if (!isProblem) setTimeout(hide, SHOWN_MS, id)
 }
 
-export async function copyText(text: string): Promise<void> {
+export async function copyText(text: string, name = text): Promise<void> {
   await navigator.clipboard.writeText(text)
-  notify(`Copied ${text}`)
+  notify(`Copied ${name}`)
 }
 
 function hide(id: number): void {

@@ -86,12 +86,10 @@ function coarse(ms: number): string {
 
 /** A time of day to the second. */
 export const SECONDS = { hour: '2-digit', minute: '2-digit', second: '2-digit' } as const
-const DAY_OF_YEAR = { month: 'short', day: 'numeric' } as const
-const DATE = { year: 'numeric', ...DAY_OF_YEAR } as const
+const DATE = { year: 'numeric', month: 'short', day: 'numeric' } as const
 
 const MOMENT = new Intl.DateTimeFormat('en-GB', { ...DATE, ...SECONDS, timeZoneName: 'short' })
 const CLOCK = new Intl.DateTimeFormat('en-GB', SECONDS)
-const DAY_AND_CLOCK = new Intl.DateTimeFormat('en-GB', { ...DAY_OF_YEAR, ...SECONDS })
 const DATE_AND_CLOCK = new Intl.DateTimeFormat('en-GB', { ...DATE, ...SECONDS })
 
 /** The whole time in the reader's time zone. */
@@ -104,11 +102,11 @@ export function exactTime(at: string): string {
   return `${moment(at)} · ${new Date(at).toISOString()}`
 }
 
-/** The local time as briefly as `now` allows: `14:03:09`, `22 Nov, 14:03:09`, or with the year. */
+/** The local time: `14:03:09`, and on another day `22 Nov 2026, 14:03:09`. */
 export function localTime(at: string, now: number): string {
-  const [date, today] = [new Date(at), new Date(now)]
-  if (date.toDateString() === today.toDateString()) return CLOCK.format(date)
-  return (date.getFullYear() === today.getFullYear() ? DAY_AND_CLOCK : DATE_AND_CLOCK).format(date)
+  const date = new Date(at)
+  const isToday = date.toDateString() === new Date(now).toDateString()
+  return (isToday ? CLOCK : DATE_AND_CLOCK).format(date)
 }
 
 export function bytes(length: number): string {
@@ -188,4 +186,23 @@ export function operationText(what: string): string {
 
 export function isEnded(status: Status): boolean {
   return status === 'succeeded' || status === 'failed' || status === 'cancelled'
+}
+
+/** A call of the API in a sentence, with its body. */
+const CALL =
+  /(PATCH|PUT|DELETE|POST) \/v1\/\S*?(?:\/(retry|cancel|resume|replay))?(?: with \{(?:"action": "([a-z-]+)")?[^{}]*\})?(?=[.,;]?( |$))/g
+const BUTTONS: Readonly<Record<string, string>> = {
+  ...{ PATCH: 'Change', PUT: 'Edit', DELETE: 'Remove' },
+  ...{ 'retry-undo': 'Undo again', 'retry-callbacks': 'Publish the owed callbacks' },
+  ...{ retry: 'Retry', cancel: 'Cancel', resume: 'Resume', replay: 'Send again' },
+}
+
+/** The sentence with the buttons that make its calls. Calls of programs stay. */
+export function withButtons(sentence: string): string {
+  return sentence.replace(CALL, buttonOf)
+}
+
+function buttonOf(call: string, method: string, verb = method, action = verb): string {
+  const name = BUTTONS[action]
+  return name === undefined ? call : `“${name}”`
 }

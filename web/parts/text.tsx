@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { Check, Copy } from 'lucide-react'
+import { Copy } from 'lucide-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { copyText, IconButton } from './controls.tsx'
@@ -13,6 +13,7 @@ import {
   type State,
   toneOf,
   visible,
+  withButtons,
 } from './format.ts'
 
 /** Texts that tasks bring with them, and their states. The texts are shown as text only, isolated from the text around them. */
@@ -135,42 +136,20 @@ export function Explained({ of: { sentence, next } }: { readonly of: Explanation
         <Sentence>{sentence}</Sentence>
       </p>
       <p className="soft">
-        <Sentence>{next.replace(CALL, buttonOf)}</Sentence>
+        <Sentence>{withButtons(next)}</Sentence>
       </p>
     </>
   )
 }
 
-/** A call of the API in a sentence, with its body. */
-const CALL =
-  /(PATCH|PUT|DELETE|POST) \/v1\/\S*?(?:\/(retry|cancel|resume|replay))?(?: with \{[^{}]*\})?(?=[.,;]?( |$))/g
-const BUTTONS: Readonly<Record<string, string>> = {
-  ...{ PATCH: 'Change', PUT: 'Edit', DELETE: 'Remove' },
-  ...{ retry: 'Retry', cancel: 'Cancel', resume: 'Resume', replay: 'Send again' },
-}
-
-/** The button that makes a call. Calls of programs have none. */
-function buttonOf(call: string, method: string, action = method): string {
-  const name = BUTTONS[action]
-  return name === undefined ? call : `“${name}”`
-}
-
-const COPIED_MS = 1_500
-
 export function CopyButton({ text, label }: { readonly text: string; readonly label: string }) {
-  const [isCopied, setCopied] = useState(false)
-  useEffect(() => {
-    if (!isCopied) return
-    const timer = setTimeout(setCopied, COPIED_MS, false)
-    return () => clearTimeout(timer)
-  }, [isCopied])
-  const copy = () => void navigator.clipboard.writeText(text).then(() => setCopied(true))
   return (
-    <IconButton icon={isCopied ? Check : Copy} label={`Copy ${label}`} title="Copy" onClick={copy}>
-      <span className="visually-hidden" aria-live="polite">
-        {isCopied ? 'Copied' : ''}
-      </span>
-    </IconButton>
+    <IconButton
+      icon={Copy}
+      label={`Copy ${label}`}
+      title="Copy"
+      onClick={() => void copyText(text, `the ${label}`)}
+    />
   )
 }
 

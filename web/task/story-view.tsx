@@ -21,7 +21,7 @@ export function StoryCard({ task }: { readonly task: ApiTask }) {
   const { data: why } = useQuery(whyQuery(task))
   const story = storyOf(task, now, why?.limit?.name)
   const { from, to } = spanOf(task, story)
-  const place = (at: number) => `${((Math.max(0, at - from) / (to - from)) * 100).toFixed(3)}%`
+  const place = (at: number) => `${(Math.min(1, Math.max(0, at - from) / (to - from)) * 100).toFixed(3)}%`
   const compare = (
     <Opener
       icon={Columns2}

@@ -173,14 +173,18 @@ function endOf(task: ApiTask): Entry[] {
   return [end, { id: 'callbacks', at, title, ...(callbackProblems && { detail: { callbackProblems } }) }]
 }
 
-/** From when until when the bars of a story are drawn. What happened before the task was published has none. */
+/**
+ * From when until when the bars of a story are drawn. What happened before the task was published has none, and a long lease is cut, so
+ * that what has happened takes at least half of the width.
+ */
 export function spanOf(
   task: ApiTask,
   story: readonly Entry[],
 ): { readonly from: number; readonly to: number } {
   const from = Date.parse(task.createdAt)
-  const ends = story.map(({ at, until = at, detail }) => Math.max(until, leaseEndOf(detail)))
-  return { from, to: Math.max(from + 1, ...ends) }
+  const to = Math.max(from + 1, ...story.map(({ at, until = at }) => until))
+  const lease = Math.max(...story.map(({ detail }) => leaseEndOf(detail)))
+  return { from, to: Math.max(to, Math.min(2 * to - from, lease)) }
 }
 
 /** When the lease of a live run ends; 0 for anything else. */

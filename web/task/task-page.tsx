@@ -90,9 +90,9 @@ function Details({ task }: { readonly task: ApiTask }) {
       <Card title="Times">
         <Facts
           rows={[
-            ['Due', <When key="due" at={task.dueAt} as="both" />],
-            ['Changed', <When key="changed" at={task.updatedAt} as="both" />],
-            ['Kept until', task.expiresAt && <When at={task.expiresAt} as="both" />],
+            ['Due', <When key="due" at={task.dueAt} />],
+            ['Changed', <When key="changed" at={task.updatedAt} />],
+            ['Kept until', task.expiresAt && <When at={task.expiresAt} />],
           ]}
         />
       </Card>
