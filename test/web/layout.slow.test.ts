@@ -97,11 +97,6 @@ async function tooWide(page: Page, width: number, look?: Look): Promise<string[]
     const wide = await page.evaluate<string>(WIDEST)
     if (wide !== '') found.push(`${address.slice(0, 30)} is wider than ${width} px: ${wide}`)
     found.push(...((await look?.(page, address)) ?? []))
-    if (process.env.SHOTS)
-      await page.screenshot({
-        path: `${process.env.SHOTS}/${look ? 'long' : 'empty'}-${width}-${ADDRESSES.indexOf(address)}.png`,
-        fullPage: true,
-      })
   }
   return found
 }
