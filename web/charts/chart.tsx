@@ -81,15 +81,22 @@ function Chart(props: Props) {
           {kind === 'bars' ? <Bars series={series} max={max} /> : <Lines series={series} max={max} />}
         </svg>
       </div>
-      <p className="chart-axis faint" aria-hidden>
-        {clockTicksOf(times[0] ?? 0, times[last] ?? 0, TIME_MARKS).map(at => (
-          <span key={at} style={{ left: percent(at - (times[0] ?? 0), times.length * MINUTE_MS) }}>
-            {clock(at)}
-          </span>
-        ))}
-      </p>
+      <TimeAxis times={times} />
       <Values {...props} />
     </div>
+  )
+}
+
+function TimeAxis({ times }: Pick<Props, 'times'>) {
+  const [from = 0, to = from] = [times[0], times.at(-1)]
+  return (
+    <p className="chart-axis faint" aria-hidden>
+      {clockTicksOf(from, to, TIME_MARKS).map(at => (
+        <span key={at} style={{ left: percent(at - from, times.length * MINUTE_MS) }}>
+          {clock(at)}
+        </span>
+      ))}
+    </p>
   )
 }
 

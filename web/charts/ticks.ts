@@ -1,6 +1,6 @@
 /**
- * The marks of axes, at round values. d3-array and d3-time would replace half of this file, but their weeks and months are no multiples of a
- * length from zero; uPlot draws on a canvas, which has no text for screen readers.
+ * The marks of axes, at round values. d3-array and d3-time would replace half of this file, but do not count weeks and months
+ * from zero; uPlot draws on a canvas, which has no text for screen readers.
  */
 
 import { MINUTE_MS } from './series.ts'

@@ -95,7 +95,7 @@ function EntryView({ entry: { at, until, title, outcome, detail = {} }, taskId, 
   )
 }
 
-/** Who or what an entry comes from. */
+/** What an entry comes from. */
 function Origin({ detail: { workerId, stage, by, taskId, canvasId } }: { readonly detail: Detail }) {
   return (
     <>
@@ -118,7 +118,7 @@ function ErrorOf({ detail: { error, errorIsIn } }: { readonly detail: Detail }) 
   )
 }
 
-/** The stored log of an ended run. That of a live run is read line by line. */
+/** The stored log of an ended run, or the log of a live run, which is read line by line. */
 function LogOf({ detail: { id, state, log }, taskId }: { readonly detail: Detail; readonly taskId: string }) {
   const isLive = state === 'running'
   const { data } = useQuery({ ...logQuery(taskId), enabled: isLive })

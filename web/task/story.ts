@@ -75,7 +75,7 @@ function attemptsOf(task: ApiTask, now: number): Entry[] {
     const number = (counts.get(stage) ?? 0) + 1
     counts.set(stage, number)
     const errorIsIn = errorPlaceOf(task, run, runs[nth + 1])
-    // The result of the task and those of steps have places of their own.
+    // The result of the task and the results of steps have places of their own.
     const isResultShown = Boolean(task.steps) || JSON.stringify(run.result) === JSON.stringify(task.result)
     return {
       id,

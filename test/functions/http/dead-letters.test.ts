@@ -35,7 +35,9 @@ describe('dead letters', () => {
           arrivedAt: new Date(NOW).toISOString(),
           expiresAt: new Date(NOW + 14 * 24 * 60 * MINUTE).toISOString(),
           ...{ receives: 10, bytes: 100, error: 'AccessDenied: no', replayable: true },
-          sentence: expect.stringMatching(/^The message that announces resize:a to workers was given up before /),
+          sentence: expect.stringMatching(
+            /^The message that announces resize:a to workers was given up before /,
+          ),
           next: expect.stringContaining(letter.id),
         },
       ],

@@ -111,7 +111,9 @@ describe('a dispatch whose receiver dies each time', () => {
     expect([others, left]).toEqual([[], 0])
     expect(letter).toMatchObject({
       ...{ queue: 'type:probe', kind: 'dispatch', taskId: id, type: 'probe', receives: 2, replayable: true },
-      sentence: expect.stringMatching(/^The message that announces probe:dies to workers was given up before /),
+      sentence: expect.stringMatching(
+        /^The message that announces probe:dies to workers was given up before /,
+      ),
       next: expect.stringContaining('Read the log of the handler of probe'),
     })
     expect(why).toMatchObject({ status: 'ready', reason: 'dead-lettered', deadLetterId: letter.id })
