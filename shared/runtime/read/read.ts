@@ -20,7 +20,7 @@ import {
   rulingTypes,
   workOf,
 } from '../../core/task/piece.ts'
-import type { EndedRun, LiveRun, RunState } from '../../core/task/task.ts'
+import type { EndedRun, LiveRun, RunRecord, RunState } from '../../core/task/task.ts'
 import { endedRuns, isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
 import { shortError, type TaskError } from '../../core/task-error/task-error.ts'
 import { mayDoWork } from '../../core/types/other-types.ts'
@@ -106,10 +106,12 @@ async function readValues(
   return { read: new Map(values.flat()), isCut: bytes > VALUES_BYTES_MAX }
 }
 
-/** Only tasks with runs that did not succeed have run records. */
-async function readRecords({ tasks }: System, task: Task): Promise<EndedRun[]> {
+/** Only tasks that were restarted, or have runs that did not succeed, have run records. */
+async function readRecords({ tasks }: System, task: Task): Promise<RunRecord[]> {
+  const { id, born, firstBorn } = task
   const hasUnsuccessfulRuns = endedRuns(task).some(run => run.state !== 'succeeded')
-  return hasUnsuccessfulRuns ? tasks.runRecords(task.id, task.born, SHOWN_RUNS_MAX) : []
+  if (!firstBorn && !hasUnsuccessfulRuns) return []
+  return tasks.runRecords(id, firstBorn ?? born, SHOWN_RUNS_MAX)
 }
 
 /** The history of a task shows this many ended runs. */
@@ -128,7 +130,9 @@ export type TaskDescription = {
   readonly attempts: Attempts
   /** Sorted by fence, earliest first. */
   readonly runs: readonly DescribedRun[]
-  /** The last ended runs, earliest first. */
+  /** Runs from before the last restart that no longer count, earliest first. */
+  readonly formerRuns: readonly (DescribedRun & Pick<RunRecord, 'born'>)[]
+  /** The last ended runs, also of former births, earliest first. */
   readonly history: readonly EndedRun[]
   readonly input?: Json
   readonly result?: Json
@@ -149,7 +153,7 @@ type DescriptionSources = {
   /** The values of bodies that are stored apart, by their reference; a missing value is left out. */
   readonly values?: ReadonlyMap<string, Json>
   /** Full records of ended runs, which the head shortens or has forgotten. */
-  readonly records?: readonly EndedRun[]
+  readonly records?: readonly RunRecord[]
   /** Leaves out input and results. */
   readonly isBrief?: boolean
 }
@@ -160,12 +164,14 @@ function describeTask(task: Task, sources: DescriptionSources): TaskDescription 
   const input = valueIn(task.input, sources)
   const result = valueIn(resultOf(task), sources)
   const error = fullError(task.error, records)
+  const former = recordsOfFormer(task, records)
   return {
     task,
     status: statusOf(task, now),
     attempts: attempts(task),
     runs: describedRuns(task, sources),
-    history: endedRunsOf(task).sort(byEnd).slice(-HISTORY_RUNS),
+    formerRuns: former.map(run => withValue(run, sources)),
+    history: [...endedRunsOf(task), ...former].sort(byEnd).slice(-HISTORY_RUNS),
     ...(statusReason && { statusReason }),
     ...defined({ input, result }),
     ...(error && { error }),
@@ -255,16 +261,24 @@ function endedRunsOf(task: Task): EndedRun[] {
   return [...endedRuns(task), ...stepRuns(task)]
 }
 
+/** The records of former births, without the runs that a restart has kept. */
+function recordsOfFormer(task: Task, records: readonly RunRecord[]): RunRecord[] {
+  return records.filter(({ born, fence }) => born !== task.born && !task.ended[fence]).reverse()
+}
+
+function withValue<Run extends EndedRun>({ result, ...run }: Run, sources: DescriptionSources) {
+  const value = valueIn(result, sources)
+  return { ...run, ...(value !== undefined && { result: value }) }
+}
+
 function describedRuns(task: Task, sources: DescriptionSources): DescribedRun[] {
   const byFence = new Map(endedRunsOf(task).map(run => [run.fence, run]))
   for (const record of sources.records ?? []) {
     const inHead = byFence.get(record.fence)
-    if (!inHead || inHead.state === record.state) byFence.set(record.fence, record)
+    const isMissing = !inHead && record.born === task.born
+    if (isMissing || inHead?.state === record.state) byFence.set(record.fence, record)
   }
-  const ended = [...byFence.values()].map(({ result, ...run }) => {
-    const value = valueIn(result, sources)
-    return { ...run, ...(value !== undefined && { result: value }) }
-  })
+  const ended = [...byFence.values()].map(run => withValue(run, sources))
   // Live runs belong to the present piece, because the end of a piece ends its runs.
   const piece = pieceOf(task)
   const present = { state: 'running' as const, ...(piece !== undefined && { piece }) }

@@ -16,7 +16,7 @@ export const bulkOperations = [
     tag: 'Bulk',
     summary: 'Retry, cancel or remove many tasks',
     description:
-      'Begins a job on the server, which continues when the caller has left. It acts on the tasks of one type that fit the request, as the operation on one task does, and each task records the caller. It leaves out tasks that need the attention of an operator. `replay` sends the dead letters of the queue of the type again.',
+      'Begins a job on the server, which continues when the caller has left. It acts on the tasks of one type that fit the request, as the operation on one task does, and each task records the caller. A retry restarts plain tasks, and has failed flows try again what has failed. The operation leaves out tasks that need the attention of an operator. `replay` sends the dead letters of the queue of the type again.',
     cost: 'Some 10 write units. Half a read unit for each task that is read, the cost of the action for each selected task, and some 5 write units per 100 tasks.',
     answers: {
       202: {
