@@ -99,10 +99,8 @@ type Restart = {
  * `clean` names them. The retry budget is fresh, and fences keep growing. What the former births did stays on record.
  */
 export function restart(task: Task, how: Restart, now: number): Decision<RestartRefusal> {
-  // A restart would skip the undo of a step that has begun.
-  if (liveRuns(task).length > 0 || (task.state === 'open' && hasBegun(task))) return refuse('running')
-  if (task.state === 'removed' || (task.state === 'open' && !how.evenWaiting)) return refuse('not-finished')
-  if (task.owes) return refuse('owes')
+  const refusal = whyNotRestarted(task, how)
+  if (refusal) return refuse(refusal)
   const kept = task.flow
     ? []
     : endedRuns(task).filter(run => !how.clean.includes(isSuccess(run) ? 'succeeded' : 'failed'))
@@ -126,8 +124,14 @@ export function restart(task: Task, how: Restart, now: number): Decision<Restart
       member: task.member && afterFirstEnd(task.member, task),
     }),
   }
-  const dropped = former.filter(run => !kept.includes(run))
-  return revise(task, draft, now, { bodies: [...bodies, ...missingRecords(task, dropped, now)] })
+  return revise(task, draft, now, { bodies: [...bodies, ...missingRecords(task, former, now)] })
+}
+
+function whyNotRestarted(task: Task, { evenWaiting }: Restart): RestartRefusal | undefined {
+  // A restart would skip the undo of a step that has begun.
+  if (liveRuns(task).length > 0 || (task.state === 'open' && hasBegun(task))) return 'running'
+  if (task.state === 'removed' || (task.state === 'open' && !evenWaiting)) return 'not-finished'
+  return task.owes && 'owes'
 }
 
 /** The ended runs that the head knows of, for a flow also those that have done or undone a step. */

@@ -261,9 +261,10 @@ function endedRunsOf(task: Task): EndedRun[] {
   return [...endedRuns(task), ...stepRuns(task)]
 }
 
-/** The records of former births, without the runs that a restart has kept. */
+/** The records of former births. A run that restarts have kept may have several, and the one of its own birth is the oldest. */
 function recordsOfFormer(task: Task, records: readonly RunRecord[]): RunRecord[] {
-  return records.filter(({ born, fence }) => born !== task.born && !task.ended[fence]).reverse()
+  const former = records.filter(({ born, fence }) => born !== task.born && !task.ended[fence])
+  return [...new Map(former.map(run => [run.fence, run])).values()].reverse()
 }
 
 function withValue<Run extends EndedRun>({ result, ...run }: Run, sources: DescriptionSources) {

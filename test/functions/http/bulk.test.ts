@@ -54,7 +54,7 @@ describe('a bulk operation', () => {
       ...{ examined: 3, selected: 2, done: 2, leftOut: {} },
     })
     expect(await Promise.all(ids.map(statusOf))).toEqual(['failed', 'ready', 'ready'])
-    const retry = { at: expect.any(String), by: 'anonymous', what: 'retry' }
+    const retry = { at: expect.any(String), by: 'anonymous', what: 'restart' }
     expect((await api.task('jobs:b')).operations).toEqual([retry, retry])
     const type = await api.system.types.get('jobs')
     expect([type?.bulks, type?.operations?.at(-1)]).toMatchObject([undefined, { what: 'bulk' }])
