@@ -264,7 +264,7 @@ function endedRunsOf(task: Task): EndedRun[] {
 /** The records of former births. A run that restarts have kept may have several, and the one of its own birth is the oldest. */
 function recordsOfFormer(task: Task, records: readonly RunRecord[]): RunRecord[] {
   const former = records.filter(({ born, fence }) => born !== task.born && !task.ended[fence])
-  return [...new Map(former.map(run => [run.fence, run])).values()].reverse()
+  return [...new Map(former.map(run => [run.fence, run])).values()].sort((a, b) => a.fence - b.fence)
 }
 
 function withValue<Run extends EndedRun>({ result, ...run }: Run, sources: DescriptionSources) {
