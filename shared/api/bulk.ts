@@ -1,10 +1,10 @@
 import { ERROR_FILTER_CHARACTERS_MAX } from '../core/bounds.ts'
 import { anyOf, listOf, open, optional, recordOf, strict } from '../core/rules/compound.ts'
 import type { ValueOf } from '../core/rules/rules.ts'
-import { flag, name, oneOf, text, time } from '../core/rules/scalars.ts'
+import { flag, literal, name, oneOf, text, time } from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'
 import { STATUSES } from '../core/states.ts'
-import { count, shownTime, userId } from './scalars.ts'
+import { count, pageOf, shownTime, userId } from './scalars.ts'
 import { canvasId, tagFilters } from './tasks.ts'
 
 /** Bulk operations: one action on many tasks, which a job on the server does. */
@@ -64,6 +64,8 @@ export const bulkAnswer = open(
     id: text(),
     /** Whether it is still under way. */
     state: oneOf('running', 'finished'),
+    /** A caller has stopped it. The tasks of the page under way are still done. */
+    stopped: optional(literal(true)),
     /** What is done to each task. */
     action,
     /** The type of the tasks. */
@@ -109,3 +111,6 @@ export const bulkAnswer = open(
 
 /** A bulk operation with its progress, and its outcome once it is finished. Kept for 30 days. */
 export type ApiBulk = ValueOf<typeof bulkAnswer>
+
+/** The last 20 bulk operations, latest first. */
+export const bulkList = pageOf(bulkAnswer)

@@ -32,6 +32,7 @@ const READS = [
   ...[
     'getCanvas',
     'getBulk',
+    'listBulks',
     'search',
     'listSchedules',
     'getSchedule',
@@ -74,6 +75,7 @@ export const REFUSALS: readonly Step[] = [
     body: { action: 'retry', type: 'resize', status: 'failed', canvasId: 'canvas:none' },
   }),
   refuses('getBulk', 'no-bulk', 404, {}),
+  refuses('stopBulk', 'no-bulk', 404, {}),
   refuses('listTicks', 'no-schedule', 404, { path: NO_SCHEDULE }),
   refuses('purge', 'no-type', 404, { path: NO_TYPE, body: { status: ['failed'] } }),
   refuses('heartbeat', 'no-run', 404, { path: NO_RUN, body: { fence: 1 } }),

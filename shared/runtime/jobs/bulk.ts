@@ -12,56 +12,38 @@
  * again (`sweepBulks`).
  */
 
-import type { ApiBulk, BulkBody } from '../../api/bulk.ts'
 import type { DeadLetter } from '../../core/dead-letters.ts'
 import { needsAttention } from '../../core/flow/flow.ts'
+import { resume, usualRetry } from '../../core/flow/resume.ts'
 import { isGone } from '../../core/publish.ts'
 import { bulkRecord } from '../../core/record-names.ts'
 import { areOpen } from '../../core/states.ts'
 import { CANVAS_TYPE } from '../../core/task/head-fields.ts'
-import type { Status } from '../../core/task/lifecycle.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { defined, type Json } from '../../core/values/values.ts'
-import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
+import type { IndexRange } from '../../ports/stores.ts'
 import { isolateEach, readTasks, sideBySide } from '../kernel/heads.ts'
 import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { type ListQuery, listRanges, matches } from '../list/list-query.ts'
 import { listDeadLetters, replayDeadLetters } from '../operate/dead-letters.ts'
-import { cancelTask, removeTask, retryTask, withoutNeeded } from '../operate/operate.ts'
+import { cancelTask, removeTask, withoutNeeded } from '../operate/operate.ts'
+import { RESTART_ONLY, retryTask } from '../operate/retry-task.ts'
 import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair.ts'
 import { changeType, throwIfUnsent } from '../types/change-type.ts'
-
-/** What a caller asks for: the fields of `api/bulk.ts`. A replay has no statuses. */
-type BulkRequest = Pick<BulkBody, 'action' | 'type' | 'error' | 'userId' | 'canvasId' | 'tags'> & {
-  readonly statuses: readonly Status[]
-  readonly since?: number
-  readonly until?: number
-  /** Whether it only counts. */
-  readonly isDryRun: boolean
-}
-
-/** A bulk operation as its record keeps it, with the counts of `api/bulk.ts`. */
-export type Bulk = BulkRequest &
-  Pick<ApiBulk, 'id' | 'by' | 'examined' | 'selected' | 'done' | 'leftOut'> & {
-    readonly askedAt: number
-    readonly updatedAt: number
-    readonly finishedAt?: number
-    /** The range of the type's view that it is at. */
-    readonly range: number
-    /** The last entry of the page. */
-    readonly after?: IndexEntry
-    /** The ids of the tasks or dead letters that it works on. */
-    readonly page: readonly string[]
-    /** The id of the write of the record, by which its writer recognises it. */
-    readonly writeId?: string
-  }
+import {
+  type Bulk,
+  type BulkRequest,
+  finished,
+  noteBulk,
+  RECORD_TTL_MS,
+  readBulk,
+  replaceBulk,
+} from './bulk-records.ts'
 
 export const BULKS_MAX = 10
 /** Indexes show a write up to 2 s late. */
 const INDEX_DELAY_S = 2
-/** How long the record is kept after its last change. */
-const RECORD_TTL_MS = 30 * 86_400_000
 const PAGE_ITEMS = 100
 const CHANGES_AT_ONCE_MAX = 25
 /** Their bodies have up to 1 MiB. */
@@ -88,6 +70,7 @@ export async function startBulk(
       : undefined
   })
   if (!after) return undefined
+  if (!bulk.isDryRun) await noteBulk(system, id)
   await send(system, bulk, INDEX_DELAY_S).catch(error =>
     system.log.warn('a bulk operation could not be started; the sweeper starts it', { id, error }),
   )
@@ -100,24 +83,21 @@ function send({ messages }: Pick<System, 'messages'>, { type, id }: Bulk, delayS
   return throwIfUnsent(messages.continueJobs([{ type, job, bucket: 'open', shard: 0, delaySeconds }]), job)
 }
 
-/** Reads a bulk operation. Undefined when there is none of this id, or when its record has expired. */
-export async function readBulk({ records }: Pick<System, 'records'>, id: string): Promise<Bulk | undefined> {
-  return (await records.get(bulkRecord(id))) as Bulk | undefined
-}
-
 /** Works on a bulk operation, page by page. At `stopAt` it leaves the rest to a new message. */
 export async function workOnBulk(system: System, id: string, stopAt: number): Promise<void> {
   let bulk = await readBulk(system, id)
   const type = bulk && (await system.types.get(bulk.type))
   if (!bulk || !type) return
   while (bulk.finishedAt === undefined) {
-    const worked = await withNextPage(system, await withWork(system, bulk), type)
-    const next: Bulk = { ...worked, writeId: system.chance.ulid(worked.updatedAt) }
-    const expiresAt = next.updatedAt + RECORD_TTL_MS
-    const isReplaced = await system.records.replace(bulkRecord(id), next as Json, bulk as Json, expiresAt)
-    // The write may have been sent again after a lost answer, and was then refused because of itself.
-    if (!isReplaced && (await readBulk(system, id))?.writeId !== next.writeId) return
-    bulk = next
+    const worked = bulk.isStopped
+      ? finished(bulk, system.clock.now())
+      : await withNextPage(system, await withWork(system, bulk), type)
+    const written = await replaceBulk(system, bulk, {
+      ...worked,
+      writeId: system.chance.ulid(worked.updatedAt),
+    })
+    if (!written) return
+    bulk = written
     if (bulk.finishedAt === undefined && system.clock.now() >= stopAt) return send(system, bulk)
   }
   await endBulk(system, bulk)
@@ -162,7 +142,7 @@ async function withNextPage(system: System, bulk: Bulk, type: TaskType): Promise
     const last = entries.at(-1)
     if (last) return { ...bulk, updatedAt, range, after: last, page: entries.map(({ id }) => id) }
   }
-  return { ...bulk, updatedAt, page: [], finishedAt: updatedAt }
+  return finished(bulk, updatedAt)
 }
 
 /** Ended tasks come first, up to those that had ended at the request. So a task that is retried and fails again is left alone. */
@@ -216,7 +196,7 @@ async function actOnTasks(system: System, bulk: Bulk): Promise<Outcome[]> {
     if (!fits(system, bulk, task)) return undefined
     if (needsAttention(task)) return 'needs-attention'
     if (free && !free.has(task)) return 'open-canvas'
-    return bulk.isDryRun ? DONE : act(system, bulk, task)
+    return bulk.isDryRun ? (refusalOf(bulk, task, system.clock.now()) ?? DONE) : act(system, bulk, task)
   })
   const faults = Array<Outcome>(tasks.length - outcomes.length).fill('fault')
   return [...outcomes, ...faults]
@@ -238,6 +218,15 @@ function isDone({ clock }: System, { action, askedAt, by, isDryRun }: Bulk, task
   const { operations = [] } = task
   const names: readonly string[] = action === 'retry' ? RETRIES : [action]
   return operations.some(one => one.by === by && names.includes(one.what) && one.at >= askedAt)
+}
+
+/** Why a retry would leave out the flow. */
+function refusalOf({ action }: Bulk, task: Task, now: number): Outcome {
+  if (action !== 'retry' || !task.flow) return undefined
+  const usual = usualRetry(task)
+  if (usual === undefined || usual === 'restart') return RESTART_ONLY
+  const decision = resume(task, usual, now)
+  return decision.ok ? undefined : decision.reason
 }
 
 /** The names under which a retry is recorded. */

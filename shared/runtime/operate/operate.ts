@@ -1,6 +1,6 @@
 import { BODY_GRACE_MS, TOMBSTONE_MS } from '../../core/bounds.ts'
 import { type Expected, isStale } from '../../core/change.ts'
-import { type ResumeAction, type ResumeRefusal, resume, usualRetry } from '../../core/flow/resume.ts'
+import { type ResumeAction, type ResumeRefusal, resume } from '../../core/flow/resume.ts'
 import { type Clean, cancel, type RestartRefusal, remove, restart } from '../../core/operate/operate.ts'
 import { DEFAULT_OPTIONS, type Options } from '../../core/options.ts'
 import { isGone, type Publication } from '../../core/publish.ts'
@@ -73,34 +73,6 @@ async function readUnlessUnreadable(
     if (error instanceof BatonError && error.code === 'unreadable') return 'unreadable'
     throw error
   }
-}
-
-/** Why a task is not tried again. `unclear`: the caller must name the action, because a flow that has not failed would do all steps again. */
-export type RetryRefusal = RestartRefusal | ResumeRefusal | 'unclear' | 'stale'
-
-export type Retry = {
-  readonly action?: ResumeAction | 'restart' | undefined
-  readonly clean?: Clean | undefined
-}
-
-/** Tries an ended task again, by the action that the caller names or by the usual one. The task records the action. */
-export async function retryTask(
-  system: System,
-  id: string,
-  expected: Expected = {},
-  { action: named, clean }: Retry = {},
-): Promise<OperateOutcome<RetryRefusal>> {
-  const seen = named ? undefined : await readTask(system, id)
-  if (!named && !isPresent(system, seen)) return UNKNOWN
-  const action = named ?? (seen && usualRetry(seen))
-  if (action === undefined || (seen?.flow && clean && action !== 'restart'))
-    return seen ? { ok: false, reason: 'unclear', task: seen } : UNKNOWN
-  const { isStill = () => true, ...others } = expected
-  const same = { ...others, isStill: (task: Task) => isStill(task) && (!seen || usualRetry(task) === action) }
-  const recording = system.operator ? { ...system, operator: { ...system.operator, what: action } } : system
-  return action === 'restart'
-    ? restartTask(recording, id, clean, same)
-    : resumeTask(recording, id, action, same)
 }
 
 export async function resumeTask(
@@ -220,7 +192,7 @@ function optionsOfFlow({ retentionMs }: Options, { deadlineMs }: FlowState): Opt
 }
 
 /** There is no such task, or readers do not find it any more. */
-const UNKNOWN = { ok: false, reason: 'unknown' } as const
+export const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 /** A person has changed the task since the caller read it. */
 const STALE = { ok: false, reason: 'stale' } as const
@@ -238,7 +210,7 @@ export function asExpected<Decided>(
   }
 }
 
-function isPresent(system: System, task: Task | undefined): task is Task {
+export function isPresent(system: System, task: Task | undefined): task is Task {
   return task !== undefined && !isGone(task, system.clock.now())
 }
 

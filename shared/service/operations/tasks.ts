@@ -8,14 +8,9 @@ import { isolateEach } from '../../runtime/kernel/heads.ts'
 import type { System } from '../../runtime/kernel/system.ts'
 import { type ListAnswer, listTasks } from '../../runtime/list/list.ts'
 import type { ListFilter, ListOrder } from '../../runtime/list/list-query.ts'
-import {
-  cancelTask,
-  type OperateOutcome,
-  removeTask,
-  retryCallbacks,
-  retryTask,
-} from '../../runtime/operate/operate.ts'
+import { cancelTask, type OperateOutcome, removeTask, retryCallbacks } from '../../runtime/operate/operate.ts'
 import { patchTask } from '../../runtime/operate/patch-task.ts'
+import { retryTask } from '../../runtime/operate/retry-task.ts'
 import { describeHead, readTask, type StatusReaders } from '../../runtime/read/read.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import type { Answer, Call, Parts } from '../operation.ts'

@@ -13,7 +13,8 @@ import { type EndedRunState, liveRuns, splitTaskId, type Task, taskIdPrefix } fr
 import { cut } from '../../core/task-error/task-error.ts'
 import { reservedFor } from '../../core/types/task-type.ts'
 import { BatonError, type ErrorCode, type FieldProblem } from '../../core/values/values.ts'
-import type { OperateOutcome, RetryRefusal } from '../../runtime/operate/operate.ts'
+import type { OperateOutcome } from '../../runtime/operate/operate.ts'
+import type { RetryRefusal } from '../../runtime/operate/retry-task.ts'
 import type { PublishOutcome } from '../../runtime/publish/publish.ts'
 import type { UnknownType } from '../../runtime/publish/resolve-publication.ts'
 import type { RunRefusal } from '../../runtime/run/http-runs.ts'
@@ -194,7 +195,7 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
       return conflict('has not failed; this action resumes failed flows only')
     case 'undone':
       return conflict(`cannot continue: ${undoneSteps(refusal.task)}; only "restart" does all steps again`)
-    case 'unclear':
+    case 'restart-only':
       return conflict(
         `is a flow that has ${refusal.task.state}; ${refusal.task.state === 'failed' ? '"clean"' : 'a retry'} needs action "restart", which does all steps again`,
       )

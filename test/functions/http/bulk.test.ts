@@ -149,6 +149,63 @@ describe('a bulk operation', () => {
     expect(await finished(id)).toMatchObject({ selected: 2, done: 1, leftOut: { changed: 1 } })
   })
 
+  it('retries flows where they have failed, and leaves out those that only a restart can begin again', async () => {
+    const ONCE = { retry: { maxRetries: 0 } }
+    const steps = [
+      { name: 'one', do: { type: 'jobs', ...ONCE }, undo: { type: 'jobs', ...ONCE } },
+      { name: 'two', do: { type: 'jobs', ...ONCE } },
+    ]
+    await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
+    const ran = async (key: string, ...words: Array<'succeed' | 'fail'>) => {
+      await api.call('POST', '/v1/tasks', { type: 'order', key, input: {} })
+      for (const word of words) await reported(api, word)
+    }
+    await ran('done', 'succeed', 'succeed')
+    await ran('undone', 'succeed', 'fail', 'succeed')
+    await ran('halted', 'succeed', 'fail', 'fail')
+    await ran('first', 'fail', 'succeed')
+    await ran('stopped', 'succeed')
+    await api.call('POST', '/v1/tasks/order:stopped/cancel')
+    await reported(api, 'succeed')
+    const retry = { type: 'order', action: 'retry', status: ['failed', 'succeeded', 'cancelled'] }
+
+    const counted = await bulk({ ...retry, dryRun: true })
+    const done = await bulk(retry)
+
+    const leftOut = { 'needs-attention': 1, 'restart-only': 2, undone: 1 }
+    expect(counted).toMatchObject({ selected: 5, done: 0, leftOut })
+    expect(done).toMatchObject({ selected: 5, done: 1, leftOut })
+    expect(await api.task('order:first')).toMatchObject({
+      status: 'ready',
+      operations: [{ what: 'retry-do' }],
+    })
+  })
+
+  it('stops before its next page, counts what was done, and is listed with its like', async () => {
+    for (let nth = 0; nth < 150; nth++) await failed(`k${nth}`)
+    const id = await started({ action: 'remove', status: ['failed'] })
+    await api.system.clock.advance(2 * SECOND)
+    const { tasks, records } = api.system
+    const asked: Shown[] = []
+    const replace: System['records']['replace'] = async (name, next, ...given) => {
+      if (asked.length === 0 && (next as Shown).done > 0)
+        asked.push((await api.call('POST', `/v1/bulk/${id}/stop`)).body)
+      return records.replace(name, next, ...given)
+    }
+    await workOnBulk({ ...api.system, tasks, records: { ...records, replace } }, id, Number.POSITIVE_INFINITY)
+    const later = await started({ action: 'cancel', status: ['ready'] })
+    await started({ action: 'cancel', status: ['ready'], dryRun: true })
+    const { body: again } = await api.call('POST', `/v1/bulk/${id}/stop`)
+    const { body: list } = await api.call('GET', '/v1/bulk')
+
+    expect(asked).toMatchObject([{ state: 'running', stopped: true }])
+    expect(again).toMatchObject({ id, state: 'finished', stopped: true, selected: again.done })
+    expect([again.done > 0, again.done < 150]).toEqual([true, true])
+    expect((await api.system.types.get('jobs'))?.bulks).not.toContain(id)
+    expect(list.items.map((one: Shown) => one.id)).toEqual([later, id])
+    expect((await api.call('POST', '/v1/bulk/none/stop')).status).toBe(404)
+  })
+
   it('counts each task once after a crash between the work and its record, and after doubled messages', async () => {
     for (let nth = 0; nth < 150; nth++) await failed(`k${nth}`)
     const id = await started({ action: 'retry', status: ['failed'] })
