@@ -185,7 +185,7 @@ function otherOperations(send: Send) {
     // A second one would act on the tasks that have come meanwhile.
     startBulk: (body, call) => send(targetOf('startBulk'), { body, call }),
     bulk: (id, call) => send(targetOf('getBulk', id), reading({}, call)),
-    stopBulk: (id, call) => send(targetOf('stopBulk', id), { call }),
+    stopBulk: (id, call) => send(targetOf('stopBulk', id), changeOf(call)),
     cancelCanvas: (id, call) => send(targetOf('cancelCanvas', id), changeOf(call)),
     schedules: (page, call) => send(targetOf('listSchedules'), reading(page, call)),
     schedule: (name, call) => send(targetOf('getSchedule', name), reading({}, call)),

@@ -1,4 +1,5 @@
 import * as api from '../../api/index.ts'
+import { emptyBody } from '../../api/scalars.ts'
 import { STATUSES } from '../../core/states.ts'
 import { defined } from '../../core/values/values.ts'
 import { readCanvasOf } from '../../runtime/canvas/canvas.ts'
@@ -63,6 +64,8 @@ export const bulkOperations = [
     cost: '2 units per 4 KB to read it, and 1 write unit per KB.',
     answers: PRESENT_BULK,
     problems: ['not-found'],
+    body: emptyBody,
+    isBodyOptional: true,
     handle: ({ system, params: { id = '' } }) => answerBulk(id, stopBulk(system, known(id))),
   }),
 ]

@@ -186,10 +186,10 @@ describe('a bulk operation', () => {
     const id = await started({ action: 'remove', status: ['failed'] })
     await api.system.clock.advance(2 * SECOND)
     const { tasks, records } = api.system
-    const asked: Shown[] = []
+    const stops: Shown[] = []
     const replace: System['records']['replace'] = async (name, next, ...given) => {
-      if (asked.length === 0 && (next as Shown).done > 0)
-        asked.push((await api.call('POST', `/v1/bulk/${id}/stop`)).body)
+      if (stops.length === 0 && (next as Shown).done > 0)
+        stops.push((await api.call('POST', `/v1/bulk/${id}/stop`)).body)
       return records.replace(name, next, ...given)
     }
     await workOnBulk({ ...api.system, tasks, records: { ...records, replace } }, id, Number.POSITIVE_INFINITY)
@@ -198,7 +198,7 @@ describe('a bulk operation', () => {
     const { body: again } = await api.call('POST', `/v1/bulk/${id}/stop`)
     const { body: list } = await api.call('GET', '/v1/bulk')
 
-    expect(asked).toMatchObject([{ state: 'running', stopped: true }])
+    expect(stops).toMatchObject([{ state: 'running', stopped: true }])
     expect(again).toMatchObject({ id, state: 'finished', stopped: true, selected: again.done })
     expect([again.done > 0, again.done < 150]).toEqual([true, true])
     expect((await api.system.types.get('jobs'))?.bulks).not.toContain(id)
