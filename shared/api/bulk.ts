@@ -112,5 +112,5 @@ export const bulkAnswer = open(
 /** A bulk operation with its progress, and its outcome once it is finished. Kept for 30 days. */
 export type ApiBulk = ValueOf<typeof bulkAnswer>
 
-/** The last 20 bulk operations, latest first. */
+/** The last bulk operations, latest first. */
 export const bulkList = pageOf(bulkAnswer)

@@ -36,9 +36,6 @@ export function bulkRecord(id: string): string {
   return `bulk#${id}`
 }
 
-/** The name of the record that lists the last bulk operations. */
-export const LAST_BULKS_RECORD = 'bulks'
-
 /** The name of the record that keeps the answer to a claim of some types with a `requestId`. A key has no room for 20 types. */
 export function claimRecord(workerId: string, requestId: string, types: readonly string[]): string {
   const names = [...new Set(types)].sort().join()

@@ -1,14 +1,12 @@
 import type { ApiBulk, BulkBody } from '../../api/bulk.ts'
-import { bulkRecord, LAST_BULKS_RECORD } from '../../core/record-names.ts'
+import { bulkRecord } from '../../core/record-names.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { Json } from '../../core/values/values.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
 import { sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 
-/** The records of bulk operations: one for each, which `bulk.ts` works on, and one with the ids of the last ones. */
-
-type Recording = Pick<System, 'records' | 'clock'>
+/** The records of bulk operations, which `bulk.ts` works on. */
 
 /** What a caller asks for: the fields of `api/bulk.ts`. A replay has no statuses. */
 export type BulkRequest = Pick<BulkBody, 'action' | 'type' | 'error' | 'userId' | 'canvasId' | 'tags'> & {
@@ -39,7 +37,7 @@ export type Bulk = BulkRequest &
 
 /** How long the record is kept after its last change. */
 export const RECORD_TTL_MS = 30 * 86_400_000
-const LAST_BULKS_MAX = 20
+const SHOWN_MAX = 20
 const READS_AT_ONCE_MAX = 10
 
 /** Reads a bulk operation. Undefined when there is none of this id, or when its record has expired. */
@@ -47,30 +45,19 @@ export async function readBulk({ records }: Pick<System, 'records'>, id: string)
   return (await records.get(bulkRecord(id))) as Bulk | undefined
 }
 
-/** Reads the last bulk operations that have begun, latest first, without dry runs. */
-export async function lastBulks({ records }: Pick<System, 'records'>): Promise<Bulk[]> {
-  const ids = ((await records.get(LAST_BULKS_RECORD)) ?? []) as string[]
-  const found = await sideBySide(ids.toReversed(), READS_AT_ONCE_MAX, id => readBulk({ records }, id))
+/** Reads the last bulk operations of all types, latest first. Their ids sort by time. */
+export async function lastBulks({ types, records }: Pick<System, 'types' | 'records'>): Promise<Bulk[]> {
+  const ids = (await types.list()).flatMap(({ lastBulks = [] }) => lastBulks).toSorted()
+  const shown = ids.toReversed().slice(0, SHOWN_MAX)
+  const found = await sideBySide(shown, READS_AT_ONCE_MAX, id => readBulk({ records }, id))
   return found.filter(bulk => bulk !== undefined)
 }
 
-/** Lists a bulk operation among the last ones. */
-export async function noteBulk(system: Recording, id: string): Promise<void> {
-  const { records, clock } = system
-  const expiresAt = clock.now() + RECORD_TTL_MS
-  const seen = await records.get(LAST_BULKS_RECORD)
-  const ids = [...((seen ?? []) as string[]), id].slice(-LAST_BULKS_MAX)
-  const isWritten =
-    seen === undefined
-      ? (await records.putNew(LAST_BULKS_RECORD, ids, expiresAt)) === undefined
-      : await records.replace(LAST_BULKS_RECORD, ids, seen, expiresAt)
-  // Another one has begun at the same time, or a repeated write has refused itself.
-  if (!isWritten && !((await records.get(LAST_BULKS_RECORD)) as string[]).includes(id))
-    return noteBulk(system, id)
-}
-
 /** Stops a bulk operation before its next page. Undefined when there is none of this id. One that has ended stays as it is. */
-export async function stopBulk(system: Recording, id: string): Promise<Bulk | undefined> {
+export async function stopBulk(
+  system: Pick<System, 'records' | 'clock'>,
+  id: string,
+): Promise<Bulk | undefined> {
   const bulk = await readBulk(system, id)
   if (!bulk || bulk.isStopped || bulk.finishedAt !== undefined) return bulk
   const stopped: Bulk = { ...bulk, isStopped: true }

@@ -14,7 +14,6 @@
 
 import type { DeadLetter } from '../../core/dead-letters.ts'
 import { needsAttention } from '../../core/flow/flow.ts'
-import { resume, usualRetry } from '../../core/flow/resume.ts'
 import { isGone } from '../../core/publish.ts'
 import { bulkRecord } from '../../core/record-names.ts'
 import { areOpen } from '../../core/states.ts'
@@ -28,20 +27,20 @@ import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { type ListQuery, listRanges, matches } from '../list/list-query.ts'
 import { listDeadLetters, replayDeadLetters } from '../operate/dead-letters.ts'
 import { cancelTask, removeTask, withoutNeeded } from '../operate/operate.ts'
-import { RESTART_ONLY, retryTask } from '../operate/retry-task.ts'
+import { retryTask } from '../operate/retry-task.ts'
 import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair.ts'
 import { changeType, throwIfUnsent } from '../types/change-type.ts'
 import {
   type Bulk,
   type BulkRequest,
   finished,
-  noteBulk,
   RECORD_TTL_MS,
   readBulk,
   replaceBulk,
 } from './bulk-records.ts'
 
 export const BULKS_MAX = 10
+const LAST_BULKS_MAX = 5
 /** Indexes show a write up to 2 s late. */
 const INDEX_DELAY_S = 2
 const PAGE_ITEMS = 100
@@ -64,13 +63,12 @@ export async function startBulk(
   const bulk: Bulk = { ...request, ...defined({ by }), id, ...position, ...counts }
   await system.records.put(bulkRecord(id), bulk as Json, now + RECORD_TTL_MS)
   const { after } = await changeType(system, request.type, stored => {
-    const { bulks = [] } = stored ?? {}
-    return stored && bulks.length < BULKS_MAX
-      ? { ...stored, bulks: [...bulks, id], operator: system.operator }
-      : undefined
+    const { bulks = [], lastBulks = [] } = stored ?? {}
+    if (!stored || bulks.length >= BULKS_MAX) return undefined
+    const last = request.isDryRun ? lastBulks : [...lastBulks, id].slice(-LAST_BULKS_MAX)
+    return { ...stored, bulks: [...bulks, id], lastBulks: last, operator: system.operator }
   })
   if (!after) return undefined
-  if (!bulk.isDryRun) await noteBulk(system, id)
   await send(system, bulk, INDEX_DELAY_S).catch(error =>
     system.log.warn('a bulk operation could not be started; the sweeper starts it', { id, error }),
   )
@@ -196,7 +194,7 @@ async function actOnTasks(system: System, bulk: Bulk): Promise<Outcome[]> {
     if (!fits(system, bulk, task)) return undefined
     if (needsAttention(task)) return 'needs-attention'
     if (free && !free.has(task)) return 'open-canvas'
-    return bulk.isDryRun ? (refusalOf(bulk, task, system.clock.now()) ?? DONE) : act(system, bulk, task)
+    return bulk.isDryRun ? DONE : act(system, bulk, task)
   })
   const faults = Array<Outcome>(tasks.length - outcomes.length).fill('fault')
   return [...outcomes, ...faults]
@@ -218,15 +216,6 @@ function isDone({ clock }: System, { action, askedAt, by, isDryRun }: Bulk, task
   const { operations = [] } = task
   const names: readonly string[] = action === 'retry' ? RETRIES : [action]
   return operations.some(one => one.by === by && names.includes(one.what) && one.at >= askedAt)
-}
-
-/** Why a retry would leave out the flow. */
-function refusalOf({ action }: Bulk, task: Task, now: number): Outcome {
-  if (action !== 'retry' || !task.flow) return undefined
-  const usual = usualRetry(task)
-  if (usual === undefined || usual === 'restart') return RESTART_ONLY
-  const decision = resume(task, usual, now)
-  return decision.ok ? undefined : decision.reason
 }
 
 /** The names under which a retry is recorded. */

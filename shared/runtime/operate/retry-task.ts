@@ -7,7 +7,7 @@ import type { System } from '../kernel/system.ts'
 import { isPresent, type OperateOutcome, restartTask, resumeTask, UNKNOWN } from './operate.ts'
 
 /** The caller must name the restart: the flow has not failed, or the request names runs to forget. */
-export const RESTART_ONLY = 'restart-only'
+const RESTART_ONLY = 'restart-only'
 
 /** Why a task is not tried again. */
 export type RetryRefusal = RestartRefusal | ResumeRefusal | typeof RESTART_ONLY | 'stale'

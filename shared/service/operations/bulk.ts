@@ -48,8 +48,8 @@ export const bulkOperations = [
     name: 'listBulks',
     tag: 'Bulk',
     summary: 'List the last bulk operations',
-    description: 'Shows the last 20 that have begun, of all types, latest first. Dry runs are not listed.',
-    cost: '1 read unit per 4 KB of each.',
+    description: 'Shows the last five of each type, 20 in all, latest first. Dry runs are not listed.',
+    cost: 'The types are read, and 1 read unit per 4 KB of each bulk operation.',
     answers: { 200: { description: 'The last bulk operations.', schema: api.bulkList } },
     handle: async ({ system }) => ({
       status: 200,

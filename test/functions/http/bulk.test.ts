@@ -169,11 +169,9 @@ describe('a bulk operation', () => {
     await reported(api, 'succeed')
     const retry = { type: 'order', action: 'retry', status: ['failed', 'succeeded', 'cancelled'] }
 
-    const counted = await bulk({ ...retry, dryRun: true })
     const done = await bulk(retry)
 
     const leftOut = { 'needs-attention': 1, 'restart-only': 2, undone: 1 }
-    expect(counted).toMatchObject({ selected: 5, done: 0, leftOut })
     expect(done).toMatchObject({ selected: 5, done: 1, leftOut })
     expect(await api.task('order:first')).toMatchObject({
       status: 'ready',
