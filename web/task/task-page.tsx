@@ -80,6 +80,11 @@ function TaskView({ task }: { readonly task: ApiTask }) {
               <Runs task={task} />
             </Card>
           )}
+          {task.formerRuns && (
+            <Card title="Runs before the restart">
+              <Runs task={{ ...task, runs: task.formerRuns }} />
+            </Card>
+          )}
           {history.length > 0 && (
             <Card title="History">
               <History task={task} />
