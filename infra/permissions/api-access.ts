@@ -20,7 +20,6 @@ const PUBLISHING: readonly AllowedRoute[] = [
 /** Operations on canvases, schedules and dead letters, which belong to no type, and bulk operations, whose type is in the body. */
 const OPERATING: readonly AllowedRoute[] = [
   route('POST', '/v1/bulk'),
-  route('POST', '/v1/bulk/*/stop'),
   route('POST', '/v1/dead-letters/replay'),
   route('POST', '/v1/canvases/*/cancel'),
   route('POST', '/v1/schedules/*'),

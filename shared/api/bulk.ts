@@ -1,7 +1,7 @@
 import { ERROR_FILTER_CHARACTERS_MAX } from '../core/bounds.ts'
 import { anyOf, listOf, open, optional, recordOf, strict } from '../core/rules/compound.ts'
 import type { ValueOf } from '../core/rules/rules.ts'
-import { flag, literal, name, oneOf, text, time } from '../core/rules/scalars.ts'
+import { flag, name, oneOf, text, time } from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'
 import { STATUSES } from '../core/states.ts'
 import { count, pageOf, shownTime, userId } from './scalars.ts'
@@ -64,8 +64,6 @@ export const bulkAnswer = open(
     id: text(),
     /** Whether it is still under way. */
     state: oneOf('running', 'finished'),
-    /** A caller has stopped it. The tasks of the page under way are still done. */
-    stopped: optional(literal(true)),
     /** What is done to each task. */
     action,
     /** The type of the tasks. */

@@ -17,7 +17,6 @@ export const ENDPOINTS = {
   startBulk: ['post', '/v1/bulk'],
   listBulks: ['get', '/v1/bulk'],
   getBulk: ['get', '/v1/bulk/{id}'],
-  stopBulk: ['post', '/v1/bulk/{id}/stop'],
   claim: ['post', '/v1/claims'],
   heartbeat: ['post', '/v1/tasks/{id}/runs/{runId}/heartbeat'],
   succeed: ['post', '/v1/tasks/{id}/runs/{runId}/succeed'],

@@ -45,8 +45,6 @@ export type Operations = {
   startBulk(which: api.BulkBody, call?: CallOptions): Promise<api.BulkStarted>
   /** Reads a bulk operation: how far it is, and its outcome. */
   bulk(id: string, call?: CallOptions): Promise<api.ApiBulk>
-  /** Stops a bulk operation before its next page of 100 tasks. */
-  stopBulk(id: string, call?: CallOptions): Promise<api.ApiBulk>
   /** Reads a canvas with one page of its tasks. */
   canvas(id: string, page?: PageQuery, call?: CallOptions): Promise<api.ApiCanvas>
   /** Cancels a canvas and its open tasks. */
@@ -185,7 +183,6 @@ function otherOperations(send: Send) {
     // A second one would act on the tasks that have come meanwhile.
     startBulk: (body, call) => send(targetOf('startBulk'), { body, call }),
     bulk: (id, call) => send(targetOf('getBulk', id), reading({}, call)),
-    stopBulk: (id, call) => send(targetOf('stopBulk', id), changeOf(call)),
     cancelCanvas: (id, call) => send(targetOf('cancelCanvas', id), changeOf(call)),
     schedules: (page, call) => send(targetOf('listSchedules'), reading(page, call)),
     schedule: (name, call) => send(targetOf('getSchedule', name), reading({}, call)),

@@ -47,7 +47,6 @@ const READS = [
 const WRITES = [
   ...['patch', 'cancel', 'retry', 'claim', 'heartbeat', 'succeed', 'fail', 'release', 'heartbeatMany'],
   ...['finishMany', 'publishMany', 'pauseType', 'resumeType', 'cancelCanvas', 'pauseSchedule'],
-  'stopBulk',
   ...['resumeSchedule', 'triggerSchedule'],
 ]
 
@@ -76,7 +75,6 @@ export const REFUSALS: readonly Step[] = [
     body: { action: 'retry', type: 'resize', status: 'failed', canvasId: 'canvas:none' },
   }),
   refuses('getBulk', 'no-bulk', 404, {}),
-  refuses('stopBulk', 'no-bulk', 404, { body: {} }),
   refuses('listTicks', 'no-schedule', 404, { path: NO_SCHEDULE }),
   refuses('purge', 'no-type', 404, { path: NO_TYPE, body: { status: ['failed'] } }),
   refuses('heartbeat', 'no-run', 404, { path: NO_RUN, body: { fence: 1 } }),

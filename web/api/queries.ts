@@ -220,9 +220,7 @@ export const bulkQuery = (id: string) =>
 export const bulksQuery = queryOptions({
   queryKey: ['bulks'],
   queryFn: () => ask<Page<ApiBulk>>(pathOf('listBulks')),
-  ...paced((page: Page<ApiBulk> | undefined) =>
-    page?.items.some(({ state }) => state === 'running') ? PACE_MS : SLOW_MS,
-  ),
+  ...paced(PACE_MS),
 })
 
 export const canvasQuery = (id: string) =>

@@ -4,7 +4,7 @@ import { ChevronDown, RotateCcw } from 'lucide-react'
 import { Fragment, type ReactNode, useState } from 'react'
 import type { RetryTaskBody } from '../../shared/api/changes.ts'
 import type { ApiStep, ApiTask } from '../../shared/api/tasks.ts'
-import { baton, isStale, isStatus, problemText } from '../api/baton.ts'
+import { baton, isStale } from '../api/baton.ts'
 import { Button, useAction } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { visible } from '../parts/format.ts'
@@ -87,7 +87,7 @@ const AGAIN =
   'The handler runs again from the start, with the same input. What it has done already, such as a mail or a charge, is done a second time, unless the handler recognises it.'
 
 function choicesOf(task: ApiTask): Choice[] {
-  const { steps, concurrency, startedAt, callbackProblems } = task
+  const { steps, status, concurrency, startedAt, callbackProblems } = task
   const callbacks = choice(
     'Publish the owed callbacks',
     'retry-callbacks',
@@ -101,7 +101,9 @@ function choicesOf(task: ApiTask): Choice[] {
   }
   return [
     ...(callbackProblems ? [callbacks] : []),
-    ...(steps ? flowChoices(task, steps) : [again, ...(concurrency > 1 ? [whereFailed] : [])]),
+    ...(steps
+      ? flowChoices(task, steps)
+      : [again, ...(concurrency > 1 && status === 'failed' ? [whereFailed] : [])]),
   ]
 }
 
@@ -126,7 +128,7 @@ function flowChoices({ status, cursor = 0 }: ApiTask, steps: readonly ApiStep[])
     ...(isFailed && at >= 0 ? ofUndo : []),
     ...(isFailed && !isUndone ? ofDo : []),
     choice(
-      'Start over',
+      'Restart all steps',
       'restart',
       ['Does all steps from the first:', steps],
       ['Done and not undone, so their effects may happen a second time:', kept],
@@ -134,18 +136,10 @@ function flowChoices({ status, cursor = 0 }: ApiTask, steps: readonly ApiStep[])
   ]
 }
 
-/** What the API's words in a refusal are called on this page. */
-const WORDS = [
-  [/(action )?"restart"/, '“Start over”'],
-  [/action "retry-callbacks"/, '“Publish the owed callbacks”'],
-  [/name "succeeded" in clean to forget them/, '“Run again” does all of it again'],
-] as const
-
-const CHANGED =
-  'Another person has changed the task since this page showed it, so nothing was done. Look at it again, then decide.'
-
+/** Says plainly what only a reader of an old page is refused. */
 function throwPlainly(error: unknown): never {
-  if (isStale(error)) throw new Error(CHANGED)
-  if (!isStatus(error, 409)) throw error
-  throw new Error(WORDS.reduce((text, [word, name]) => text.replace(word, name), problemText(error)))
+  if (!isStale(error)) throw error
+  throw new Error(
+    'Another person has changed the task since this page showed it, so nothing was done. Look again.',
+  )
 }

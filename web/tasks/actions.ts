@@ -54,8 +54,8 @@ export function bulkOf({ name, statuses }: Action, filter: ListFilter): BulkBody
 export const REASONS: Readonly<Record<string, string>> = {
   'needs-attention':
     'a person must decide about each: it is half undone, or its callbacks cannot be published',
-  undone: 'their steps are undone already; only “Start over” does them again',
-  'restart-only': 'flows that have not failed; only “Start over” does their steps again',
+  undone: 'their steps are undone already; only a restart does them again',
+  'restart-only': 'flows that have not failed; only a restart does their steps again',
   changed: 'changed meanwhile, and do not fit any more',
   'open-canvas': 'an open canvas still needs their results',
   owes: 'their callbacks are still to be published',

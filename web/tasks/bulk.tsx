@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
-import type { BulkBody } from '../../shared/api/bulk.ts'
+import type { ApiBulk, BulkBody } from '../../shared/api/bulk.ts'
 import { baton, problemText } from '../api/baton.ts'
 import { bulkQuery, renew } from '../api/queries.ts'
 import { createStore, useStore } from '../api/store.ts'
@@ -66,8 +66,7 @@ function ServerProgress({ bulk: present, id }: { readonly bulk: Bulk; readonly i
     text: REASONS[reason] ?? reason,
   }))
   const sum = Object.values(leftOut).reduce((total, count) => total + count, 0)
-  const end = data?.stopped ? 'stopped' : 'ended'
-  const state = isOver ? end : 'running'
+  const state = isOver ? 'ended' : 'running'
   const total = isOver ? selected : undefined
   return (
     <Progress bulk={{ ...present, done, total, leftOut: sum, reasons, state }}>
@@ -81,6 +80,8 @@ type ProgressProps = { readonly bulk: Bulk; readonly children?: ReactNode }
 function Progress({ bulk: present, children }: ProgressProps) {
   const now = useNow(250)
   const { state, total, done, leftOut, reasons } = present
+  // The server cannot be stopped. It alone has an unknown total while it works.
+  const canStop = state === 'waiting' || (state === 'running' && total !== undefined)
   return (
     <section className="bulk-progress" aria-label="Progress">
       <p role="status">{textOf(present, now)}</p>
@@ -105,8 +106,9 @@ function Progress({ bulk: present, children }: ProgressProps) {
         </details>
       )}
       {children}
-      {isUnderWay(present) && <Button text={state === 'waiting' ? 'Undo' : 'Stop'} onClick={stopBulk} />}
-      {(present.id !== undefined || !isUnderWay(present)) && (
+      {canStop ? (
+        <Button text={state === 'waiting' ? 'Undo' : 'Stop'} onClick={stopBulk} />
+      ) : (
         <Button text="Close" onClick={() => bulk.set(undefined)} />
       )}
     </section>
@@ -132,8 +134,7 @@ let stopping = new AbortController()
 
 /** Begins an action on tasks by their ids, or by a bulk operation of the server, unless this page works on another one. */
 export async function startBulk({ name, verb }: Action, tasks: readonly string[] | BulkBody): Promise<void> {
-  const present = bulk.get()
-  if (present && present.id === undefined && isUnderWay(present)) return
+  if (isBusy()) return
   stopping = new AbortController()
   const { signal } = stopping
   const total = 'action' in tasks ? undefined : tasks.length
@@ -167,16 +168,15 @@ const NEEDS_ATTENTION = 'A person must decide about it: open it.'
 
 /** Stops the action before its next tasks. What is done stays done. */
 function stopBulk(): void {
-  const { id } = bulk.get() ?? {}
-  if (id !== undefined) return void stopOnServer(id).catch(tellProblem)
   stopping.abort()
   if (bulk.get()?.state === 'waiting') bulk.set(undefined)
   else change({ state: 'stopped' })
 }
 
-export async function stopOnServer(id: string): Promise<void> {
-  await baton.stopBulk(id)
-  for (const kind of ['bulk', 'bulks']) renew([kind])
+/** Shows a bulk operation of the server in place of another one. */
+export function showBulk({ id, action: verb }: Pick<ApiBulk, 'id' | 'action'>): void {
+  if (!isBusy())
+    bulk.set({ verb, id, total: undefined, done: 0, leftOut: 0, reasons: [], state: 'running', startsAt: 0 })
 }
 
 async function actOnEach(ids: readonly string[], act: (id: string) => Promise<unknown>, signal: AbortSignal) {
@@ -193,8 +193,10 @@ async function actOnEach(ids: readonly string[], act: (id: string) => Promise<un
   renewTasks()
 }
 
-function isUnderWay({ state }: Bulk): boolean {
-  return state === 'waiting' || state === 'running'
+/** Whether this page works on an action itself, or is about to begin one. */
+function isBusy(): boolean {
+  const { id, state } = bulk.get() ?? {}
+  return id === undefined && (state === 'waiting' || state === 'running')
 }
 
 function change(next: Partial<Bulk>): void {

@@ -12,16 +12,18 @@
  * again (`sweepBulks`).
  */
 
+import type { ApiBulk, BulkBody } from '../../api/bulk.ts'
 import type { DeadLetter } from '../../core/dead-letters.ts'
 import { needsAttention } from '../../core/flow/flow.ts'
 import { isGone } from '../../core/publish.ts'
 import { bulkRecord } from '../../core/record-names.ts'
 import { areOpen } from '../../core/states.ts'
 import { CANVAS_TYPE } from '../../core/task/head-fields.ts'
+import type { Status } from '../../core/task/lifecycle.ts'
 import { type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { defined, type Json } from '../../core/values/values.ts'
-import type { IndexRange } from '../../ports/stores.ts'
+import type { IndexEntry, IndexRange } from '../../ports/stores.ts'
 import { isolateEach, readTasks, sideBySide } from '../kernel/heads.ts'
 import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { type ListQuery, listRanges, matches } from '../list/list-query.ts'
@@ -30,19 +32,38 @@ import { cancelTask, removeTask, withoutNeeded } from '../operate/operate.ts'
 import { retryTask } from '../operate/retry-task.ts'
 import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair.ts'
 import { changeType, throwIfUnsent } from '../types/change-type.ts'
-import {
-  type Bulk,
-  type BulkRequest,
-  finished,
-  RECORD_TTL_MS,
-  readBulk,
-  replaceBulk,
-} from './bulk-records.ts'
+
+/** What a caller asks for: the fields of `api/bulk.ts`. A replay has no statuses. */
+type BulkRequest = Pick<BulkBody, 'action' | 'type' | 'error' | 'userId' | 'canvasId' | 'tags'> & {
+  readonly statuses: readonly Status[]
+  readonly since?: number
+  readonly until?: number
+  /** Whether it only counts. */
+  readonly isDryRun: boolean
+}
+
+/** A bulk operation as its record keeps it, with the counts of `api/bulk.ts`. */
+export type Bulk = BulkRequest &
+  Pick<ApiBulk, 'id' | 'by' | 'examined' | 'selected' | 'done' | 'leftOut'> & {
+    readonly askedAt: number
+    readonly updatedAt: number
+    readonly finishedAt?: number
+    /** The range of the type's view that it is at. */
+    readonly range: number
+    /** The last entry of the page. */
+    readonly after?: IndexEntry
+    /** The ids of the tasks or dead letters that it works on. */
+    readonly page: readonly string[]
+    /** The id of the write of the record, by which its writer recognises it. */
+    readonly writeId?: string
+  }
 
 export const BULKS_MAX = 10
 const LAST_BULKS_MAX = 5
 /** Indexes show a write up to 2 s late. */
 const INDEX_DELAY_S = 2
+/** How long the record is kept after its last change. */
+const RECORD_TTL_MS = 30 * 86_400_000
 const PAGE_ITEMS = 100
 const CHANGES_AT_ONCE_MAX = 25
 /** Their bodies have up to 1 MiB. */
@@ -81,21 +102,24 @@ function send({ messages }: Pick<System, 'messages'>, { type, id }: Bulk, delayS
   return throwIfUnsent(messages.continueJobs([{ type, job, bucket: 'open', shard: 0, delaySeconds }]), job)
 }
 
+/** Reads a bulk operation. Undefined when there is none of this id, or when its record has expired. */
+export async function readBulk({ records }: Pick<System, 'records'>, id: string): Promise<Bulk | undefined> {
+  return (await records.get(bulkRecord(id))) as Bulk | undefined
+}
+
 /** Works on a bulk operation, page by page. At `stopAt` it leaves the rest to a new message. */
 export async function workOnBulk(system: System, id: string, stopAt: number): Promise<void> {
   let bulk = await readBulk(system, id)
   const type = bulk && (await system.types.get(bulk.type))
   if (!bulk || !type) return
   while (bulk.finishedAt === undefined) {
-    const worked = bulk.isStopped
-      ? finished(bulk, system.clock.now())
-      : await withNextPage(system, await withWork(system, bulk), type)
-    const written = await replaceBulk(system, bulk, {
-      ...worked,
-      writeId: system.chance.ulid(worked.updatedAt),
-    })
-    if (!written) return
-    bulk = written
+    const worked = await withNextPage(system, await withWork(system, bulk), type)
+    const next: Bulk = { ...worked, writeId: system.chance.ulid(worked.updatedAt) }
+    const expiresAt = next.updatedAt + RECORD_TTL_MS
+    const isReplaced = await system.records.replace(bulkRecord(id), next as Json, bulk as Json, expiresAt)
+    // The write may have been sent again after a lost answer, and was then refused because of itself.
+    if (!isReplaced && (await readBulk(system, id))?.writeId !== next.writeId) return
+    bulk = next
     if (bulk.finishedAt === undefined && system.clock.now() >= stopAt) return send(system, bulk)
   }
   await endBulk(system, bulk)
@@ -140,7 +164,7 @@ async function withNextPage(system: System, bulk: Bulk, type: TaskType): Promise
     const last = entries.at(-1)
     if (last) return { ...bulk, updatedAt, range, after: last, page: entries.map(({ id }) => id) }
   }
-  return finished(bulk, updatedAt)
+  return { ...bulk, updatedAt, page: [], finishedAt: updatedAt }
 }
 
 /** Ended tasks come first, up to those that had ended at the request. So a task that is retried and fails again is left alone. */

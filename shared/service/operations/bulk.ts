@@ -1,18 +1,21 @@
 import * as api from '../../api/index.ts'
-import { emptyBody } from '../../api/scalars.ts'
 import { STATUSES } from '../../core/states.ts'
 import { defined } from '../../core/values/values.ts'
 import { readCanvasOf } from '../../runtime/canvas/canvas.ts'
-import { BULKS_MAX, startBulk } from '../../runtime/jobs/bulk.ts'
-import { type Bulk, lastBulks, readBulk, stopBulk } from '../../runtime/jobs/bulk-records.ts'
+import { BULKS_MAX, type Bulk, readBulk, startBulk } from '../../runtime/jobs/bulk.ts'
 import { timeOf } from '../../runtime/publish/resolve-publication.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
-import { type Answer, answerInvalid, answerProblem, type Call, operation } from '../operation.ts'
+import {
+  type Answer,
+  answerInvalid,
+  answerProblem,
+  type Call,
+  operation,
+  PAGE_ITEMS_DEFAULT,
+} from '../operation.ts'
 import { invalid, problem, unknownType } from '../present/problems.ts'
 import { iso, isoOf } from '../present/tasks.ts'
 import { emptySpanProblem } from '../requests/publish-requests.ts'
-
-const PRESENT_BULK = { 200: { description: 'The bulk operation.', schema: api.bulkAnswer } }
 
 export const bulkOperations = [
   operation({
@@ -40,9 +43,9 @@ export const bulkOperations = [
     summary: 'Get a bulk operation',
     description: 'Shows its caller and its time, how far it is, and its outcome. It is kept for 30 days.',
     cost: '1 read unit per 4 KB, of which the ids of a page take some.',
-    answers: PRESENT_BULK,
+    answers: { 200: { description: 'The bulk operation.', schema: api.bulkAnswer } },
     problems: ['not-found'],
-    handle: ({ system, params: { id = '' } }) => answerBulk(id, readBulk(system, known(id))),
+    handle: handleGet,
   }),
   operation({
     name: 'listBulks',
@@ -51,22 +54,7 @@ export const bulkOperations = [
     description: 'Shows the last five of each type, 20 in all, latest first. Dry runs are not listed.',
     cost: 'The types are read, and 1 read unit per 4 KB of each bulk operation.',
     answers: { 200: { description: 'The last bulk operations.', schema: api.bulkList } },
-    handle: async ({ system }) => ({
-      status: 200,
-      body: { items: (await lastBulks(system)).map(presentBulk) },
-    }),
-  }),
-  operation({
-    name: 'stopBulk',
-    tag: 'Bulk',
-    summary: 'Stop a bulk operation',
-    description: 'It begins no further page of 100 tasks. What is done stays done. The call may be repeated.',
-    cost: '2 units per 4 KB to read it, and 1 write unit per KB.',
-    answers: PRESENT_BULK,
-    problems: ['not-found'],
-    body: emptyBody,
-    isBodyOptional: true,
-    handle: ({ system, params: { id = '' } }) => answerBulk(id, stopBulk(system, known(id))),
+    handle: handleList,
   }),
 ]
 
@@ -106,15 +94,17 @@ async function handleStart(call: Call<unknown, api.BulkBody>): Promise<Answer> {
   return answerProblem(problem('conflict', detail))
 }
 
-/** The id, or one that no bulk operation has in place of one that is not well formed. */
-function known(id: string): string {
-  return /^[0-9A-Z]{26}$/.test(id) ? id : ''
-}
-
-async function answerBulk(id: string, reading: Promise<Bulk | undefined>): Promise<Answer> {
-  const bulk = await reading
+async function handleGet({ system, params: { id = '' } }: Call): Promise<Answer> {
+  const bulk = /^[0-9A-Z]{26}$/.test(id) ? await readBulk(system, id) : undefined
   if (bulk) return { status: 200, body: presentBulk(bulk) }
   return answerProblem(problem('not-found', `there is no bulk operation ${id}, or its record has expired`))
+}
+
+/** The ids sort by time. */
+async function handleList({ system }: Call): Promise<Answer> {
+  const ids = (await system.types.list()).flatMap(({ lastBulks = [] }) => lastBulks).toSorted()
+  const bulks = await Promise.all(ids.slice(-PAGE_ITEMS_DEFAULT).map(id => readBulk(system, id)))
+  return { status: 200, body: { items: bulks.flatMap(bulk => (bulk ? [presentBulk(bulk)] : [])).reverse() } }
 }
 
 function presentBulk(bulk: Bulk): api.ApiBulk {
@@ -124,7 +114,6 @@ function presentBulk(bulk: Bulk): api.ApiBulk {
   return defined({
     id,
     state: finishedAt === undefined ? ('running' as const) : ('finished' as const),
-    stopped: bulk.isStopped,
     action,
     type,
     status: statuses,
