@@ -22,7 +22,8 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await told('The task was cancelled')
     expect(await statusOf(id)).toBe('cancelled')
 
-    await press('Retry')
+    await press('Run again')
+    await page.getByRole('dialog').getByRole('button', { name: 'Run again' }).click()
     await told('The task continues')
     expect(await statusOf(id)).not.toBe('cancelled')
   })

@@ -148,7 +148,7 @@ function Asking({ tasks, onClose }: { readonly tasks: TasksOfGroup; readonly onC
       </p>
       <ServerNote />
       <p role="status">{error ? null : page ? foundText(found, page.nextCursor, isNone) : 'Counting …'}</p>
-      {undecided > 0 && <p>{counted(undecided, 'task')} of these need a decision and are left out.</p>}
+      {undecided > 0 && <p>{counted(undecided, 'task')} of these: left out, because a person must decide.</p>}
       {error && <Failure error={error} />}
     </Confirm>
   )

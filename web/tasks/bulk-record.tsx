@@ -8,7 +8,7 @@ import { Answer, type Column, Empty, Table } from '../parts/page.tsx'
 import { Name, When } from '../parts/text.tsx'
 import { showBulk } from './bulk.tsx'
 
-/** The last bulk operations of the server: who began each, and what became of it. */
+/** The last bulk operations of the server: the caller that began each, and what became of it. */
 export function BulkRecord() {
   return <Opener text="Bulk operations" dialog={close => <RecordDialog onClose={close} />} />
 }
