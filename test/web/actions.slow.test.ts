@@ -153,7 +153,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await page.getByRole('dialog').getByRole('button', { name: 'Cancel' }).click()
     await page.getByText('Cancel: 58 of 60 done, 2 left out').waitFor()
     await page.getByText('2 tasks left out').click()
-    await page.getByText('changed', { exact: true }).waitFor()
+    await page.getByText('changed meanwhile').waitFor()
 
     expect(await statusOf('many:m0')).toBe('cancelled')
     expect((await system.call('GET', '/v1/types/many')).body.operations.at(-1).what).toBe('bulk')
