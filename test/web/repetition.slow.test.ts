@@ -134,7 +134,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await press('Close')
     await press('Bulk operations')
     await dialog()
-      .getByRole('row', { name: /retry failed.*order.*0 of 1/ })
+      .getByRole('row', { name: /retry failed: order.*0 of 1/ })
       .getByRole('button')
       .click()
     await page.getByText('1 task left out').click()

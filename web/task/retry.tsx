@@ -53,7 +53,7 @@ export function Retry({ task, changes }: Props) {
           onConfirm={() => retry.mutate(chosen)}
           onClose={() => setChosen(undefined)}
         >
-          <p>{chosen.effect.map(sentenceOf)}</p>
+          <p className="isolated">{chosen.effect.map(sentenceOf)}</p>
           <p className="soft">The runs until now stay on record.</p>
         </Confirm>
       )}

@@ -38,9 +38,19 @@ function RecordDialog({ onClose }: { readonly onClose: () => void }) {
 }
 
 const COLUMNS: ReadonlyArray<Column<ApiBulk>> = [
-  { name: 'Operation', cell: ({ action, status }) => `${action} ${status.join(', ')}` },
-  { name: 'Type', look: 'wide-cell', cell: ({ type }) => <Name mono={false}>{type}</Name> },
-  { name: 'Error', look: 'wide-cell', cell: ({ error = '–' }) => <bdi>{visible(error)}</bdi> },
+  {
+    name: 'Operation',
+    cell: ({ action, status, type, error }) => (
+      <span className="isolated">
+        {action} {status.join(', ')}: <bdi>{visible(type)}</bdi>
+        {error && (
+          <>
+            , <bdi>“{visible(error)}”</bdi>
+          </>
+        )}
+      </span>
+    ),
+  },
   { name: 'By', look: 'wide-cell', cell: ({ by = '–' }) => <Name>{by}</Name> },
   { name: 'Begun', look: 'soft', cell: ({ createdAt }) => <When at={createdAt} /> },
   { name: 'Done', kind: 'number', cell: ({ done, selected }) => `${number(done)} of ${number(selected)}` },

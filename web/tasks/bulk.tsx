@@ -8,7 +8,7 @@ import { Button, tellProblem } from '../parts/controls.tsx'
 import { counted, number } from '../parts/format.ts'
 import { Failure } from '../parts/page.tsx'
 import { IdHeading, Name, useNow } from '../parts/text.tsx'
-import { type Action, REASONS } from './actions.ts'
+import { ACTIONS, type Action, REASONS } from './actions.ts'
 
 /**
  * The same action on many tasks. All tasks of a filter are one bulk operation of the server, which continues without this page. Ticked
@@ -174,7 +174,8 @@ function stopBulk(): void {
 }
 
 /** Shows a bulk operation of the server in place of another one. */
-export function showBulk({ id, action: verb }: Pick<ApiBulk, 'id' | 'action'>): void {
+export function showBulk({ id, action }: Pick<ApiBulk, 'id' | 'action'>): void {
+  const verb = ACTIONS.find(({ name }) => name === action)?.verb ?? 'Replay'
   if (!isBusy())
     bulk.set({ verb, id, total: undefined, done: 0, leftOut: 0, reasons: [], state: 'running', startsAt: 0 })
 }
