@@ -40,6 +40,7 @@ function RecordDialog({ onClose }: { readonly onClose: () => void }) {
 const COLUMNS: ReadonlyArray<Column<ApiBulk>> = [
   {
     name: 'Operation',
+    look: 'failure-cell',
     cell: ({ action, status, type, error }) => (
       <span className="isolated">
         {action} {status.join(', ')}: <bdi>{visible(type)}</bdi>
