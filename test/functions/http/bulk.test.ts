@@ -240,7 +240,7 @@ describe('a bulk operation', () => {
     // The message has no time left after it has recorded the first page, which has a and e.
     await workOnBulk(api.system, id, 0)
     await api.system.clock.advance(SECOND)
-    await restartTask({ ...api.system, operator: { by: 'bob', what: 'retry' } }, 'jobs:a')
+    await restartTask({ ...api.system, operator: { by: 'bob', what: 'restart' } }, 'jobs:a')
     await api.call('POST', '/v1/tasks/jobs:a/cancel')
     await restartTask(api.system, 'jobs:e')
     await reported(api, 'fail', { fatal: true })
