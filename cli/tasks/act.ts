@@ -12,7 +12,12 @@ const CLEANED = ['failed', 'succeeded'] as const
 /** `baton retry`: by ids, or by a filter, which then selects failed tasks unless it names other statuses. */
 export const retry: DefineCommand = (command, invocation) => {
   command
-    .addOption(new Option('--action <action>', 'what a failed flow does (default: restart)').choices(ACTIONS))
+    .addOption(
+      new Option(
+        '--action <action>',
+        'what to do again (default: of a failed flow what has failed; a plain task restarts)',
+      ).choices(ACTIONS),
+    )
     .option(
       '--clean <state>',
       'the ended runs that a restart forgets: failed, succeeded (default: both)',

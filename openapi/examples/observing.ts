@@ -33,6 +33,7 @@ export const observingSteps: readonly Step[] = [
     }),
   ),
   shows('replayDeadLetters', 'invalid', 400, 'Neither ids nor a queue', { body: {} }),
+  shows('listBulks', 'page', 200, 'No bulk operation has begun: dry runs are not listed'),
   shows('getBulk', 'finished', 200, 'The tasks are counted', answerOf => ({
     path: { id: answerOf('startBulk', 'begun').id },
   })),

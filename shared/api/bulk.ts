@@ -4,7 +4,7 @@ import type { ValueOf } from '../core/rules/rules.ts'
 import { flag, name, oneOf, text, time } from '../core/rules/scalars.ts'
 import { typeNameRule } from '../core/rules/type-configuration.ts'
 import { STATUSES } from '../core/states.ts'
-import { count, shownTime, userId } from './scalars.ts'
+import { count, pageOf, shownTime, userId } from './scalars.ts'
 import { canvasId, tagFilters } from './tasks.ts'
 
 /** Bulk operations: one action on many tasks, which a job on the server does. */
@@ -109,3 +109,6 @@ export const bulkAnswer = open(
 
 /** A bulk operation with its progress, and its outcome once it is finished. Kept for 30 days. */
 export type ApiBulk = ValueOf<typeof bulkAnswer>
+
+/** The last bulk operations, latest first. */
+export const bulkList = pageOf(bulkAnswer)

@@ -34,9 +34,10 @@ export type PatchBody = ValueOf<typeof patchBody>
 export const retryBody = strict(
   {
     /**
-     * `restart` starts a finished task over. The others act on a failed flow: `retry-do` does the failed step again, `retry-undo` its failed
-     * undo, `skip-undo` treats that undo as done, `continue` treats the failed step as done. `retry-callbacks` publishes the callbacks that
-     * the task owes. @default restart
+     * `restart` starts a finished task over, a flow with its first step. The others act on a failed flow: `retry-do` does the failed step
+     * again, `retry-undo` its failed undo, `skip-undo` treats that undo as done, `continue` treats the failed step as done.
+     * `retry-callbacks` publishes the callbacks that the task owes. @default `restart` for a plain task, `retry-undo` for a flow whose undo
+     * has failed, `retry-do` for any other failed flow
      */
     action: optional(oneOf('restart', 'retry-do', 'retry-undo', 'skip-undo', 'continue', 'retry-callbacks')),
     /** For `restart`: the ended runs that the task forgets. Kept successes still count. @default all of them */

@@ -15,6 +15,7 @@ export const ENDPOINTS = {
   retry: ['post', '/v1/tasks/{id}/retry'],
   remove: ['delete', '/v1/tasks/{id}'],
   startBulk: ['post', '/v1/bulk'],
+  listBulks: ['get', '/v1/bulk'],
   getBulk: ['get', '/v1/bulk/{id}'],
   claim: ['post', '/v1/claims'],
   heartbeat: ['post', '/v1/tasks/{id}/runs/{runId}/heartbeat'],

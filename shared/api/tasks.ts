@@ -198,6 +198,8 @@ export const task = open(
     stage: optional(text()),
     /** All live and succeeded runs, and the last 20 others. */
     runs: listOf(run),
+    /** The last runs from before a restart, at most 20 with the unsuccessful ones of `runs`. They count no more. Only `GET` shows them. */
+    formerRuns: optional(listOf(run)),
     /** The steps of a flow. */
     steps: optional(listOf(step)),
     /** The zero-based index of the step that a flow has reached. */
@@ -231,7 +233,7 @@ export const task = open(
       /** How many runs are left, the retries included. */
       left: count,
     }),
-    /** The last five runs that ended, oldest first. */
+    /** The last five runs that ended, oldest first. In `GET` of the task also runs from before a restart. */
     history: listOf(historyEntry),
     /** The W3C trace id of the task. */
     traceId: optional(text()),

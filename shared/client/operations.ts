@@ -39,7 +39,7 @@ export type Operations = {
   remove(id: string, change?: ChangeOptions): Promise<void>
   /** Stops an open task and keeps its record. */
   cancel(id: string, change?: ChangeOptions): Promise<api.ApiTask>
-  /** Starts an ended task over, resumes a failed flow, or publishes owed callbacks, as `how.action` says. */
+  /** Tries an ended task again, as `how.action` says. @default a plain task starts over, a failed flow does what has failed again */
   retry(id: string, how?: api.RetryTaskBody, call?: CallOptions): Promise<api.ApiTask>
   /** Begins a job on the server that does one action on many tasks; see `BulkBody`. It continues when the caller has left. */
   startBulk(which: api.BulkBody, call?: CallOptions): Promise<api.BulkStarted>

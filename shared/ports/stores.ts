@@ -12,7 +12,7 @@ import type { HeldPermits, Holder } from '../core/limits/limits.ts'
 import type { Line, LineNote, StoredLineNote } from '../core/limits/line.ts'
 import type { SlotLog, StoredSlotLog } from '../core/limits/slots.ts'
 import type { Head } from '../core/task/head.ts'
-import type { EndedRun } from '../core/task/task.ts'
+import type { RunRecord } from '../core/task/task.ts'
 import type { TaskType } from '../core/types/task-type.ts'
 import type { Json } from '../core/values/values.ts'
 import type { LookRecord } from '../core/wake.ts'
@@ -60,8 +60,8 @@ export type TaskStore = {
   renewBody(id: string, ref: string, expiresAt: number): Promise<void>
   /** Deletes bodies and run records that no head points at, after a removal, or after a publish that found its key taken. */
   dropBodies(id: string, bodies: ReadonlyArray<Pick<BodyWrite, 'ref'>>): Promise<void>
-  /** Reads the records of ended runs of one birth, newest first. */
-  runRecords(id: string, born: string, limit: number): Promise<EndedRun[]>
+  /** Reads the records of ended runs of this birth and of those after it, newest first. */
+  runRecords(id: string, born: string, limit: number): Promise<RunRecord[]>
   /** Reads one page of an index partition, in its order. The page may be stale by seconds. */
   page(query: IndexQuery): Promise<IndexPage>
   /** Counts the entries in a range of an index partition, up to `atMost` of them. */

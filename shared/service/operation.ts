@@ -6,7 +6,7 @@ import type { Rule, ValueOf } from '../core/rules/rules.ts'
 import { type FieldProblem, jsonProblem } from '../core/values/values.ts'
 import type { ClaimPace } from '../runtime/claim/wait-for-work.ts'
 import type { System } from '../runtime/kernel/system.ts'
-import type { StatusReaders } from '../runtime/read/read.ts'
+import type { StatusReaders } from '../runtime/read/served.ts'
 import type { HttpWorkers } from '../runtime/worker/announce-http-workers.ts'
 import { invalid } from './present/problems.ts'
 

@@ -32,6 +32,7 @@ const READS = [
   ...[
     'getCanvas',
     'getBulk',
+    'listBulks',
     'search',
     'listSchedules',
     'getSchedule',

@@ -232,6 +232,13 @@ export const bulkQuery = (id: string) =>
     ...paced((bulk: ApiBulk | undefined) => (bulk?.state === 'finished' ? undefined : PACE_MS)),
   })
 
+/** The last bulk operations of the server. */
+export const bulksQuery = queryOptions({
+  queryKey: ['bulks'],
+  queryFn: () => ask<Page<ApiBulk>>(pathOf('listBulks')),
+  ...paced(PACE_MS),
+})
+
 export const canvasQuery = (id: string) =>
   infiniteQueryOptions({
     queryKey: ['canvas', id],

@@ -12,6 +12,7 @@ import { Answer, Card, type Column, Empty, Failure, Page, Table } from '../parts
 import { IdLink, Name, When } from '../parts/text.tsx'
 import { bulkOf, RETRY } from '../tasks/actions.ts'
 import { ServerNote, startBulk } from '../tasks/bulk.tsx'
+import { BulkRecord } from '../tasks/bulk-record.tsx'
 import { type TaskFilter, type TasksOfGroup, tasksOfGroup } from '../tasks/filter.ts'
 
 const ERROR_CHARACTERS = 300
@@ -19,7 +20,11 @@ const ERROR_CHARACTERS = 300
 /** The failures of the last 24 hours, grouped by type and error. */
 export function FailuresPage() {
   return (
-    <Page title="Failures" lead="of the last 24 hours, by type and error; # stands for what differs">
+    <Page
+      title="Failures"
+      lead="of the last 24 hours, by type and error; # stands for what differs"
+      actions={<BulkRecord />}
+    >
       <Answer of={useQuery(failuresQuery)}>
         {({ items, nextCursor }) => (
           <>
@@ -122,6 +127,7 @@ function Asking({ tasks, onClose }: { readonly tasks: TasksOfGroup; readonly onC
   })
   const body = bulkOf(RETRY, tasks)
   const found = page?.items.length ?? 0
+  const undecided = page?.items.filter(({ needsAttention }) => needsAttention).length ?? 0
   const isNone = found === 0 && page?.nextCursor === undefined
   return (
     <Confirm
@@ -133,15 +139,16 @@ function Asking({ tasks, onClose }: { readonly tasks: TasksOfGroup; readonly onC
     >
       <p className="isolated">
         All tasks of {tasks.type} that failed since {moment(tasks.since)} and whose error contains “
-        {visible(tasks.error)}” start over, with a fresh retry budget. Tasks of other groups whose error
-        contains it are among them.
+        {visible(tasks.error)}” are tried again. Tasks of other groups whose error contains it are among them.
       </p>
+      <p>{RETRY.explanation}</p>
       <p className="soft">
         The group also counts failed runs. Tasks that run again or have succeeded since are not retried, and a
         task that a person changes meanwhile is left as it is.
       </p>
       <ServerNote />
       <p role="status">{error ? null : page ? foundText(found, page.nextCursor, isNone) : 'Counting …'}</p>
+      {undecided > 0 && <p>{counted(undecided, 'task')} of these: left out, because a person must decide.</p>}
       {error && <Failure error={error} />}
     </Confirm>
   )

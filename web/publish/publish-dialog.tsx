@@ -45,6 +45,11 @@ export function PublishDialog({ type: given, copyOf, onClose }: PublishProps) {
       onSubmit={form => publish.mutate(bodyOf(form, input, options))}
       onClose={onClose}
     >
+      {copyOf?.startedAt && (
+        <p>
+          The original has run. What it has done, such as a mail or a charge, its copy does a second time.
+        </p>
+      )}
       <TargetFields type={type} names={types.map(one => one.type)} onChoose={setChosen} />
       {types.length > 0 && (
         <InputFields

@@ -34,6 +34,7 @@ export function storyOf(task: ApiTask, now: number, limit?: string): Entry[] {
     ...publishOf(task),
     ...operationsOf(task),
     ...waitsOf(task, now, limit),
+    ...formerAttemptsOf(task),
     ...attemptsOf(task, now),
     ...endOf(task),
   ]
@@ -86,6 +87,18 @@ function attemptsOf(task: ApiTask, now: number): Entry[] {
       detail: { ...run, isResultShown, ...(errorIsIn !== undefined && { errorIsIn }) },
     }
   })
+}
+
+/** The attempts from before a restart. They count no more. */
+function formerAttemptsOf({ formerRuns = [] }: ApiTask): Entry[] {
+  return formerRuns.map(run => ({
+    id: run.id,
+    at: Date.parse(run.startedAt),
+    until: Date.parse(run.endedAt ?? run.startedAt),
+    title: 'Attempt before the restart',
+    outcome: run.state,
+    detail: run,
+  }))
 }
 
 /** An error that repeats shows once: with its step, or with the last of the attempts in a row that had it. */

@@ -1,8 +1,7 @@
-import * as Menu from '@radix-ui/react-dropdown-menu'
 import { useNavigate } from '@tanstack/react-router'
-import { ChevronDown, Copy, Pencil, RotateCcw, Square, Trash2 } from 'lucide-react'
+import { Copy, Pencil, Square, Trash2 } from 'lucide-react'
 import { useState } from 'react'
-import type { PatchBody, RetryTaskBody } from '../../shared/api/changes.ts'
+import type { PatchBody } from '../../shared/api/changes.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { queries, taskQuery } from '../api/queries.ts'
@@ -11,6 +10,7 @@ import { Confirm, FormDialog, type Stale } from '../parts/dialog.tsx'
 import { isEnded } from '../parts/format.ts'
 import { JsonField } from '../parts/json.tsx'
 import { PublishDialog } from '../publish/publish-dialog.tsx'
+import { Retry } from './retry.tsx'
 
 type OpenDialog = 'cancel' | 'remove' | 'change' | 'copy'
 
@@ -21,7 +21,7 @@ export function TaskActions({ task }: { readonly task: ApiTask }) {
   const open = !isEnded(task.status)
   return (
     <>
-      {!open && <Retry task={task} />}
+      {!open && <Retry task={task} changes={changesOf(task)} />}
       {open && <Button icon={Pencil} text="Change" onClick={() => setDialog('change')} />}
       {open && <Button icon={Square} text="Cancel" onClick={() => setDialog('cancel')} />}
       <Button icon={Copy} text="Publish a copy" onClick={() => setDialog('copy')} />
@@ -31,65 +31,6 @@ export function TaskActions({ task }: { readonly task: ApiTask }) {
       {dialog === 'cancel' && <Cancel task={task} onClose={close} />}
       {dialog === 'remove' && <Remove task={task} onClose={close} />}
     </>
-  )
-}
-
-type RetryChoice = { readonly title: string; readonly how: RetryTaskBody }
-
-const FLOW_CHOICES: readonly RetryChoice[] = [
-  { title: 'Do the failed step again', how: { action: 'retry-do' } },
-  { title: 'Undo the failed step again', how: { action: 'retry-undo' } },
-  { title: 'Skip the failed undo', how: { action: 'skip-undo' } },
-  { title: 'Continue: the step was repaired by hand', how: { action: 'continue' } },
-]
-
-function retryChoicesOf({ steps, status, concurrency, callbackProblems }: ApiTask): RetryChoice[] {
-  const choices: RetryChoice[] = [{ title: 'Start over', how: {} }]
-  if (concurrency > 1) choices.push({ title: 'Run again only where it failed', how: { clean: ['failed'] } })
-  if (steps && status === 'failed') choices.push(...FLOW_CHOICES)
-  if (callbackProblems)
-    choices.push({ title: 'Publish the owed callbacks', how: { action: 'retry-callbacks' } })
-  return choices
-}
-
-function Retry({ task }: { readonly task: ApiTask }) {
-  const retry = useAction({
-    run: (how: RetryTaskBody) => baton.retry(task.id, how),
-    done: 'The task continues',
-    changes: changesOf(task),
-  })
-  const choices = retryChoicesOf(task)
-  return (
-    <span className="button-pair">
-      <Button
-        look="accent"
-        icon={RotateCcw}
-        text="Retry"
-        disabled={retry.isPending}
-        onClick={() => retry.mutate({})}
-      />
-      {choices.length > 1 && (
-        <Menu.Root modal={false}>
-          <Menu.Trigger asChild>
-            <Button
-              look="accent"
-              icon={ChevronDown}
-              aria-label="Retry from where"
-              disabled={retry.isPending}
-            />
-          </Menu.Trigger>
-          <Menu.Portal>
-            <Menu.Content className="menu" align="end" sideOffset={6}>
-              {choices.map(({ title, how }) => (
-                <Menu.Item key={title} className="menu-item" onSelect={() => retry.mutate(how)}>
-                  {title}
-                </Menu.Item>
-              ))}
-            </Menu.Content>
-          </Menu.Portal>
-        </Menu.Root>
-      )}
-    </span>
   )
 }
 
@@ -109,6 +50,9 @@ function Cancel({ task, onClose }: DialogProps) {
       onClose={onClose}
     >
       <p>It stops, and a running handler gets the signal to stop. Its record stays, and it can be retried.</p>
+      {task.steps && (
+        <p>The steps that were done are undone, unless its type says that a cancel leaves them.</p>
+      )}
     </Confirm>
   )
 }

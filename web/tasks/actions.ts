@@ -6,8 +6,6 @@ import { isEnded, STATUSES, type Status } from '../parts/format.ts'
 export type Action = {
   readonly name: 'retry' | 'cancel' | 'remove'
   readonly verb: string
-  /** Whether the action can be taken back, so that it need not wait. */
-  readonly isHarmless: boolean
   /** The statuses for which the server takes the action. */
   readonly statuses: readonly Status[]
   readonly explanation: string
@@ -16,10 +14,9 @@ export type Action = {
 export const RETRY: Action = {
   name: 'retry',
   verb: 'Retry',
-  isHarmless: true,
   statuses: STATUSES.filter(isEnded),
   explanation:
-    'Each task that has ended starts over with a fresh retry budget. An open task is left as it is.',
+    'Plain tasks run again from the start: what they have done already is done a second time, unless their handlers recognise it. Failed flows do only what has failed again, a step or an undo. Left out are flows that are half undone, undone or not failed, and tasks that are open.',
 }
 
 export const ACTIONS: readonly Action[] = [
@@ -27,7 +24,6 @@ export const ACTIONS: readonly Action[] = [
   {
     name: 'cancel',
     verb: 'Cancel',
-    isHarmless: false,
     statuses: ['delayed', 'ready', 'running'],
     explanation:
       'Open tasks stop, and running handlers get the signal to stop. The tasks keep their records and can be retried.',
@@ -35,7 +31,6 @@ export const ACTIONS: readonly Action[] = [
   {
     name: 'remove',
     verb: 'Remove',
-    isHarmless: false,
     statuses: STATUSES,
     explanation:
       'The tasks never run again, running handlers get the signal to stop, and the records are deleted. This cannot be undone.',
@@ -53,4 +48,18 @@ export function bulkOf({ name, statuses }: Action, filter: ListFilter): BulkBody
   const isForeign = [userId, canvasId, tag, until, since && !order?.endsWith('ended')].some(Boolean)
   if (only === undefined || others.length > 0 || isForeign || chosen.length === 0) return undefined
   return { action: name, type: only, status: chosen, ...(since && { since }), ...(error && { error }) }
+}
+
+/** Why the server has left out tasks. A reason that is not here shows as it is. */
+export const REASONS: Readonly<Record<string, string>> = {
+  'needs-attention':
+    'a person must decide about each: it is half undone, or its callbacks cannot be published',
+  undone: 'their steps are undone already; only a restart does them again',
+  'restart-only': 'flows that have not failed; only a restart does their steps again',
+  changed: 'changed meanwhile, and do not fit any more',
+  'open-canvas': 'an open canvas still needs their results',
+  owes: 'their callbacks are still to be published',
+  'nothing-to-do': 'have all the successes that they need',
+  undoing: 'are undoing their steps',
+  fault: 'could not be written; the log says why',
 }

@@ -1,6 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useEffect } from 'react'
-import type { BulkBody } from '../../shared/api/bulk.ts'
+import type { ApiBulk, BulkBody } from '../../shared/api/bulk.ts'
 import { baton, problemText } from '../api/baton.ts'
 import { bulkQuery, renew } from '../api/queries.ts'
 import { createStore, useStore } from '../api/store.ts'
@@ -8,11 +8,11 @@ import { Button, tellProblem } from '../parts/controls.tsx'
 import { counted, number } from '../parts/format.ts'
 import { Failure } from '../parts/page.tsx'
 import { IdHeading, Name, useNow } from '../parts/text.tsx'
-import type { Action } from './actions.ts'
+import { ACTIONS, type Action, REASONS } from './actions.ts'
 
 /**
  * The same action on many tasks. All tasks of a filter are one bulk operation of the server, which continues without this page. Ticked
- * tasks are one request each. Some actions cannot be taken back, so they wait for some seconds before they begin.
+ * tasks are one request each. An action cannot be taken back, so it waits for some seconds before it begins.
  */
 
 /** What a reader must know before a bulk operation of the server. */
@@ -20,7 +20,7 @@ export function ServerNote() {
   return (
     <p className="soft">
       The server does this, and continues when this page is closed. It leaves out tasks that an operator must
-      decide about.
+      decide about. It begins after 5 seconds, in which it can be undone.
     </p>
   )
 }
@@ -61,7 +61,10 @@ function ServerProgress({ bulk: present, id }: { readonly bulk: Bulk; readonly i
     if (isOver) renewTasks()
   }, [isOver])
   const { done = 0, leftOut = {}, selected } = data ?? {}
-  const reasons = Object.entries(leftOut).map(([name, count]) => ({ name, text: counted(count, 'task') }))
+  const reasons = Object.entries(leftOut).map(([reason, count]) => ({
+    name: counted(count, 'task'),
+    text: REASONS[reason] ?? reason,
+  }))
   const sum = Object.values(leftOut).reduce((total, count) => total + count, 0)
   const state = isOver ? 'ended' : 'running'
   const total = isOver ? selected : undefined
@@ -94,7 +97,7 @@ function Progress({ bulk: present, children }: ProgressProps) {
           <summary>{counted(leftOut, 'task')} left out</summary>
           <ul>
             {reasons.map(({ name, text }) => (
-              <li key={name}>
+              <li key={`${name} ${text}`}>
                 <Name>{name}</Name>
                 <bdi className="soft">{text}</bdi>
               </li>
@@ -130,23 +133,18 @@ const REASONS_MAX = 100
 let stopping = new AbortController()
 
 /** Begins an action on tasks by their ids, or by a bulk operation of the server, unless this page works on another one. */
-export async function startBulk(
-  { name, verb, isHarmless }: Action,
-  tasks: readonly string[] | BulkBody,
-): Promise<void> {
-  const present = bulk.get()
-  if (present && present.id === undefined && isUnderWay(present)) return
+export async function startBulk({ name, verb }: Action, tasks: readonly string[] | BulkBody): Promise<void> {
+  if (isBusy()) return
   stopping = new AbortController()
   const { signal } = stopping
-  const waitMs = isHarmless ? 0 : UNDO_MS
   const total = 'action' in tasks ? undefined : tasks.length
-  const startsAt = Date.now() + waitMs
+  const startsAt = Date.now() + UNDO_MS
   bulk.set({ verb, total, done: 0, leftOut: 0, reasons: [], state: 'waiting', startsAt })
-  await new Promise(resolve => setTimeout(resolve, waitMs))
+  await new Promise(resolve => setTimeout(resolve, UNDO_MS))
   if (signal.aborted) return
   change({ state: 'running' })
   if ('action' in tasks) await startOnServer(tasks)
-  else await actOnEach(tasks, id => baton[name](id), signal)
+  else await actOnEach(tasks, name === 'retry' ? retryUnlessUndecided : id => baton[name](id), signal)
 }
 
 async function startOnServer(body: BulkBody): Promise<void> {
@@ -159,11 +157,27 @@ async function startOnServer(body: BulkBody): Promise<void> {
   }
 }
 
+/** Retries a task as the page of the task would by its first button, unless a person must decide about it. */
+async function retryUnlessUndecided(id: string): Promise<void> {
+  const { needsAttention, revision } = await baton.get(id)
+  if (needsAttention) throw new Error(NEEDS_ATTENTION)
+  await baton.retry(id, { ifRevision: revision })
+}
+
+const NEEDS_ATTENTION = 'A person must decide about it: open it.'
+
 /** Stops the action before its next tasks. What is done stays done. */
 function stopBulk(): void {
   stopping.abort()
   if (bulk.get()?.state === 'waiting') bulk.set(undefined)
   else change({ state: 'stopped' })
+}
+
+/** Shows a bulk operation of the server in place of another one. */
+export function showBulk({ id, action }: Pick<ApiBulk, 'id' | 'action'>): void {
+  const verb = ACTIONS.find(({ name }) => name === action)?.verb ?? 'Replay'
+  if (!isBusy())
+    bulk.set({ verb, id, total: undefined, done: 0, leftOut: 0, reasons: [], state: 'running', startsAt: 0 })
 }
 
 async function actOnEach(ids: readonly string[], act: (id: string) => Promise<unknown>, signal: AbortSignal) {
@@ -180,8 +194,10 @@ async function actOnEach(ids: readonly string[], act: (id: string) => Promise<un
   renewTasks()
 }
 
-function isUnderWay({ state }: Bulk): boolean {
-  return state === 'waiting' || state === 'running'
+/** Whether this page works on an action itself, or is about to begin one. */
+function isBusy(): boolean {
+  const { id, state } = bulk.get() ?? {}
+  return id === undefined && (state === 'waiting' || state === 'running')
 }
 
 function change(next: Partial<Bulk>): void {

@@ -11,6 +11,7 @@ import { counted } from '../parts/format.ts'
 import { Answer, Empty, Loading, Page, Unanswered } from '../parts/page.tsx'
 import { ACTIONS, type Action, bulkOf } from './actions.ts'
 import { ServerNote, startBulk } from './bulk.tsx'
+import { BulkRecord } from './bulk-record.tsx'
 import type { TaskFilter } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { TaskList, useSelection } from './task-list.tsx'
@@ -21,7 +22,7 @@ const route = getRouteApi('/tasks')
 export function TasksPage() {
   const filter = route.useSearch()
   return (
-    <Page title="Tasks">
+    <Page title="Tasks" actions={<BulkRecord />}>
       <FilterBar filter={filter} />
       <Answer of={useQuery(typesQuery)} rows={12}>
         {types => <FilteredTasks filter={listFilter(filter, types)} />}
@@ -138,7 +139,7 @@ function BulkBar({ ids, filter, onDone }: BulkBarProps) {
         >
           <p>{asked.explanation}</p>
           {all && <ServerNote />}
-          {!asked.isHarmless && <p className="soft">It begins after 5 seconds, in which it can be undone.</p>}
+          {!all && <p className="soft">It begins after 5 seconds, in which it can be undone.</p>}
         </Confirm>
       )}
     </section>

@@ -47,6 +47,16 @@ export function resume(task: Task, action: ResumeAction, now: number): Decision<
   }
 }
 
+/**
+ * What a retry does that names no action. A failed flow continues where it has failed; a plain task starts over. Undefined for a flow that
+ * has ended in another way: a restart does its steps again, which a caller must ask for by name.
+ */
+export function usualRetry({ flow, state }: Task): ResumeAction | 'restart' | undefined {
+  if (!flow || state === 'open') return 'restart'
+  if (state !== 'failed') return undefined
+  return failedUndo(flow) === undefined ? 'retry-do' : 'retry-undo'
+}
+
 /** The index of the step whose undo has failed for good. */
 function failedUndo({ steps }: FlowState): number | undefined {
   const found = Object.entries(steps).find(([, { state }]) => state === 'undo-failed')

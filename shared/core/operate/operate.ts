@@ -6,15 +6,16 @@ import { ENDED_STATUSES } from '../states.ts'
  * This file also has the two changes that record whether all callbacks of an ended task are published or some cannot be.
  */
 
-import { TOMBSTONE_MS } from '../bounds.ts'
-import { type Change, type Decision, refuse, revise } from '../change.ts'
+import { SHOWN_RUNS_MAX, TOMBSTONE_MS } from '../bounds.ts'
+import { type BodyWrite, type Change, type Decision, refuse, revise } from '../change.ts'
+import { stepRuns } from '../flow/flow.ts'
 import { withCancelledPiece } from '../flow/pieces.ts'
 import { hasBegun, isGone, NOTHING_RUN, newborn, type Publication } from '../publish.ts'
 import { statusOf } from '../status.ts'
 import { firstFence, type Head, isTask } from '../task/head.ts'
-import { afterFirstEnd, type View } from '../task/head-fields.ts'
+import { afterFirstEnd, bodyExpiry, bodyRef, type View } from '../task/head-fields.ts'
 import type { Status } from '../task/lifecycle.ts'
-import { endedRuns, isSuccess, liveRuns, type Task, type Unpublished } from '../task/task.ts'
+import { type EndedRun, endedRuns, isSuccess, liveRuns, type Task, type Unpublished } from '../task/task.ts'
 import type { PurgeJob } from '../types/task-type.ts'
 import { defined } from '../values/values.ts'
 
@@ -95,13 +96,11 @@ type Restart = {
 
 /**
  * Starts an ended task over under a new birth, so that no message about the old birth can change it. Successes still count unless
- * `clean` names them. The retry budget is fresh, and fences keep growing.
+ * `clean` names them. The retry budget is fresh, and fences keep growing. What the former births did stays on record.
  */
 export function restart(task: Task, how: Restart, now: number): Decision<RestartRefusal> {
-  // A restart would skip the undo of a step that has begun.
-  if (liveRuns(task).length > 0 || (task.state === 'open' && hasBegun(task))) return refuse('running')
-  if (task.state === 'removed' || (task.state === 'open' && !how.evenWaiting)) return refuse('not-finished')
-  if (task.owes) return refuse('owes')
+  const refusal = whyNotRestarted(task, how)
+  if (refusal) return refuse(refusal)
   const kept = task.flow
     ? []
     : endedRuns(task).filter(run => !how.clean.includes(isSuccess(run) ? 'succeeded' : 'failed'))
@@ -113,17 +112,51 @@ export function restart(task: Task, how: Restart, now: number): Decision<Restart
     operation: 'restart' as const,
   }
   const { task: fresh, bodies } = newborn(how.publication, start, now)
+  const former = formerRuns(task)
   const draft: Task = {
     ...fresh,
     ended: Object.fromEntries(kept.map(run => [run.fence, run])),
     ...(how.keepInput && keptContent(task)),
     ...defined({
       operations: task.operations,
+      firstBorn: task.firstBorn ?? (former.length > 0 ? task.born : undefined),
       causedBy: fresh.causedBy ?? task.causedBy,
       member: task.member && afterFirstEnd(task.member, task),
     }),
   }
-  return revise(task, draft, now, { bodies })
+  return revise(task, draft, now, { bodies: [...bodies, ...missingRecords(task, former, now)] })
+}
+
+function whyNotRestarted(task: Task, { evenWaiting }: Restart): RestartRefusal | undefined {
+  // A restart would skip the undo of a step that has begun.
+  if (liveRuns(task).length > 0 || (task.state === 'open' && hasBegun(task))) return 'running'
+  if (task.state === 'removed' || (task.state === 'open' && !evenWaiting)) return 'not-finished'
+  return task.owes && 'owes'
+}
+
+/** The ended runs that the head knows of, for a flow also those that have done or undone a step. */
+function formerRuns(task: Task): EndedRun[] {
+  const undone = Object.entries(task.flow?.steps ?? {}).flatMap(([index, { state, undo }]) => {
+    const { fence, startedAt, endedAt } = (state === 'undone' && undo) || {}
+    const piece = `undo ${task.flow?.definition.steps[Number(index)]?.name}`
+    return fence !== undefined && startedAt !== undefined && endedAt !== undefined
+      ? [{ fence, workerId: WORKER_UNKNOWN, state: 'succeeded' as const, startedAt, endedAt, piece }]
+      : []
+  })
+  return [...endedRuns(task), ...stepRuns(task), ...undone]
+}
+
+/** The record of an undone step does not keep the worker, so that heads of undone flows stay within 1 KB. */
+const WORKER_UNKNOWN = 'unknown'
+
+/** The records of the last runs that have none yet. A run that ends without success gets one at its end, unless a cancel ended it. */
+function missingRecords(task: Task, runs: readonly EndedRun[], now: number): BodyWrite[] {
+  const expiresAt = bodyExpiry(task.dueAt, now, task.options.retentionMs)
+  return runs
+    .filter(({ state }) => state === 'succeeded' || state === 'cancelled')
+    .sort((a, b) => b.fence - a.fence)
+    .slice(0, SHOWN_RUNS_MAX)
+    .map(run => ({ ref: bodyRef.run(task.born, run.fence), run, expiresAt }))
 }
 
 function keptContent(task: Task): Partial<Task> {

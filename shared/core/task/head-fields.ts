@@ -233,9 +233,14 @@ export function contentDigest(value: Json): string {
   return hash32(sortedJson(value)).toString(36)
 }
 
-/** The prefix of the keys of one birth's run records, which sort oldest first. */
+/** The prefix of the keys of one birth's run records, which sort oldest first. No birth sorts after `~`. */
 export function runRefPrefix(born: string): string {
   return `run#${born}#`
+}
+
+/** The birth in the key of a run's record. */
+export function bornOfRunRef(ref: string): string {
+  return ref.split('#')[1] ?? ''
 }
 
 function fenceOrder(fence: number): string {

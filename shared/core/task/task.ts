@@ -107,6 +107,8 @@ export type Task = HeadFields & {
   readonly failures: number
   /** Failed and lost runs by worker, with retry scope `worker`. */
   readonly failuresBy: Readonly<Record<string, number>>
+  /** The first birth of the task, once a restart has begun another one. The records of its runs begin there. */
+  readonly firstBorn?: string
   /** When each worker that waits for a retry of its own may claim again. See `core/worker.ts`. */
   readonly retryAtBy: Readonly<Record<string, number>>
   readonly startedAt?: number
@@ -208,6 +210,9 @@ export type EndedRun = {
   /** A digest of its worker's report beyond the state, the result and the short error. See `run/report.ts`. */
   readonly reportDigest?: string
 }
+
+/** The record of an ended run, with the birth to which it belongs. */
+export type RunRecord = EndedRun & { readonly born: string }
 
 /** An ended run as heads keep it: with a shortened error and without its log. */
 export function runInHead({ log: _log, ...run }: EndedRun): EndedRun {

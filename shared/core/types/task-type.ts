@@ -119,6 +119,8 @@ export type TaskType = {
   readonly purges?: readonly PurgeJob[]
   /** The ids of the bulk operations that are under way. */
   readonly bulks?: readonly string[]
+  /** The ids of its last few bulk operations, earliest first. */
+  readonly lastBulks?: readonly string[]
   /** Jobs by which a changed configuration must still reach waiting tasks. A process that finds a job here starts it. */
   readonly unapplied?: readonly Unapplied[]
   /** The number of changes that people asked for; 0 when left out. See `Edited` in `core/change.ts`. */

@@ -28,7 +28,8 @@ import { isolateEach, readTasks, sideBySide } from '../kernel/heads.ts'
 import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { type ListQuery, listRanges, matches } from '../list/list-query.ts'
 import { listDeadLetters, replayDeadLetters } from '../operate/dead-letters.ts'
-import { cancelTask, removeTask, restartTask, withoutNeeded } from '../operate/operate.ts'
+import { cancelTask, removeTask, withoutNeeded } from '../operate/operate.ts'
+import { retryTask } from '../operate/retry-task.ts'
 import { lostMessageDetector, NOTHING_SWEPT, type SweepReport, sweepEach } from '../repair.ts'
 import { changeType, throwIfUnsent } from '../types/change-type.ts'
 
@@ -58,6 +59,7 @@ export type Bulk = BulkRequest &
   }
 
 export const BULKS_MAX = 10
+const LAST_BULKS_MAX = 5
 /** Indexes show a write up to 2 s late. */
 const INDEX_DELAY_S = 2
 /** How long the record is kept after its last change. */
@@ -82,10 +84,10 @@ export async function startBulk(
   const bulk: Bulk = { ...request, ...defined({ by }), id, ...position, ...counts }
   await system.records.put(bulkRecord(id), bulk as Json, now + RECORD_TTL_MS)
   const { after } = await changeType(system, request.type, stored => {
-    const { bulks = [] } = stored ?? {}
-    return stored && bulks.length < BULKS_MAX
-      ? { ...stored, bulks: [...bulks, id], operator: system.operator }
-      : undefined
+    const { bulks = [], lastBulks = [] } = stored ?? {}
+    if (!stored || bulks.length >= BULKS_MAX) return undefined
+    const last = request.isDryRun ? lastBulks : [...lastBulks, id].slice(-LAST_BULKS_MAX)
+    return { ...stored, bulks: [...bulks, id], lastBulks: last, operator: system.operator }
   })
   if (!after) return undefined
   await send(system, bulk, INDEX_DELAY_S).catch(error =>
@@ -236,16 +238,19 @@ function isDone({ clock }: System, { action, askedAt, by, isDryRun }: Bulk, task
   if (isDryRun) return false
   if (isGone(task, clock.now())) return action === 'remove' && task.updatedAt >= askedAt
   const { operations = [] } = task
-  return operations.some(one => one.by === by && one.what === action && one.at >= askedAt)
+  const names: readonly string[] = action === 'retry' ? RETRIES : [action]
+  return operations.some(one => one.by === by && names.includes(one.what) && one.at >= askedAt)
 }
+
+/** The names under which a retry is recorded. */
+const RETRIES = ['restart', 'retry-do', 'retry-undo'] as const
 
 /** Decides on the task as it is when it is written: one that does not fit any more is left out. */
 async function act(system: System, bulk: Bulk, { id }: Task): Promise<Outcome> {
   const { by, action } = bulk
   const recording = by === undefined ? system : { ...system, operator: { by, what: action } }
   const expected = { isStill: (task: Task) => fits(system, bulk, task) }
-  const retryOne = (...[of, task, as]: Parameters<typeof cancelTask>) => restartTask(of, task, undefined, as)
-  const acted = { retry: retryOne, cancel: cancelTask, remove: removeTask }[action as 'retry']
+  const acted = { retry: retryTask, cancel: cancelTask, remove: removeTask }[action as 'retry']
   const outcome = await acted(recording, id, expected)
   // Another receiver of the same message may have been faster.
   if (outcome.ok || ('task' in outcome && isDone(system, bulk, outcome.task))) return DONE

@@ -192,7 +192,7 @@ function optionsOfFlow({ retentionMs }: Options, { deadlineMs }: FlowState): Opt
 }
 
 /** There is no such task, or readers do not find it any more. */
-const UNKNOWN = { ok: false, reason: 'unknown' } as const
+export const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 /** A person has changed the task since the caller read it. */
 const STALE = { ok: false, reason: 'stale' } as const
@@ -210,7 +210,7 @@ export function asExpected<Decided>(
   }
 }
 
-function isPresent(system: System, task: Task | undefined): task is Task {
+export function isPresent(system: System, task: Task | undefined): task is Task {
   return task !== undefined && !isGone(task, system.clock.now())
 }
 
@@ -263,8 +263,8 @@ async function lastingRecords(
   task: Task,
   until: number,
 ): Promise<Array<{ readonly ref: string }>> {
-  const { id, born, fence, dueAt, updatedAt, options } = task
+  const { id, born, firstBorn = born, fence, dueAt, updatedAt, options } = task
   if (fence === 0 || bodyExpiry(dueAt, updatedAt, options.retentionMs) <= until) return []
-  const records = await tasks.runRecords(id, born, RECORDS_MAX)
-  return records.map(record => ({ ref: bodyRef.run(born, record.fence) }))
+  const records = await tasks.runRecords(id, firstBorn, RECORDS_MAX)
+  return records.map(record => ({ ref: bodyRef.run(record.born, record.fence) }))
 }

@@ -6,31 +6,19 @@
 import { SHOWN_LIST_BYTES_MAX, SHOWN_RUNS_MAX } from '../../core/bounds.ts'
 import { stepRuns } from '../../core/flow/flow.ts'
 import { isGone } from '../../core/publish.ts'
-import type { Claimer } from '../../core/run/claim.ts'
 import { type Served, type StatusReason, statusOf, statusReasonOf } from '../../core/status.ts'
 import { isTask } from '../../core/task/head.ts'
 import type { Body } from '../../core/task/head-fields.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
-import {
-  type Attempts,
-  attempts,
-  isTakenInOrder,
-  pieceOf,
-  resultOf,
-  rulingTypes,
-  workOf,
-} from '../../core/task/piece.ts'
-import type { EndedRun, LiveRun, RunState } from '../../core/task/task.ts'
-import { endedRuns, isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
+import { type Attempts, attempts, pieceOf, resultOf } from '../../core/task/piece.ts'
+import type { EndedRun, LiveRun, RunRecord, RunState } from '../../core/task/task.ts'
+import { endedRuns, liveRuns, type Task } from '../../core/task/task.ts'
 import { shortError, type TaskError } from '../../core/task-error/task-error.ts'
-import { mayDoWork } from '../../core/types/other-types.ts'
-import { servingType, type TaskType } from '../../core/types/task-type.ts'
 import { defined, type Json } from '../../core/values/values.ts'
-import { invocationWorkerId, type Worker } from '../../core/worker.ts'
 import { readPrevious, TOO_LONG } from '../canvas/read-previous.ts'
 import { readHead, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
-import type { HoldingLimit } from '../limits/limit-usage.ts'
+import { readServed, type StatusReaders } from './served.ts'
 
 /**
  * One answer reads values of at most this size, each once. They may exceed the answer, which leaves out what
@@ -106,10 +94,12 @@ async function readValues(
   return { read: new Map(values.flat()), isCut: bytes > VALUES_BYTES_MAX }
 }
 
-/** Only tasks with runs that did not succeed have run records. */
-async function readRecords({ tasks }: System, task: Task): Promise<EndedRun[]> {
+/** Only tasks that were restarted, or have runs that did not succeed, have run records. */
+async function readRecords({ tasks }: System, task: Task): Promise<RunRecord[]> {
+  const { id, born, firstBorn } = task
   const hasUnsuccessfulRuns = endedRuns(task).some(run => run.state !== 'succeeded')
-  return hasUnsuccessfulRuns ? tasks.runRecords(task.id, task.born, SHOWN_RUNS_MAX) : []
+  if (!firstBorn && !hasUnsuccessfulRuns) return []
+  return tasks.runRecords(id, firstBorn ?? born, SHOWN_RUNS_MAX)
 }
 
 /** The history of a task shows this many ended runs. */
@@ -128,7 +118,9 @@ export type TaskDescription = {
   readonly attempts: Attempts
   /** Sorted by fence, earliest first. */
   readonly runs: readonly DescribedRun[]
-  /** The last ended runs, earliest first. */
+  /** Runs from before the last restart that no longer count, earliest first. */
+  readonly formerRuns: readonly (DescribedRun & Pick<RunRecord, 'born'>)[]
+  /** The last ended runs, also of former births, earliest first. */
   readonly history: readonly EndedRun[]
   readonly input?: Json
   readonly result?: Json
@@ -149,7 +141,7 @@ type DescriptionSources = {
   /** The values of bodies that are stored apart, by their reference; a missing value is left out. */
   readonly values?: ReadonlyMap<string, Json>
   /** Full records of ended runs, which the head shortens or has forgotten. */
-  readonly records?: readonly EndedRun[]
+  readonly records?: readonly RunRecord[]
   /** Leaves out input and results. */
   readonly isBrief?: boolean
 }
@@ -160,12 +152,14 @@ function describeTask(task: Task, sources: DescriptionSources): TaskDescription 
   const input = valueIn(task.input, sources)
   const result = valueIn(resultOf(task), sources)
   const error = fullError(task.error, records)
+  const former = recordsOfFormer(task, records)
   return {
     task,
     status: statusOf(task, now),
     attempts: attempts(task),
     runs: describedRuns(task, sources),
-    history: endedRunsOf(task).sort(byEnd).slice(-HISTORY_RUNS),
+    formerRuns: former.map(run => withValue(run, sources)),
+    history: [...endedRunsOf(task), ...former].sort(byEnd).slice(-HISTORY_RUNS),
     ...(statusReason && { statusReason }),
     ...defined({ input, result }),
     ...(error && { error }),
@@ -194,77 +188,29 @@ function handedOn({ previous }: Task, sources: DescriptionSources): Pick<TaskDes
   return value === undefined ? {} : { previous: value }
 }
 
-/** Reads types and workers as they were within the last second, for answers that may lag a little. */
-export type StatusReaders = {
-  typeOf(type: string): Promise<TaskType | undefined>
-  /** The workers that show signs of life. */
-  liveWorkers(): Promise<readonly Worker[]>
-  /** The limit that allows no start of the task now, if there is one. */
-  limitHolding(task: Task): Promise<HoldingLimit | undefined>
-}
-
-/** The answer for a task that has ended or runs. No type and no worker decides the reason for its status. */
-const NOT_NEEDED: Served = { hasHandler: true, liveWorkers: [], isPaused: false }
-
-/**
- * Reads which workers and which rules decide the task's waiting reason. This is needed only for a task that is
- * open and does not run. Types and workers are cached for a second, so a page of a list reads each type once
- * and the workers once.
- */
-export async function readServed(readers: StatusReaders, task: Task): Promise<Served> {
-  const { typeOf, liveWorkers } = readers
-  const { state, live } = task
-  if (state !== 'open' || Object.keys(live).length > 0) return NOT_NEEDED
-  const { type, kind } = workOf(task)
-  const serving = servingType(type, kind)
-  const deployed = kind === 'http' ? undefined : await typeOf(serving)
-  const isByLambda = deployed?.handlerSince !== undefined && deployed.servedBy !== 'workers'
-  const isNeeded = isTargeted(task) || kind === 'http' || deployed?.servedBy === 'workers'
-  const workers: readonly Worker[] = isNeeded ? await liveWorkers() : []
-  return {
-    hasHandler: kind === 'http' || deployed?.handlerSince !== undefined,
-    liveWorkers: [
-      ...(isTargeted(task) ? workers : workers.filter(({ types }) => types.includes(serving))),
-      ...(isByLambda ? [invocationOf(deployed)] : []),
-    ],
-    ...(await readControls(readers, task)),
-  }
-}
-
-/** Each invocation is a new worker, which has no runs of any task yet. */
-function invocationOf({ handlerVersion: version }: TaskType): Claimer {
-  return { workerId: invocationWorkerId('next'), ...(version !== undefined && { version }) }
-}
-
-async function readControls(
-  { typeOf, limitHolding }: StatusReaders,
-  task: Task,
-): Promise<Pick<Served, 'isNotAllowed' | 'isPaused' | 'limitedBy'>> {
-  const types = await Promise.all(rulingTypes(task).map(typeOf))
-  // A dispatched task behind a limit with a key is in the line of the limit, as its head says.
-  const mayWaitUnrecorded = types.some(type => {
-    const { rate, concurrency } = type?.configuration.limits ?? {}
-    return [rate, concurrency].some(limit => limit && (limit.key === undefined || isTakenInOrder(task)))
-  })
-  const holding = mayWaitUnrecorded && !task.wait ? await limitHolding(task) : undefined
-  const isNotAllowed = !mayDoWork(task, types)
-  return { isNotAllowed, isPaused: types.some(type => type?.paused), limitedBy: holding?.reason }
-}
-
 function endedRunsOf(task: Task): EndedRun[] {
   return [...endedRuns(task), ...stepRuns(task)]
+}
+
+/** The records of former births. A run that restarts have kept may have several, and the one of its own birth is the oldest. */
+function recordsOfFormer(task: Task, records: readonly RunRecord[]): RunRecord[] {
+  const former = records.filter(({ born, fence }) => born !== task.born && !task.ended[fence])
+  return [...new Map(former.map(run => [run.fence, run])).values()].sort((a, b) => a.fence - b.fence)
+}
+
+function withValue<Run extends EndedRun>({ result, ...run }: Run, sources: DescriptionSources) {
+  const value = valueIn(result, sources)
+  return { ...run, ...(value !== undefined && { result: value }) }
 }
 
 function describedRuns(task: Task, sources: DescriptionSources): DescribedRun[] {
   const byFence = new Map(endedRunsOf(task).map(run => [run.fence, run]))
   for (const record of sources.records ?? []) {
     const inHead = byFence.get(record.fence)
-    if (!inHead || inHead.state === record.state) byFence.set(record.fence, record)
+    const isMissing = !inHead && record.born === task.born
+    if (isMissing || inHead?.state === record.state) byFence.set(record.fence, record)
   }
-  const ended = [...byFence.values()].map(({ result, ...run }) => {
-    const value = valueIn(result, sources)
-    return { ...run, ...(value !== undefined && { result: value }) }
-  })
+  const ended = [...byFence.values()].map(run => withValue(run, sources))
   // Live runs belong to the present piece, because the end of a piece ends its runs.
   const piece = pieceOf(task)
   const present = { state: 'running' as const, ...(piece !== undefined && { piece }) }

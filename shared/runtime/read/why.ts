@@ -15,7 +15,7 @@ import { defined } from '../../core/values/values.ts'
 import { type LoadedCanvas, memberId, readAllEnds, readCanvasOf } from '../canvas/canvas.ts'
 import { readHead, sideBySide } from '../kernel/heads.ts'
 import type { DiagnosticSystem, System } from '../kernel/system.ts'
-import { readServed, type StatusReaders } from './read.ts'
+import { readServed, type StatusReaders } from './served.ts'
 
 /**
  * Answers why a task waits, runs, or has ended as it has. `core/status.ts` judges; this room reads what

@@ -23,7 +23,7 @@ const ROUNDS_MAX = 20
  */
 type TypeChange = Pick<
   TaskType,
-  'configuration' | 'handlerSince' | 'servedBy' | 'handlerVersion' | 'purges' | 'bulks'
+  'configuration' | 'handlerSince' | 'servedBy' | 'handlerVersion' | 'purges' | 'bulks' | 'lastBulks'
 > &
   Partial<Pick<TaskType, 'paused' | 'isFair' | 'unapplied'>> & {
     readonly otherTypes?: TaskType['otherTypes'] | 'any'
@@ -100,8 +100,12 @@ function successor(
   }
 }
 
-function jobsUnderWay({ purges = [], bulks = [] }: Pick<TaskType, 'purges' | 'bulks'>) {
-  return { ...(purges.length > 0 && { purges }), ...(bulks.length > 0 && { bulks }) }
+function jobsUnderWay({ purges = [], bulks = [], lastBulks = [] }: Partial<TypeChange>) {
+  return {
+    ...(purges.length > 0 && { purges }),
+    ...(bulks.length > 0 && { bulks }),
+    ...(lastBulks.length > 0 && { lastBulks }),
+  }
 }
 
 /** What bounds the callbacks and steps of the type's tasks. Flows of a former configuration continue, so its steps stay allowed. */

@@ -5,7 +5,14 @@ import { readCanvasOf } from '../../runtime/canvas/canvas.ts'
 import { BULKS_MAX, type Bulk, readBulk, startBulk } from '../../runtime/jobs/bulk.ts'
 import { timeOf } from '../../runtime/publish/resolve-publication.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
-import { type Answer, answerInvalid, answerProblem, type Call, operation } from '../operation.ts'
+import {
+  type Answer,
+  answerInvalid,
+  answerProblem,
+  type Call,
+  operation,
+  PAGE_ITEMS_DEFAULT,
+} from '../operation.ts'
 import { invalid, problem, unknownType } from '../present/problems.ts'
 import { iso, isoOf } from '../present/tasks.ts'
 import { emptySpanProblem } from '../requests/publish-requests.ts'
@@ -16,7 +23,7 @@ export const bulkOperations = [
     tag: 'Bulk',
     summary: 'Retry, cancel or remove many tasks',
     description:
-      'Begins a job on the server, which continues when the caller has left. It acts on the tasks of one type that fit the request, as the operation on one task does, and each task records the caller. It leaves out tasks that need the attention of an operator. `replay` sends the dead letters of the queue of the type again.',
+      'Begins a job on the server, which continues when the caller has left. It acts on the tasks of one type that fit the request, as the operation on one task does, and each task records the caller. A retry restarts plain tasks, and has failed flows try again what has failed. The operation leaves out tasks that need the attention of an operator. `replay` sends the dead letters of the queue of the type again.',
     cost: 'Some 10 write units. Half a read unit for each task that is read, the cost of the action for each selected task, and some 5 write units per 100 tasks.',
     answers: {
       202: {
@@ -39,6 +46,15 @@ export const bulkOperations = [
     answers: { 200: { description: 'The bulk operation.', schema: api.bulkAnswer } },
     problems: ['not-found'],
     handle: handleGet,
+  }),
+  operation({
+    name: 'listBulks',
+    tag: 'Bulk',
+    summary: 'List the last bulk operations',
+    description: 'Shows the last five of each type, 20 in all, latest first. Dry runs are not listed.',
+    cost: 'The types are read, and 1 read unit per 4 KB of each bulk operation.',
+    answers: { 200: { description: 'The last bulk operations.', schema: api.bulkList } },
+    handle: handleList,
   }),
 ]
 
@@ -82,6 +98,13 @@ async function handleGet({ system, params: { id = '' } }: Call): Promise<Answer>
   const bulk = /^[0-9A-Z]{26}$/.test(id) ? await readBulk(system, id) : undefined
   if (bulk) return { status: 200, body: presentBulk(bulk) }
   return answerProblem(problem('not-found', `there is no bulk operation ${id}, or its record has expired`))
+}
+
+/** The ids sort by time. */
+async function handleList({ system }: Call): Promise<Answer> {
+  const ids = (await system.types.list()).flatMap(({ lastBulks = [] }) => lastBulks).toSorted()
+  const bulks = await Promise.all(ids.slice(-PAGE_ITEMS_DEFAULT).map(id => readBulk(system, id)))
+  return { status: 200, body: { items: bulks.flatMap(bulk => (bulk ? [presentBulk(bulk)] : [])).reverse() } }
 }
 
 function presentBulk(bulk: Bulk): api.ApiBulk {

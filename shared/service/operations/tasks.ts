@@ -8,16 +8,11 @@ import { isolateEach } from '../../runtime/kernel/heads.ts'
 import type { System } from '../../runtime/kernel/system.ts'
 import { type ListAnswer, listTasks } from '../../runtime/list/list.ts'
 import type { ListFilter, ListOrder } from '../../runtime/list/list-query.ts'
-import {
-  cancelTask,
-  type OperateOutcome,
-  removeTask,
-  restartTask,
-  resumeTask,
-  retryCallbacks,
-} from '../../runtime/operate/operate.ts'
+import { cancelTask, type OperateOutcome, removeTask, retryCallbacks } from '../../runtime/operate/operate.ts'
 import { patchTask } from '../../runtime/operate/patch-task.ts'
-import { describeHead, readTask, type StatusReaders } from '../../runtime/read/read.ts'
+import { retryTask } from '../../runtime/operate/retry-task.ts'
+import { describeHead, readTask } from '../../runtime/read/read.ts'
+import type { StatusReaders } from '../../runtime/read/served.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import type { Answer, Call, Parts } from '../operation.ts'
 import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT, recording } from '../operation.ts'
@@ -100,7 +95,7 @@ export const taskOperations = [
     tag: 'Tasks',
     summary: 'Retry a task',
     description:
-      'Starts a finished task over, resumes a failed flow, or publishes the callbacks that a task owes: `action` says which. The task has its whole budget of retries again. A task for which the action is not possible is refused with 409.',
+      'Tries an ended task again: `action` says how. Without an action a plain task starts over, and a failed flow tries again what has failed, an undo or a step; no step that is done is done again. The task has its whole budget of retries again. A restart keeps the former runs on record. A task for which the action is not possible is refused with 409, and so is a flow that has not failed or is undone, unless the action is named.',
     answers: { 200: { description: 'The task as it is now.', schema: api.taskAnswer, location: 'the task' } },
     problems: ['not-found', 'conflict', 'stale-revision'],
     body: api.retryBody,
@@ -143,12 +138,11 @@ async function handleCancel(call: OneCall<ExpectedRevision>, id: string): Promis
 
 async function handleRetry(call: OneCall<api.RetryTaskBody>, id: string): Promise<Answer> {
   const { system, body, principal } = call
-  const { action = 'restart', clean } = body
-  if (action !== 'restart' && clean) {
+  const { action, clean } = body
+  if (action !== undefined && action !== 'restart' && clean) {
     return answerInvalid('clean', 'is for action "restart" only')
   }
-  const recorded = recording(system, principal, action === 'restart' ? 'retry' : action)
-  const outcome = await applyRetry(recorded, id, body)
+  const outcome = await applyRetry(recording(system, principal, action ?? 'retry'), id, body)
   const answer = await answerOperated(call, id, outcome)
   return outcome.ok ? { ...answer, headers: { location: api.pathOf('get', id) } } : answer
 }
@@ -156,12 +150,11 @@ async function handleRetry(call: OneCall<api.RetryTaskBody>, id: string): Promis
 function applyRetry(
   system: System,
   id: string,
-  { action = 'restart', clean, ...expected }: api.RetryTaskBody,
+  { action, clean, ...expected }: api.RetryTaskBody,
 ): Promise<OperateOutcome<Exclude<AnyRefusal['reason'], 'unknown'>>> {
-  if (action === 'restart') return restartTask(system, id, clean, expected)
   return action === 'retry-callbacks'
     ? retryCallbacks(system, id, expected)
-    : resumeTask(system, id, action, expected)
+    : retryTask(system, id, expected, { action, clean })
 }
 
 type AnyRefusal = Parameters<typeof operationProblem>[1]

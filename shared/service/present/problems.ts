@@ -5,8 +5,7 @@ import type { ApiProblemCode } from '../../api/problem-codes.ts'
 import type { Problem } from '../../api/problems.ts'
 import { REQUEST_BYTES_MAX } from '../../core/bounds.ts'
 import { type Edited, editsOf, lastEdit } from '../../core/change.ts'
-import { type ResumeRefusal, undoneBefore } from '../../core/flow/resume.ts'
-import type { RestartRefusal } from '../../core/operate/operate.ts'
+import { undoneBefore } from '../../core/flow/resume.ts'
 import { joinPath, thereAre, unknownTypeProblem } from '../../core/rules/rules.ts'
 import type { RecordedEnd, RunGone } from '../../core/run/run.ts'
 import { CANVAS_TYPE, SCHEDULE_TYPE } from '../../core/task/head-fields.ts'
@@ -15,6 +14,7 @@ import { cut } from '../../core/task-error/task-error.ts'
 import { reservedFor } from '../../core/types/task-type.ts'
 import { BatonError, type ErrorCode, type FieldProblem } from '../../core/values/values.ts'
 import type { OperateOutcome } from '../../runtime/operate/operate.ts'
+import type { RetryRefusal } from '../../runtime/operate/retry-task.ts'
 import type { PublishOutcome } from '../../runtime/publish/publish.ts'
 import type { UnknownType } from '../../runtime/publish/resolve-publication.ts'
 import type { RunRefusal } from '../../runtime/run/http-runs.ts'
@@ -165,7 +165,7 @@ export function publishProblem(
 }
 
 type OperationRefusal = Extract<
-  OperateOutcome<'finished' | 'undoing' | 'owes-nothing' | 'stale' | RestartRefusal | ResumeRefusal>,
+  OperateOutcome<'finished' | 'undoing' | 'owes-nothing' | RetryRefusal>,
   { ok: false }
 >
 
@@ -195,6 +195,10 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
       return conflict('has not failed; this action resumes failed flows only')
     case 'undone':
       return conflict(`cannot continue: ${undoneSteps(refusal.task)}; only "restart" does all steps again`)
+    case 'restart-only':
+      return conflict(
+        `is a flow that has ${refusal.task.state}; ${refusal.task.state === 'failed' ? '"clean"' : 'a retry'} needs action "restart", which does all steps again`,
+      )
     case 'no-failed-undo':
       return conflict('has no failed undo to retry or to skip')
     case 'nothing-to-do':

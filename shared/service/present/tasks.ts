@@ -17,7 +17,8 @@ import type { DescribedRun, TaskDescription } from '../../runtime/read/read.ts'
 export const PRESENT_TASK = { 200: { description: 'The task as it is now.', schema: taskAnswer } }
 
 export function presentTask(description: TaskDescription): ApiTask {
-  const { task, status, statusReason, attempts, runs, history, input, result, error } = description
+  const { task, status, statusReason, attempts, runs, formerRuns, history, input, result, error } =
+    description
   const { id, type, key, priority, userId, fairnessKey, tags, options } = task
   const traceId = traceIdOf(task.traceparent)
   return {
@@ -38,6 +39,7 @@ export function presentTask(description: TaskDescription): ApiTask {
       concurrency: options.concurrency,
       stage: task.stage,
       runs: runs.map(run => presentRun(task, run)),
+      formerRuns: formerRuns.length > 0 ? formerRuns.map(run => presentRun(run, run)) : undefined,
       attempts,
     }),
     ...presentFlow(description),
@@ -70,7 +72,7 @@ export function presentOperations({ operations }: Pick<Task, 'operations'>): {
   return operations ? { operations: operations.map(({ at, ...rest }) => ({ at: iso(at), ...rest })) } : {}
 }
 
-function presentRun({ born }: Task, run: DescribedRun): ApiRun {
+function presentRun({ born }: Pick<Task, 'born'>, run: DescribedRun): ApiRun {
   const { workerId, state, fence, startedAt, result, error, progress, log, piece } = run
   return defined({
     id: runId(born, fence),

@@ -1,5 +1,6 @@
 import { pathOf } from '../../api/endpoints.ts'
 import { describeSteps } from '../../core/flow/flow.ts'
+import { undoneBefore } from '../../core/flow/resume.ts'
 import type { TaskReason, WhyFacts } from '../../core/status.ts'
 import { attempts, pieceOf, workOf } from '../../core/task/piece.ts'
 import { endedRuns, liveRuns, successes, type Task } from '../../core/task/task.ts'
@@ -52,7 +53,7 @@ function explainSucceeded({ task, now, path }: SentenceFacts): Explained {
   const by = last ? `, by a run of ${last.workerId} that took ${spanText(last.endedAt - last.startedAt)}` : ''
   return {
     sentence: `${task.id} succeeded at ${timeText(endOf(task), now)}${by}${runsText(task)}.`,
-    next: `There is nothing to do. POST ${path}/retry starts it over.`,
+    next: `There is nothing to do. ${retryText(task, path)}`,
     since: endOf(task),
     ...defined({ holder: last?.workerId }),
   }
@@ -63,10 +64,19 @@ function explainFailed(facts: SentenceFacts): Explained {
   const error = task.error ? ` with ${errorText(task.error)}` : ''
   return {
     sentence: `${task.id} failed at ${timeText(endOf(task), now)}${error}${runsText(task)}${undoneText(task)}.`,
-    next: `Repair the cause, then POST ${path}/retry starts it over.`,
+    next: `Repair the cause first. ${retryText(task, path)}`,
     since: endOf(task),
     ...defined({ holder: lastRun?.workerId, log: lastRun?.log }),
   }
+}
+
+/** What a retry of an ended task does. */
+function retryText(task: Task, path: string): string {
+  const { flow, state } = task
+  if (!flow) return `POST ${path}/retry starts it over.`
+  return state === 'failed' && undoneBefore(flow).length === 0
+    ? `POST ${path}/retry does its step "${flow.definition.steps[flow.reachedStep]?.name}" again.`
+    : `POST ${path}/retry with {"action": "restart"} does all its steps again.`
 }
 
 function explainUndoFailed({ task, now, path }: SentenceFacts): Explained {
@@ -87,7 +97,7 @@ function explainCancelled({ task, now, path }: SentenceFacts): Explained {
   const by = cancel ? ` by ${cancel.by}` : withCanvas
   return {
     sentence: `${task.id} was cancelled at ${timeText(cancel?.at ?? endOf(task), now)}${by}${undoneText(task)}.`,
-    next: `There is nothing to do. POST ${path}/retry starts it over.`,
+    next: `There is nothing to do. ${retryText(task, path)}`,
     since: endOf(task),
   }
 }

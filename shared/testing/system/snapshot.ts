@@ -1,6 +1,7 @@
 import type { ApiTask } from '../../api/tasks.ts'
 import { isTask } from '../../core/task/head.ts'
-import { readTask, type StatusReaders } from '../../runtime/read/read.ts'
+import { readTask } from '../../runtime/read/read.ts'
+import type { StatusReaders } from '../../runtime/read/served.ts'
 import { presentTask } from '../../service/present/tasks.ts'
 import type { World } from '../world/world.ts'
 

@@ -105,6 +105,7 @@ const TYPE: Required<TaskType> = {
   handlerVersion: '1',
   purges: EVERY_JOB.filter(job => job.kind === 'purge'),
   bulks: ['01JA'],
+  lastBulks: ['01JA'],
   unapplied: ['relimit', 'reorder'],
   edits: 1,
   operations: [{ at: NOW, by: 'someone', what: 'pause' }],

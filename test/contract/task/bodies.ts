@@ -156,7 +156,7 @@ export function bodiesContract(makeStores: MakeStores): void {
     expect(await tasks.runRecords(task.id, BORN, 10)).toEqual([])
   })
 
-  it('lists the ended runs of one birth, newest first, up to a limit', async () => {
+  it('lists the ended runs from a birth on, newest first, up to a limit', async () => {
     let task = await publish(tasks, { options: { retry: { maxRetries: 20, delayMs: 0 } } })
     for (let fence = 1; fence <= 11; fence++) {
       task = await claimed(tasks, task)
@@ -171,6 +171,7 @@ export function bodiesContract(makeStores: MakeStores): void {
 
     expect(records.map(({ fence }) => fence)).toEqual([11, 10, 9, 8, 7, 6, 5, 4, 3, 2])
     expect(records[0]).toEqual({
+      born: BORN,
       fence: 11,
       workerId: 'w1',
       state: 'failed',

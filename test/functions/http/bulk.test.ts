@@ -54,7 +54,7 @@ describe('a bulk operation', () => {
       ...{ examined: 3, selected: 2, done: 2, leftOut: {} },
     })
     expect(await Promise.all(ids.map(statusOf))).toEqual(['failed', 'ready', 'ready'])
-    const retry = { at: expect.any(String), by: 'anonymous', what: 'retry' }
+    const retry = { at: expect.any(String), by: 'anonymous', what: 'restart' }
     expect((await api.task('jobs:b')).operations).toEqual([retry, retry])
     const type = await api.system.types.get('jobs')
     expect([type?.bulks, type?.operations?.at(-1)]).toMatchObject([undefined, { what: 'bulk' }])
@@ -149,6 +149,51 @@ describe('a bulk operation', () => {
     expect(await finished(id)).toMatchObject({ selected: 2, done: 1, leftOut: { changed: 1 } })
   })
 
+  it('retries flows where they have failed, and leaves out those that only a restart can begin again', async () => {
+    const ONCE = { retry: { maxRetries: 0 } }
+    const steps = [
+      { name: 'one', do: { type: 'jobs', ...ONCE }, undo: { type: 'jobs', ...ONCE } },
+      { name: 'two', do: { type: 'jobs', ...ONCE } },
+    ]
+    await api.call('PUT', '/v1/types/order', { kind: 'flow', steps })
+    const ran = async (key: string, ...words: Array<'succeed' | 'fail'>) => {
+      await api.call('POST', '/v1/tasks', { type: 'order', key, input: {} })
+      for (const word of words) await reported(api, word)
+    }
+    await ran('done', 'succeed', 'succeed')
+    await ran('undone', 'succeed', 'fail', 'succeed')
+    await ran('halted', 'succeed', 'fail', 'fail')
+    await ran('first', 'fail', 'succeed')
+    await ran('stopped', 'succeed')
+    await api.call('POST', '/v1/tasks/order:stopped/cancel')
+    await reported(api, 'succeed')
+    const retry = { type: 'order', action: 'retry', status: ['failed', 'succeeded', 'cancelled'] }
+
+    const done = await bulk(retry)
+
+    const leftOut = { 'needs-attention': 1, 'restart-only': 2, undone: 1 }
+    expect(done).toMatchObject({ selected: 5, done: 1, leftOut })
+    expect(await api.task('order:first')).toMatchObject({
+      status: 'ready',
+      operations: [{ what: 'retry-do' }],
+    })
+  })
+
+  it('is listed with the last ones of all types, latest first, and without dry runs', async () => {
+    const cancel = { action: 'cancel', status: ['ready'] }
+    const ids: string[] = []
+    for (let nth = 0; nth < 6; nth++) ids.unshift(await started(cancel))
+    ids.unshift(await started({ ...cancel, type: 'resize' }))
+    await started({ ...cancel, dryRun: true })
+
+    const { body: list } = await api.call('GET', '/v1/bulk')
+    await finished(ids[0] ?? '')
+    const { body: later } = await api.call('GET', '/v1/bulk')
+
+    expect(list.items.map((one: Shown) => one.id)).toEqual(ids.slice(0, 6))
+    expect([list.items[0].state, later.items[0].state]).toEqual(['running', 'finished'])
+  })
+
   it('counts each task once after a crash between the work and its record, and after doubled messages', async () => {
     for (let nth = 0; nth < 150; nth++) await failed(`k${nth}`)
     const id = await started({ action: 'retry', status: ['failed'] })
@@ -195,7 +240,7 @@ describe('a bulk operation', () => {
     // The message has no time left after it has recorded the first page, which has a and e.
     await workOnBulk(api.system, id, 0)
     await api.system.clock.advance(SECOND)
-    await restartTask({ ...api.system, operator: { by: 'bob', what: 'retry' } }, 'jobs:a')
+    await restartTask({ ...api.system, operator: { by: 'bob', what: 'restart' } }, 'jobs:a')
     await api.call('POST', '/v1/tasks/jobs:a/cancel')
     await restartTask(api.system, 'jobs:e')
     await reported(api, 'fail', { fatal: true })

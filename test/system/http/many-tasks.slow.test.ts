@@ -86,7 +86,7 @@ describe('among 50,000 tasks', () => {
 
     expect(status).toBe(202)
     expect(record).toMatchObject({ examined: FAILED, selected: FAILED, done: FAILED, leftOut: {} })
-    expect(operations).toEqual([{ at: expect.any(String), by: record.by, what: 'retry' }])
+    expect(operations).toEqual([{ at: expect.any(String), by: record.by, what: 'restart' }])
     expect((await system.call('GET', '/v1/types/many')).body.operations).toMatchObject([
       { what: 'put' },
       { by: record.by, what: 'bulk' },

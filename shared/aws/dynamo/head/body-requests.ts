@@ -1,7 +1,7 @@
 import type { BodyWrite } from '../../../core/change.ts'
 import type { FlowDefinition } from '../../../core/task/flow-state.ts'
-import { runRefPrefix } from '../../../core/task/head-fields.ts'
-import type { EndedRun } from '../../../core/task/task.ts'
+import { bornOfRunRef, runRefPrefix } from '../../../core/task/head-fields.ts'
+import type { RunRecord } from '../../../core/task/task.ts'
 import type { StoredBy } from '../attributes.ts'
 import type { Item, RequestOf } from '../documents.ts'
 import { assertKnownSchema, JOINED_BY_AND, namesOf, SCHEMA, ttlSeconds } from '../documents.ts'
@@ -11,7 +11,7 @@ import { ENDED_RUN } from './head-attributes.ts'
 const EXISTS = 'attribute_exists(#pk)'
 const EXPIRES_EARLIER = '#ttl < :ttl'
 const OF_TASK = '#pk = :id'
-const RUN_OF_BIRTH = 'begins_with(#sk, :prefix)'
+const RUN_SINCE_BIRTH = '#sk BETWEEN :from AND :to'
 
 /** Reads a body. Strongly consistent. */
 export function getBody(table: string, id: string, ref: string): RequestOf<'get'> {
@@ -43,13 +43,13 @@ export function deleteBody(table: string, id: string, ref: string): RequestOf<'d
   return { TableName: table, Key: { pk: id, sk: ref } }
 }
 
-/** Reads the records of the ended runs of one birth, the highest fence first. Strongly consistent. */
+/** Reads the records of the ended runs of this birth and of those after it, the latest first. Strongly consistent. */
 export function queryRuns(table: string, id: string, born: string): RequestOf<'query'> {
   return {
     TableName: table,
-    KeyConditionExpression: [OF_TASK, RUN_OF_BIRTH].join(JOINED_BY_AND),
+    KeyConditionExpression: [OF_TASK, RUN_SINCE_BIRTH].join(JOINED_BY_AND),
     ExpressionAttributeNames: namesOf('pk', 'sk'),
-    ExpressionAttributeValues: { ':id': id, ':prefix': runRefPrefix(born) },
+    ExpressionAttributeValues: { ':id': id, ':from': runRefPrefix(born), ':to': runRefPrefix('~') },
     ConsistentRead: true,
     ScanIndexForward: false,
   }
@@ -63,9 +63,10 @@ export function bodyItem(id: string, write: BodyWrite): Item & { readonly pk: st
     : { ...key, json: JSON.stringify(write.value) }
 }
 
-export function runFromItem(item: Item): EndedRun {
+export function runFromItem(item: Item): RunRecord {
   assertKnownSchema(item)
-  return { fence: item.fence as number, ...ENDED_RUN.decode(item.run as StoredBy<typeof ENDED_RUN>) }
+  const { sk, fence } = item as { readonly sk: string; readonly fence: number }
+  return { born: bornOfRunRef(sk), fence, ...ENDED_RUN.decode(item.run as StoredBy<typeof ENDED_RUN>) }
 }
 
 /** Reads the steps of a flow. Strongly consistent. */

@@ -122,6 +122,7 @@ export const HEAD = attributesOf<Omit<HeadMembers, Derived>>()({
   ended: mapped('ended', byFence(ENDED_RUN), { levels: 1, differingMax: DIFFERING_ENTRIES_MAX }),
   failures: withDefault('failures', number, 0),
   failuresBy: mapped('failuresBy', numbersByWorker, { levels: 1, differingMax: DIFFERING_ENTRIES_MAX }),
+  firstBorn: optional('firstBorn', text),
   retryAtBy: mapped('retryAtBy', numbersByWorker),
 
   shard: withDefault('shard', number, 0),

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { assertKnownSchema, plainItem } from '../../../../shared/aws/dynamo/documents.ts'
 import { bodyItem, runFromItem } from '../../../../shared/aws/dynamo/head/body-requests.ts'
 import { headItem, isHeadImage, taskFromItem } from '../../../../shared/aws/dynamo/head/items.ts'
+import { bodyRef } from '../../../../shared/core/task/head-fields.ts'
 import { BatonError } from '../../../../shared/core/values/values.ts'
 import { wireItem } from '../../../support/dynamo/wire-item.ts'
 import { aCanvas, anEndedRun, aRun, aSchedule, aTask, BORN, DAY, NOW } from '../../../support/tasks/a-task.ts'
@@ -82,7 +83,8 @@ describe('items next to heads', () => {
       progress: {},
     })
 
-    expect(runFromItem(bodyItem('resize:k1', { ref: 'run', run, expiresAt: NOW }))).toEqual(run)
+    const ref = bodyRef.run(BORN, run.fence)
+    expect(runFromItem(bodyItem('resize:k1', { ref, run, expiresAt: NOW }))).toEqual({ born: BORN, ...run })
   })
 })
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { aFlowApiPerTest, ORDER, statesOf } from '../../../support/http/a-flow-api.ts'
+import { aFlowApiPerTest, FLOW, ORDER, STEPS, statesOf } from '../../../support/http/a-flow-api.ts'
 import { expectRefused } from '../../../support/http/an-api.ts'
 import { MINUTE } from '../../../support/tasks/a-task.ts'
 
@@ -36,10 +36,10 @@ describe('an operator', () => {
     )
   })
 
-  it('starts a flow over from its first step', async () => {
+  it('starts a flow over from its first step, by name only', async () => {
     await api.halted()
 
-    const { status, body } = await api.retry()
+    const { status, body } = await api.retry('restart')
 
     expect(status).toBe(200)
     expect(body.task).toMatchObject({
@@ -70,6 +70,48 @@ describe('an operator', () => {
       expect((await api.call('POST', '/v1/tasks/jobs:none/retry', { action })).status).toBe(404)
     },
   )
+
+  const plain = { ...FLOW, steps: STEPS.map(({ name, do: action }) => ({ name, do: action })) }
+  const cancelled = async () => {
+    await api.begun()
+    await api.call('POST', `${ORDER}/cancel`)
+    await api.succeed()
+  }
+  const undone = async () => {
+    await api.begun()
+    for (const end of [() => api.fail('declined'), api.succeed, api.succeed]) await end()
+  }
+  const failed = async () => {
+    await api.put(plain)
+    await api.publish()
+    await api.succeed()
+    await api.fail('declined')
+  }
+  it.each<[string, () => Promise<void>, string, string[]]>([
+    ['undoes again where an undo has failed', api.halted, 'retry-undo', ['succeeded', 'failed']],
+    ['does the failed step again', failed, 'retry-do', ['succeeded', 'pending']],
+  ])('that names no action %s, which the task records', async (_name, prepared, what, states) => {
+    await prepared()
+
+    const refused = await api.call('POST', `${ORDER}/retry`, { clean: ['failed'] })
+    const { body } = await api.retry()
+
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('"restart"')])
+    expect([statesOf(body.task), body.task.operations]).toEqual([states, [expect.objectContaining({ what })]])
+  })
+
+  it.each([
+    ['undone', undone],
+    ['cancelled', cancelled],
+  ])('must name the restart of a flow that is %s', async (_name, prepared) => {
+    await prepared()
+
+    const refused = await api.retry()
+    const restarted = await api.retry('restart')
+
+    expect([refused.status, refused.body.detail]).toEqual([409, expect.stringContaining('"restart"')])
+    expect([restarted.status, statesOf(restarted.body.task)]).toEqual([200, ['pending', 'pending']])
+  })
 
   it('learns why a running flow does not start over', async () => {
     await api.begun()

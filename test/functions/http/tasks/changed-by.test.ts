@@ -47,7 +47,7 @@ it('a task shows the callers that changed, updated, cancelled and restarted it, 
     `patch by ${by.alice}`,
     `update by ${by.bob}`,
     `cancel by ${by.alice}`,
-    `retry by ${by.bob}`,
+    `restart by ${by.bob}`,
     `restart by ${by.alice}`,
   ])
   expect(task.operations[0].at).toBe('2026-01-01T12:00:00.000Z')

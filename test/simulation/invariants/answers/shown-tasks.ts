@@ -46,7 +46,7 @@ export const SHOWN_TASK_INVARIANTS: readonly Invariant[] = [
     },
   ),
   onAnswers<ApiTask>('the history of a task has its last five ended runs', 'get', (task, read, scenario) => {
-    const { id, history } = task
+    const { id, history, formerRuns = [] } = task
     const ends = history.map(({ endedAt }) => Date.parse(endedAt))
     const isSorted = ends.every((end, index) => index === 0 || end >= (ends[index - 1] ?? 0))
     const isRight = sightingsOf(scenario)
@@ -55,7 +55,8 @@ export const SHOWN_TASK_INVARIANTS: readonly Invariant[] = [
         head =>
           head &&
           (head.flow !== undefined ||
-            history.length === Math.min(HISTORY_RUNS_MAX, Object.keys(head.ended).length)),
+            history.length ===
+              Math.min(HISTORY_RUNS_MAX, Object.keys(head.ended).length + formerRuns.length)),
       )
     return isSorted && isRight ? undefined : `the history of ${id} has ${history.length} runs`
   }),
@@ -111,8 +112,10 @@ export const SHOWN_TASK_INVARIANTS: readonly Invariant[] = [
         on: event => {
           see(event)
           if (event.what !== 'read' || event.operation !== 'get' || event.status !== 200) return undefined
-          const { id, runs } = event.body as ApiTask
-          const wrong = runs.find(run => {
+          const { id, runs, formerRuns = [] } = event.body as ApiTask
+          // The record of an undo that has succeeded does not keep its worker.
+          const known = [...runs, ...formerRuns].filter(({ workerId }) => workerId !== 'unknown')
+          const wrong = known.find(run => {
             const claim = claims.get(run.id)
             const start = Math.min(claim?.startedAt ?? 0, Date.parse(run.endedAt ?? run.leaseUntil ?? ''))
             return claim && (claim.workerId !== run.workerId || start !== Date.parse(run.startedAt))
