@@ -136,7 +136,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await press('Bulk operations')
     await dialog()
       .getByRole('row', { name: /retry failed: order.*0 of 1/ })
-      .getByRole('button')
+      .getByRole('button', { name: 'Details' })
       .click()
     await page.getByText('1 task left out').click()
     await page.getByText('a person must decide about each').waitFor()
