@@ -65,6 +65,7 @@ const router = createRouter({
     page('/types', () => import('./types/types-page.tsx'), 'TypesPage'),
     page('/types/$type', () => import('./types/type-page.tsx'), 'TypePage'),
     page('/schedules', () => import('./schedules/schedules-page.tsx'), 'SchedulesPage'),
+    page('/schedules/$name', () => import('./schedules/schedule-page.tsx'), 'SchedulePage'),
     page('/workers', () => import('./operate/workers-page.tsx'), 'WorkersPage'),
     page('/failures', () => import('./operate/failures-page.tsx'), 'FailuresPage'),
     page('/dead-letters', () => import('./operate/dead-letters-page.tsx'), 'DeadLettersPage'),

@@ -7,9 +7,10 @@ import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { typesQuery } from '../api/queries.ts'
 import { InputField, Opener, useAction } from '../parts/controls.tsx'
-import { FormDialog, useFormUnsendable } from '../parts/dialog.tsx'
+import { FormDialog } from '../parts/dialog.tsx'
 import { JsonField } from '../parts/json.tsx'
-import { firstValue, formOf, type JsonValue } from './schema.ts'
+import { FormOrJson } from './form-or-json.tsx'
+import { firstValue, formOf, type JsonSchema, type JsonValue } from './schema.ts'
 import { SchemaForm } from './schema-form.tsx'
 
 /** Opens the dialog that publishes a task: of this type, or of one that the reader chooses. */
@@ -106,49 +107,29 @@ function TargetFields({ type = '', names, onChoose }: TargetProps) {
 }
 
 type InputProps = {
-  readonly schema: { readonly [name: string]: unknown } | undefined
+  readonly schema: JsonSchema | undefined
   readonly given: JsonValue | undefined
+  readonly path?: string
   readonly onChange: (input: JsonValue | undefined) => void
 }
 
 /** The input: a form where the type has registered a schema that one can be made from, and JSON otherwise. */
-function InputFields({ schema, given, onChange }: InputProps) {
-  const form = useMemo(() => formOf(schema), [schema])
-  const [isText, setText] = useState(form === undefined)
-  const [value, setValue] = useState(() => given ?? (form && firstValue(form)))
+export function InputFields({ schema, given, path = 'input', onChange }: InputProps) {
+  const field = useMemo(() => formOf(schema), [schema])
+  const [first] = useState(() => given ?? (field && firstValue(field)))
   // Without a change, what the form begins with is published.
   // biome-ignore lint/correctness/useExhaustiveDependencies: later changes are reported as they happen
-  useEffect(() => onChange(value), [])
-  const change = (changed: JsonValue | undefined) => {
-    setValue(changed)
-    onChange(changed)
-  }
+  useEffect(() => onChange(first), [])
   return (
-    <div className="stack">
-      {form && <FormOrText isText={isText} onChoose={setText} />}
-      {form && !isText ? (
-        <SchemaForm field={form} value={value} onChange={change} />
-      ) : (
-        <JsonField label="Input" first={value} onChange={change} hint="JSON; empty for no input." />
-      )}
-    </div>
-  )
-}
-
-type FormOrTextProps = { readonly isText: boolean; readonly onChoose: (isText: boolean) => void }
-
-function FormOrText({ isText, onChoose }: FormOrTextProps) {
-  // To leave a text that has no value would lose it.
-  const isStuck = useFormUnsendable()
-  return (
-    <fieldset className="segments" aria-label="Input as">
-      <button type="button" aria-pressed={!isText} disabled={isStuck} onClick={() => onChoose(false)}>
-        Form
-      </button>
-      <button type="button" aria-pressed={isText} disabled={isStuck} onClick={() => onChoose(true)}>
-        JSON
-      </button>
-    </fieldset>
+    <FormOrJson<JsonValue>
+      label="Input"
+      hint="JSON; empty for no input."
+      first={first}
+      onChange={onChange}
+      form={
+        field && ((value, change) => <SchemaForm field={field} path={path} value={value} onChange={change} />)
+      }
+    />
   )
 }
 

@@ -1,50 +1,65 @@
 import { Plus, X } from 'lucide-react'
-import { type ReactNode, useId, useState } from 'react'
+import { useState } from 'react'
 import { Button, IconButton } from '../parts/controls.tsx'
-import { JsonField } from '../parts/json.tsx'
-import { emptyOf, type Field, firstValue, type JsonValue, variantOf } from './schema.ts'
+import {
+  ChoiceField,
+  type FieldProps,
+  FlagField,
+  FreeField,
+  Hint,
+  NumberField,
+  SelectField,
+  SpanField,
+  TextField,
+  Title,
+} from './fields.tsx'
+import { firstValue, type JsonValue, variantOf } from './schema.ts'
 
 /**
- * The fields of a form, made from a schema. What a reader leaves empty is left out of the value. The fields that have members come first,
- * then those that show one value, or JSON that a form cannot express.
+ * The fields of a form, made from a schema. What a reader leaves empty is left out of the value. This file has the fields that have
+ * members; `fields.tsx` has those that show one value.
  */
 
-type FieldProps<Kind extends Field['kind'] = Field['kind']> = {
-  readonly field: Extract<Field, { kind: Kind }>
-  /** Undefined: left out. */
-  readonly value: JsonValue | undefined
-  readonly onChange: (value: JsonValue | undefined) => void
+type FormProps = Omit<FieldProps, 'path'> & {
+  /** The path of the whole value in the body that is sent. @default the value is the body */
+  readonly path?: string
 }
 
 /** The members of the outermost object, without a frame of their own. */
-export function SchemaForm({ field, value, onChange }: FieldProps) {
-  if (field.kind !== 'object') return <SchemaField field={field} value={value} onChange={onChange} />
-  return <Members field={field} value={value} onChange={onChange} />
+export function SchemaForm({ field, path = '', ...rest }: FormProps) {
+  if (field.kind !== 'object') return <SchemaField field={field} path={path} {...rest} />
+  return <Members field={field} path={path} {...rest} />
 }
 
-function SchemaField({ field, value, onChange }: FieldProps) {
+function SchemaField({ field, ...rest }: FieldProps) {
   switch (field.kind) {
     case 'object':
-      return <ObjectField field={field} value={value} onChange={onChange} />
+      return <ObjectField field={field} {...rest} />
     case 'list':
-      return <ListField field={field} value={value} onChange={onChange} />
+      return <ListField field={field} {...rest} />
     case 'flag':
-      return <FlagField field={field} value={value} onChange={onChange} />
+      return <FlagField field={field} {...rest} />
     case 'choice':
-      return <ChoiceField field={field} value={value} onChange={onChange} />
+      return <ChoiceField field={field} {...rest} />
     case 'number':
-      return <NumberField field={field} value={value} onChange={onChange} />
+      return <NumberField field={field} {...rest} />
+    case 'span':
+      return <SpanField field={field} {...rest} />
     case 'text':
-      return <TextField field={field} value={value} onChange={onChange} />
+      return <TextField field={field} {...rest} />
     case 'union':
-      return <UnionField field={field} value={value} onChange={onChange} />
+      return <UnionField field={field} {...rest} />
     case 'json':
-      return <FreeField field={field} value={value} onChange={onChange} />
+      return <FreeField field={field} {...rest} />
   }
 }
 
+function inside(path: string, name: string | number): string {
+  return path === '' ? String(name) : `${path}.${name}`
+}
+
 function ObjectField(props: FieldProps<'object'>) {
-  const { field, value, onChange } = props
+  const { field, path, value, onChange } = props
   if (!field.isRequired && value === undefined)
     return (
       <div className="field">
@@ -68,13 +83,13 @@ function ObjectField(props: FieldProps<'object'>) {
           </button>
         )}
       </legend>
-      <Hint field={field} />
+      <Hint field={field} path={path} />
       <Members {...props} />
     </fieldset>
   )
 }
 
-function Members({ field, value, onChange }: FieldProps<'object'>) {
+function Members({ field, path, value, onChange }: FieldProps<'object'>) {
   const object = (
     typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
   ) as Record<string, JsonValue>
@@ -82,6 +97,7 @@ function Members({ field, value, onChange }: FieldProps<'object'>) {
     <SchemaField
       key={name}
       field={member}
+      path={inside(path, name)}
       value={object[name]}
       onChange={changed => {
         const { [name]: _former, ...others } = object
@@ -91,14 +107,15 @@ function Members({ field, value, onChange }: FieldProps<'object'>) {
   ))
 }
 
-/** A choice among several objects, and the members of the chosen one. */
-function UnionField({ field, value, onChange }: FieldProps<'union'>) {
+/** A choice among several objects or constants, and the members of the chosen one. */
+function UnionField({ field, path, value, onChange }: FieldProps<'union'>) {
   const [chosen, setChosen] = useState(() => variantOf(field.variants, value))
   const variant = field.variants[chosen]
   return (
     <>
       <SelectField
         field={field}
+        path={path}
         names={field.variants.map(({ title }) => title)}
         chosen={chosen}
         onChoose={(next = 0) => {
@@ -106,7 +123,9 @@ function UnionField({ field, value, onChange }: FieldProps<'union'>) {
           onChange(field.variants[next] && firstValue(field.variants[next]))
         }}
       />
-      {variant?.kind === 'object' && <Members field={variant} value={value} onChange={onChange} />}
+      {variant?.kind === 'object' && (
+        <Members field={variant} path={path} value={value} onChange={onChange} />
+      )}
     </>
   )
 }
@@ -119,7 +138,7 @@ function newKey(): string {
 }
 
 /** Items have no names of their own. Each has a key next to it, so that its text stays with it when an earlier item is removed. */
-function ListField({ field, value, onChange }: FieldProps<'list'>) {
+function ListField({ field, path, value, onChange }: FieldProps<'list'>) {
   const items = Array.isArray(value) ? (value as readonly JsonValue[]) : []
   const [keys, setKeys] = useState<readonly string[]>(() => items.map(newKey))
   const replace = (at: number, item: JsonValue | undefined) =>
@@ -138,11 +157,12 @@ function ListField({ field, value, onChange }: FieldProps<'list'>) {
       <legend>
         <Title field={field} />
       </legend>
-      <Hint field={field} />
+      <Hint field={field} path={path} />
       {items.map((item, index) => (
         <div key={keys[index] ?? index} className="form-item">
           <SchemaField
             field={{ ...field.item, title: `${field.title} ${index + 1}` }}
+            path={inside(path, index)}
             value={item ?? undefined}
             onChange={changed => replace(index, changed)}
           />
@@ -154,145 +174,4 @@ function ListField({ field, value, onChange }: FieldProps<'list'>) {
       </span>
     </fieldset>
   )
-}
-
-function FlagField({ field, value, onChange }: FieldProps<'flag'>) {
-  return (
-    <div className="field">
-      <label className="check-field">
-        <input type="checkbox" checked={value === true} onChange={event => onChange(event.target.checked)} />
-        <Title field={{ ...field, isRequired: false }} />
-      </label>
-      <Hint field={field} />
-    </div>
-  )
-}
-
-const LEFT_OUT = ''
-
-function ChoiceField({ field, value, onChange }: FieldProps<'choice'>) {
-  const chosen = field.choices.findIndex(choice => JSON.stringify(choice) === JSON.stringify(value))
-  return (
-    <SelectField
-      field={field}
-      names={field.choices.map(choice => (typeof choice === 'string' ? choice : JSON.stringify(choice)))}
-      chosen={chosen < 0 ? undefined : chosen}
-      none={field.isRequired ? 'choose' : 'left out'}
-      onChoose={index => onChange(index === undefined ? undefined : field.choices[index])}
-    />
-  )
-}
-
-type SelectProps = {
-  readonly field: Field
-  readonly names: readonly string[]
-  readonly chosen: number | undefined
-  /** The text of the empty choice. Without it a reader cannot choose nothing. */
-  readonly none?: string
-  readonly onChoose: (index: number | undefined) => void
-}
-
-/** A choice among names, by their positions. */
-function SelectField({ field, names, chosen, none, onChoose }: SelectProps) {
-  return (
-    <Labelled field={field}>
-      {id => (
-        <select
-          id={id}
-          required={none !== undefined && field.isRequired}
-          value={chosen === undefined ? LEFT_OUT : String(chosen)}
-          onChange={({ target: { value } }) => onChoose(value === LEFT_OUT ? undefined : Number(value))}
-        >
-          {none !== undefined && <option value={LEFT_OUT}>{none}</option>}
-          {names.map((name, index) => (
-            <option key={name} value={String(index)}>
-              {name}
-            </option>
-          ))}
-        </select>
-      )}
-    </Labelled>
-  )
-}
-
-function NumberField({ field, value, onChange }: FieldProps<'number'>) {
-  return (
-    <Labelled field={field}>
-      {id => (
-        <input
-          id={id}
-          type="number"
-          required={field.isRequired && !field.isNullable}
-          step={field.isWhole ? 1 : 'any'}
-          min={field.min}
-          max={field.max}
-          value={typeof value === 'number' ? value : ''}
-          onChange={({ target }) => onChange(target.value === '' ? emptyOf(field) : target.valueAsNumber)}
-        />
-      )}
-    </Labelled>
-  )
-}
-
-function TextField({ field, value, onChange }: FieldProps<'text'>) {
-  const { minLength, maxLength, pattern } = field.limits
-  const common = {
-    required: field.isRequired && !field.isNullable,
-    minLength,
-    maxLength,
-    value: typeof value === 'string' ? value : '',
-    onChange: ({ target }: { target: { value: string } }) =>
-      onChange(target.value === '' ? emptyOf(field) : target.value),
-  }
-  return (
-    <Labelled field={field}>
-      {id =>
-        field.isLong ? (
-          <textarea id={id} rows={4} {...common} />
-        ) : (
-          <input id={id} type={field.type} pattern={pattern} {...common} />
-        )
-      }
-    </Labelled>
-  )
-}
-
-type LabelledProps = { readonly field: Field; readonly children: (id: string) => ReactNode }
-
-/** A field under its title, with its hint below it. */
-function Labelled({ field, children }: LabelledProps) {
-  const id = useId()
-  return (
-    <div className="field">
-      <label htmlFor={id}>
-        <Title field={field} />
-      </label>
-      {children(id)}
-      <Hint field={field} />
-    </div>
-  )
-}
-
-/** A part of the input that a form cannot express. While its text is not JSON, its form cannot be sent. */
-function FreeField({ field, value, onChange }: FieldProps<'json'>) {
-  const hint = field.hint ?? 'JSON; empty to leave it out.'
-  return <JsonField label={field.title} first={value} onChange={onChange} rows={3} hint={hint} />
-}
-
-function Title({ field: { title, isRequired } }: { readonly field: Field }) {
-  return (
-    <span>
-      {title}
-      {isRequired && (
-        <span className="required" aria-hidden>
-          {' '}
-          *
-        </span>
-      )}
-    </span>
-  )
-}
-
-function Hint({ field: { hint } }: { readonly field: Field }) {
-  return hint === undefined ? null : <p className="faint">{hint}</p>
 }

@@ -27,7 +27,8 @@ type FieldKind =
   | { readonly kind: 'list'; readonly item: Field }
   | {
       readonly kind: 'text'
-      readonly type: 'text' | 'url' | 'email' | 'date'
+      /** A `datetime-local` is a time of the reader's zone; its value is the same time as ISO 8601. */
+      readonly type: 'text' | 'url' | 'email' | 'date' | 'datetime-local'
       readonly isLong: boolean
       readonly limits: TextLimits
     }
@@ -37,9 +38,11 @@ type FieldKind =
       readonly min: number | undefined
       readonly max: number | undefined
     }
+  /** Milliseconds, which a reader writes as a span such as `5 min`. */
+  | { readonly kind: 'span' }
   | { readonly kind: 'flag' }
   | { readonly kind: 'choice'; readonly choices: readonly JsonValue[] }
-  /** One of several objects; a reader chooses which. */
+  /** One of several objects or constants; a reader chooses which. */
   | { readonly kind: 'union'; readonly variants: readonly Field[] }
   | { readonly kind: 'json' }
 
@@ -48,6 +51,9 @@ type TextLimits = {
   readonly maxLength: number | undefined
   readonly pattern: string | undefined
 }
+
+/** The format of a whole number that is a span of time in milliseconds. */
+export const SPAN = 'milliseconds'
 
 /** Deeper members are fields for JSON. A schema may refer to itself. */
 const DEPTH_MAX = 5
@@ -86,7 +92,7 @@ function kindOf(schema: JsonSchema, place: Place): FieldKind {
   const constants = constantsOf(schema, place.root)
   if (constants) return { kind: 'choice', choices: constants }
   const variants = unionOf(schema)?.map((one, nth) => fieldOf(one, below(place, `Form ${nth + 1}`)))
-  if (variants?.every(({ kind }) => kind === 'object'))
+  if (variants?.every(({ kind }) => kind === 'object' || kind === 'choice'))
     return { kind: 'union', variants: variants.map(named) }
   switch (schema.type) {
     case 'object':
@@ -99,7 +105,7 @@ function kindOf(schema: JsonSchema, place: Place): FieldKind {
       return textKind(schema)
     case 'number':
     case 'integer':
-      return numberKind(schema)
+      return schema.format === SPAN ? { kind: 'span' } : numberKind(schema)
     case 'boolean':
       return { kind: 'flag' }
     default:
@@ -111,12 +117,13 @@ function below({ root, depth }: Place, title: string, isRequired = true): Place 
   return { root, title, isRequired, depth: depth + 1 }
 }
 
-/** A variant without a title is named by the members that it needs. */
+/** A variant without a title is named by its constant, or by the members that it needs. */
 function named(variant: Field): Field {
+  if (variant.kind === 'choice') return { ...variant, title: variant.choices.join(', ') }
   if (variant.kind !== 'object' || !/^Form \d+$/.test(variant.title)) return variant
-  const names = variant.members.map(([name, { kind, ...member }]) => {
-    const only = kind === 'choice' && 'choices' in member ? member.choices : []
-    return only.length === 1 ? String(only[0]) : name
+  const names = variant.members.map(([, member]) => {
+    const only = member.kind === 'choice' ? member.choices : []
+    return only.length === 1 ? String(only[0]) : member.title
   })
   return { ...variant, title: names.slice(0, 3).join(', ') }
 }
@@ -134,10 +141,11 @@ function objectKind(schema: JsonSchema, place: Place): FieldKind {
   }
 }
 
-const TEXT_TYPES: Readonly<Record<string, 'url' | 'email' | 'date'>> = {
+const TEXT_TYPES: Readonly<Record<string, 'url' | 'email' | 'date' | 'datetime-local'>> = {
   uri: 'url',
   email: 'email',
   date: 'date',
+  'date-time': 'datetime-local',
 }
 
 function textKind({ format, minLength, maxLength, pattern }: JsonSchema): FieldKind {
@@ -254,11 +262,14 @@ export function firstValue(field: Field): JsonValue | undefined {
   }
 }
 
-/** The first variant that has all members of the value. */
+/** The first variant that has the value as a constant, or has all members of the value. */
 export function variantOf(variants: readonly Field[], value: JsonValue | undefined): number {
+  if (value === undefined) return 0
   const names = typeof value === 'object' && value !== null ? Object.keys(value) : []
-  const fits = ({ kind, ...rest }: Field) =>
-    kind === 'object' && 'members' in rest && names.every(name => rest.members.some(([own]) => own === name))
+  const fits = (variant: Field) => {
+    if (variant.kind === 'choice') return variant.choices.some(choice => choice === value)
+    return variant.kind === 'object' && names.every(name => variant.members.some(([own]) => own === name))
+  }
   return Math.max(0, variants.findIndex(fits))
 }
 
