@@ -6,8 +6,8 @@ import { bytes, cut, visible } from './format.ts'
 import { CopyButton } from './text.tsx'
 
 /**
- * Inputs, results and other JSON: a tree of text, in which what is long is cut and shown when a reader asks for it; a field whose text is
- * JSON.
+ * Inputs, results and other JSON: a tree of text, in which what is long is cut and shown when a reader asks for it; and a field whose text
+ * is JSON.
  */
 
 const STRING_CHARACTERS = 300

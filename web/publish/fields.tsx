@@ -1,48 +1,46 @@
-import { createContext, type ReactNode, useContext, useId, useState } from 'react'
+import { createContext, type ReactNode, useContext, useId } from 'react'
 import type { FieldProblem } from '../../shared/core/values/values.ts'
-import { useUnsendable } from '../parts/dialog.tsx'
 import { JsonField } from '../parts/json.tsx'
 import { emptyOf, type Field, type JsonValue } from './schema.ts'
-import { spanOf, spanText } from './span.ts'
 
-/** The fields of a form that show one value, or JSON that a form cannot express. */
+/** The fields of a form that show one value, or JSON that a form cannot express. Each shows what is wrong with it. */
 
 export type FieldProps<Kind extends Field['kind'] = Field['kind']> = {
   readonly field: Extract<Field, { kind: Kind }>
-  /** The path by which a refusal of the API names the field. */
-  readonly path: string
   /** Undefined: left out. */
   readonly value: JsonValue | undefined
   readonly onChange: (value: JsonValue | undefined) => void
 }
 
-/** What is wrong with the value of the form. Each field shows its own problem. */
+/** What is wrong with the value of the form, by the rules of the API. */
 export const ProblemsContext = createContext<readonly FieldProblem[]>([])
+/** The path of a field in the body that is sent. */
+export const PathContext = createContext('')
 
-function useProblem(path: string): string | undefined {
-  return useContext(ProblemsContext).find(problem => problem.path === path)?.message
+function useProblem(): string | undefined {
+  const own = useContext(PathContext)
+  return useContext(ProblemsContext).find(({ path }) => path === own)?.message
 }
 
-export function FlagField({ field, path, value, onChange }: FieldProps<'flag'>) {
+export function FlagField({ field, value, onChange }: FieldProps<'flag'>) {
   return (
     <div className="field">
       <label className="check-field">
         <input type="checkbox" checked={value === true} onChange={event => onChange(event.target.checked)} />
         <Title field={{ ...field, isRequired: false }} />
       </label>
-      <Hint field={field} path={path} />
+      <Hint field={field} />
     </div>
   )
 }
 
 const LEFT_OUT = ''
 
-export function ChoiceField({ field, path, value, onChange }: FieldProps<'choice'>) {
+export function ChoiceField({ field, value, onChange }: FieldProps<'choice'>) {
   const chosen = field.choices.findIndex(choice => JSON.stringify(choice) === JSON.stringify(value))
   return (
     <SelectField
       field={field}
-      path={path}
       names={field.choices.map(choice => (typeof choice === 'string' ? choice : JSON.stringify(choice)))}
       chosen={chosen < 0 ? undefined : chosen}
       none={field.isRequired ? 'choose' : 'left out'}
@@ -53,7 +51,6 @@ export function ChoiceField({ field, path, value, onChange }: FieldProps<'choice
 
 type SelectProps = {
   readonly field: Field
-  readonly path: string
   readonly names: readonly string[]
   readonly chosen: number | undefined
   /** The text of the empty choice. Without it a reader cannot choose nothing. */
@@ -62,9 +59,9 @@ type SelectProps = {
 }
 
 /** A choice among names, by their positions. */
-export function SelectField({ field, path, names, chosen, none, onChoose }: SelectProps) {
+export function SelectField({ field, names, chosen, none, onChoose }: SelectProps) {
   return (
-    <Labelled field={field} path={path}>
+    <Labelled field={field}>
       {props => (
         <select
           {...props}
@@ -84,40 +81,41 @@ export function SelectField({ field, path, names, chosen, none, onChoose }: Sele
   )
 }
 
-export function NumberField({ field, path, value, onChange }: FieldProps<'number'>) {
+export function NumberField({ field, value, onChange }: FieldProps<'number'>) {
+  const { unit } = field
+  const round = (shown: number) => (unit === 1 ? shown : Math.round(shown))
   return (
-    <Labelled field={field} path={path}>
+    <Labelled field={field}>
       {props => (
         <input
           {...props}
           type="number"
           required={field.isRequired && !field.isNullable}
-          step={field.isWhole ? 1 : 'any'}
-          min={field.min}
-          max={field.max}
-          value={typeof value === 'number' ? value : ''}
-          onChange={({ target }) => onChange(target.value === '' ? emptyOf(field) : target.valueAsNumber)}
+          step={field.isWhole && unit === 1 ? 1 : 'any'}
+          min={field.min && field.min / unit}
+          max={field.max && field.max / unit}
+          value={typeof value === 'number' ? value / unit : ''}
+          onChange={({ target }) =>
+            onChange(target.value === '' ? emptyOf(field) : round(target.valueAsNumber * unit))
+          }
         />
       )}
     </Labelled>
   )
 }
 
-export function TextField({ field, path, value, onChange }: FieldProps<'text'>) {
+export function TextField({ field, value, onChange }: FieldProps<'text'>) {
   const { minLength, maxLength, pattern } = field.limits
-  const isTime = field.type === 'datetime-local'
   const common = {
     required: field.isRequired && !field.isNullable,
     minLength,
     maxLength,
-    value: typeof value !== 'string' ? '' : isTime ? localTime(value) : value,
-    onChange: ({ target }: { target: { value: string } }) => {
-      const text = isTime ? isoTime(target.value) : target.value
-      onChange(text === '' ? emptyOf(field) : text)
-    },
+    value: typeof value === 'string' ? value : '',
+    onChange: ({ target }: { target: { value: string } }) =>
+      onChange(target.value === '' ? emptyOf(field) : target.value),
   }
   return (
-    <Labelled field={field} path={path}>
+    <Labelled field={field}>
       {props =>
         field.isLong ? (
           <textarea rows={4} {...props} {...common} />
@@ -129,77 +127,29 @@ export function TextField({ field, path, value, onChange }: FieldProps<'text'>) 
   )
 }
 
-/** A time as a field for local times holds it. */
-function localTime(iso: string): string {
-  const at = new Date(iso)
-  if (Number.isNaN(at.getTime())) return ''
-  return new Date(at.getTime() - at.getTimezoneOffset() * 60_000).toISOString().slice(0, 19)
-}
-
-export function isoTime(local: string): string {
-  return local === '' ? '' : new Date(local).toISOString()
-}
-
-/** A span of time, as text. While the text is not a span, its form cannot be sent. */
-export function SpanField({ field, path, value, onChange }: FieldProps<'span'>) {
-  const [text, setText] = useState(() => (typeof value === 'number' ? spanText(value) : ''))
-  const isSpan = (one: string) => one.trim() === '' || spanOf(one) !== undefined
-  useUnsendable(!isSpan(text))
-  const change = (changed: string) => {
-    setText(changed)
-    if (isSpan(changed)) onChange(spanOf(changed) ?? emptyOf(field))
-  }
-  const strange = isSpan(text) ? undefined : 'must be a span such as 250 ms, 30 s, 5 min, 2 h or 1 d'
-  return (
-    <Labelled field={field} path={path} problem={strange}>
-      {props => (
-        <input
-          {...props}
-          required={field.isRequired && !field.isNullable}
-          autoComplete="off"
-          placeholder="such as 30 s or 5 min"
-          value={text}
-          onChange={({ target }) => change(target.value)}
-        />
-      )}
-    </Labelled>
-  )
-}
-
-type Described = {
-  readonly id: string
-  readonly 'aria-invalid': boolean
-  readonly 'aria-describedby': string | undefined
-}
-
 type LabelledProps = {
   readonly field: Field
-  readonly path: string
-  /** What is wrong with a text that has no value. */
-  readonly problem?: string | undefined
-  readonly children: (props: Described) => ReactNode
+  readonly children: (props: { readonly id: string; readonly 'aria-invalid': boolean }) => ReactNode
 }
 
-/** A field under its title, with its problem or its hint below it. */
-function Labelled({ field, path, problem, children }: LabelledProps) {
+/** A field under its title, with its hint below it. */
+function Labelled({ field, children }: LabelledProps) {
   const id = useId()
-  const found = useProblem(path)
-  const isInvalid = (problem ?? found) !== undefined
-  const hintId = isInvalid || field.hint !== undefined ? `${id}-hint` : undefined
+  const isInvalid = useProblem() !== undefined
   return (
     <div className="field">
       <label htmlFor={id}>
         <Title field={field} />
       </label>
-      {children({ id, 'aria-invalid': isInvalid, 'aria-describedby': hintId })}
-      <Hint field={field} path={path} problem={problem} id={hintId} />
+      {children({ id, 'aria-invalid': isInvalid })}
+      <Hint field={field} />
     </div>
   )
 }
 
 /** A part of the input that a form cannot express. While its text is not JSON, its form cannot be sent. */
-export function FreeField({ field, path, value, onChange }: FieldProps<'json'>) {
-  const hint = useProblem(path) ?? field.hint ?? 'JSON; empty to leave it out.'
+export function FreeField({ field, value, onChange }: FieldProps<'json'>) {
+  const hint = useProblem() ?? field.hint ?? 'JSON; empty to leave it out.'
   return <JsonField label={field.title} first={value} onChange={onChange} rows={3} hint={hint} />
 }
 
@@ -217,16 +167,9 @@ export function Title({ field: { title, isRequired } }: { readonly field: Field 
   )
 }
 
-type HintProps = Omit<LabelledProps, 'children'> & { readonly id?: string | undefined }
-
-/** What is wrong with a field, in the words of the API, or what it is for. */
-export function Hint({ field: { hint }, path, problem, id }: HintProps) {
-  const found = useProblem(path)
-  const text = problem ?? found
-  if (text === undefined && hint === undefined) return null
-  return (
-    <p id={id} className={text === undefined ? 'faint' : 'bad isolated'}>
-      {text ?? hint}
-    </p>
-  )
+/** What is wrong with the field, or what it is for. */
+export function Hint({ field: { hint } }: { readonly field: Field }) {
+  const problem = useProblem()
+  if (problem !== undefined) return <p className="bad isolated">{problem}</p>
+  return hint === undefined ? null : <p className="faint">{hint}</p>
 }

@@ -7,9 +7,8 @@ import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { typesQuery } from '../api/queries.ts'
 import { InputField, Opener, useAction } from '../parts/controls.tsx'
-import { FormDialog } from '../parts/dialog.tsx'
+import { FormDialog, useFormUnsendable } from '../parts/dialog.tsx'
 import { JsonField } from '../parts/json.tsx'
-import { FormOrJson } from './form-or-json.tsx'
 import { firstValue, formOf, type JsonSchema, type JsonValue } from './schema.ts'
 import { SchemaForm } from './schema-form.tsx'
 
@@ -107,29 +106,61 @@ function TargetFields({ type = '', names, onChoose }: TargetProps) {
 }
 
 type InputProps = {
+  readonly label?: string
+  readonly hint?: string
   readonly schema: JsonSchema | undefined
   readonly given: JsonValue | undefined
-  readonly path?: string
   readonly onChange: (input: JsonValue | undefined) => void
 }
 
-/** The input: a form where the type has registered a schema that one can be made from, and JSON otherwise. */
-export function InputFields({ schema, given, path = 'input', onChange }: InputProps) {
-  const field = useMemo(() => formOf(schema), [schema])
-  const [first] = useState(() => given ?? (field && firstValue(field)))
+/** A value that a reader writes: in a form where a schema is known that one can be made from, or as JSON. */
+export function InputFields({
+  label = 'Input',
+  hint = 'JSON; empty for no input.',
+  schema,
+  given,
+  onChange,
+}: InputProps) {
+  const form = useMemo(() => formOf(schema), [schema])
+  const [isText, setText] = useState(form === undefined)
+  const [value, setValue] = useState(() => given ?? (form && firstValue(form)))
   // Without a change, what the form begins with is published.
   // biome-ignore lint/correctness/useExhaustiveDependencies: later changes are reported as they happen
-  useEffect(() => onChange(first), [])
+  useEffect(() => onChange(value), [])
+  const change = (changed: JsonValue | undefined) => {
+    setValue(changed)
+    onChange(changed)
+  }
   return (
-    <FormOrJson<JsonValue>
-      label="Input"
-      hint="JSON; empty for no input."
-      first={first}
-      onChange={onChange}
-      form={
-        field && ((value, change) => <SchemaForm field={field} path={path} value={value} onChange={change} />)
-      }
-    />
+    <div className="stack">
+      {form && <FormOrText label={label} isText={isText} onChoose={setText} />}
+      {form && !isText ? (
+        <SchemaForm field={form} value={value} onChange={change} />
+      ) : (
+        <JsonField label={label} first={value} onChange={change} hint={hint} />
+      )}
+    </div>
+  )
+}
+
+type FormOrTextProps = {
+  readonly label: string
+  readonly isText: boolean
+  readonly onChoose: (isText: boolean) => void
+}
+
+function FormOrText({ label, isText, onChoose }: FormOrTextProps) {
+  // To leave a text that has no value would lose it.
+  const isStuck = useFormUnsendable()
+  return (
+    <fieldset className="segments" aria-label={`${label} as`}>
+      <button type="button" aria-pressed={!isText} disabled={isStuck} onClick={() => onChoose(false)}>
+        Form
+      </button>
+      <button type="button" aria-pressed={isText} disabled={isStuck} onClick={() => onChoose(true)}>
+        JSON
+      </button>
+    </fieldset>
   )
 }
 

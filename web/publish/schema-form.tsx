@@ -1,5 +1,5 @@
 import { Plus, X } from 'lucide-react'
-import { useState } from 'react'
+import { type ReactNode, useContext, useState } from 'react'
 import { Button, IconButton } from '../parts/controls.tsx'
 import {
   ChoiceField,
@@ -8,58 +8,41 @@ import {
   FreeField,
   Hint,
   NumberField,
+  PathContext,
   SelectField,
-  SpanField,
   TextField,
   Title,
 } from './fields.tsx'
-import { firstValue, type JsonValue, variantOf } from './schema.ts'
+import { firstValue, type JsonValue, switched, variantOf } from './schema.ts'
 
 /**
  * The fields of a form, made from a schema. What a reader leaves empty is left out of the value. This file has the fields that have
- * members; `fields.tsx` has those that show one value.
+ * members, and `fields.tsx` those that show one value.
  */
 
-type FormProps = Omit<FieldProps, 'path'> & {
-  /** The path of the whole value in the body that is sent. @default the value is the body */
-  readonly path?: string
+/** A member of a value. Its problems are those at its own path. */
+function Member({ name, ...props }: FieldProps & { readonly name: string | number }) {
+  const path = useContext(PathContext)
+  return (
+    <PathContext value={path === '' ? String(name) : `${path}.${name}`}>
+      <SchemaField {...props} />
+    </PathContext>
+  )
 }
 
 /** The members of the outermost object, without a frame of their own. */
-export function SchemaForm({ field, path = '', ...rest }: FormProps) {
-  if (field.kind !== 'object') return <SchemaField field={field} path={path} {...rest} />
-  return <Members field={field} path={path} {...rest} />
+export function SchemaForm({ field, value, onChange }: FieldProps) {
+  if (field.kind !== 'object') return <SchemaField field={field} value={value} onChange={onChange} />
+  return <Members field={field} value={value} onChange={onChange} />
 }
 
 function SchemaField({ field, ...rest }: FieldProps) {
-  switch (field.kind) {
-    case 'object':
-      return <ObjectField field={field} {...rest} />
-    case 'list':
-      return <ListField field={field} {...rest} />
-    case 'flag':
-      return <FlagField field={field} {...rest} />
-    case 'choice':
-      return <ChoiceField field={field} {...rest} />
-    case 'number':
-      return <NumberField field={field} {...rest} />
-    case 'span':
-      return <SpanField field={field} {...rest} />
-    case 'text':
-      return <TextField field={field} {...rest} />
-    case 'union':
-      return <UnionField field={field} {...rest} />
-    case 'json':
-      return <FreeField field={field} {...rest} />
-  }
-}
-
-function inside(path: string, name: string | number): string {
-  return path === '' ? String(name) : `${path}.${name}`
+  const Kind = KINDS[field.kind] as (props: FieldProps) => ReactNode
+  return <Kind field={field} {...rest} />
 }
 
 function ObjectField(props: FieldProps<'object'>) {
-  const { field, path, value, onChange } = props
+  const { field, value, onChange } = props
   if (!field.isRequired && value === undefined)
     return (
       <div className="field">
@@ -83,21 +66,21 @@ function ObjectField(props: FieldProps<'object'>) {
           </button>
         )}
       </legend>
-      <Hint field={field} path={path} />
+      <Hint field={field} />
       <Members {...props} />
     </fieldset>
   )
 }
 
-function Members({ field, path, value, onChange }: FieldProps<'object'>) {
+function Members({ field, value, onChange }: FieldProps<'object'>) {
   const object = (
     typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
   ) as Record<string, JsonValue>
   return field.members.map(([name, member]) => (
-    <SchemaField
+    <Member
       key={name}
+      name={name}
       field={member}
-      path={inside(path, name)}
       value={object[name]}
       onChange={changed => {
         const { [name]: _former, ...others } = object
@@ -108,24 +91,21 @@ function Members({ field, path, value, onChange }: FieldProps<'object'>) {
 }
 
 /** A choice among several objects or constants, and the members of the chosen one. */
-function UnionField({ field, path, value, onChange }: FieldProps<'union'>) {
+function UnionField({ field, value, onChange }: FieldProps<'union'>) {
   const [chosen, setChosen] = useState(() => variantOf(field.variants, value))
   const variant = field.variants[chosen]
   return (
     <>
       <SelectField
         field={field}
-        path={path}
         names={field.variants.map(({ title }) => title)}
         chosen={chosen}
         onChoose={(next = 0) => {
           setChosen(next)
-          onChange(field.variants[next] && firstValue(field.variants[next]))
+          onChange(field.variants[next] && switched(field.variants[next], value))
         }}
       />
-      {variant?.kind === 'object' && (
-        <Members field={variant} path={path} value={value} onChange={onChange} />
-      )}
+      {variant?.kind === 'object' && <Members field={variant} value={value} onChange={onChange} />}
     </>
   )
 }
@@ -138,7 +118,7 @@ function newKey(): string {
 }
 
 /** Items have no names of their own. Each has a key next to it, so that its text stays with it when an earlier item is removed. */
-function ListField({ field, path, value, onChange }: FieldProps<'list'>) {
+function ListField({ field, value, onChange }: FieldProps<'list'>) {
   const items = Array.isArray(value) ? (value as readonly JsonValue[]) : []
   const [keys, setKeys] = useState<readonly string[]>(() => items.map(newKey))
   const replace = (at: number, item: JsonValue | undefined) =>
@@ -157,12 +137,12 @@ function ListField({ field, path, value, onChange }: FieldProps<'list'>) {
       <legend>
         <Title field={field} />
       </legend>
-      <Hint field={field} path={path} />
+      <Hint field={field} />
       {items.map((item, index) => (
         <div key={keys[index] ?? index} className="form-item">
-          <SchemaField
+          <Member
+            name={index}
             field={{ ...field.item, title: `${field.title} ${index + 1}` }}
-            path={inside(path, index)}
             value={item ?? undefined}
             onChange={changed => replace(index, changed)}
           />
@@ -174,4 +154,9 @@ function ListField({ field, path, value, onChange }: FieldProps<'list'>) {
       </span>
     </fieldset>
   )
+}
+
+const KINDS = {
+  ...{ object: ObjectField, list: ListField, flag: FlagField, choice: ChoiceField, number: NumberField },
+  ...{ text: TextField, union: UnionField, json: FreeField },
 }

@@ -27,19 +27,18 @@ type FieldKind =
   | { readonly kind: 'list'; readonly item: Field }
   | {
       readonly kind: 'text'
-      /** A `datetime-local` is a time of the reader's zone; its value is the same time as ISO 8601. */
-      readonly type: 'text' | 'url' | 'email' | 'date' | 'datetime-local'
+      readonly type: 'text' | 'url' | 'email' | 'date'
       readonly isLong: boolean
       readonly limits: TextLimits
     }
   | {
       readonly kind: 'number'
       readonly isWhole: boolean
+      /** So much of the value is one of what the field shows. Spans are milliseconds, and are shown in seconds. */
+      readonly unit: number
       readonly min: number | undefined
       readonly max: number | undefined
     }
-  /** Milliseconds, which a reader writes as a span such as `5 min`. */
-  | { readonly kind: 'span' }
   | { readonly kind: 'flag' }
   | { readonly kind: 'choice'; readonly choices: readonly JsonValue[] }
   /** One of several objects or constants; a reader chooses which. */
@@ -51,9 +50,6 @@ type TextLimits = {
   readonly maxLength: number | undefined
   readonly pattern: string | undefined
 }
-
-/** The format of a whole number that is a span of time in milliseconds. */
-export const SPAN = 'milliseconds'
 
 /** Deeper members are fields for JSON. A schema may refer to itself. */
 const DEPTH_MAX = 5
@@ -105,7 +101,7 @@ function kindOf(schema: JsonSchema, place: Place): FieldKind {
       return textKind(schema)
     case 'number':
     case 'integer':
-      return schema.format === SPAN ? { kind: 'span' } : numberKind(schema)
+      return numberKind(schema)
     case 'boolean':
       return { kind: 'flag' }
     default:
@@ -141,11 +137,10 @@ function objectKind(schema: JsonSchema, place: Place): FieldKind {
   }
 }
 
-const TEXT_TYPES: Readonly<Record<string, 'url' | 'email' | 'date' | 'datetime-local'>> = {
+const TEXT_TYPES: Readonly<Record<string, 'url' | 'email' | 'date'>> = {
   uri: 'url',
   email: 'email',
   date: 'date',
-  'date-time': 'datetime-local',
 }
 
 function textKind({ format, minLength, maxLength, pattern }: JsonSchema): FieldKind {
@@ -159,13 +154,15 @@ function textKind({ format, minLength, maxLength, pattern }: JsonSchema): FieldK
 }
 
 /** Numbers that JSON cannot distinguish from their neighbours bound nothing that a person would enter. */
-function numberKind({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): FieldKind {
+function numberKind(schema: JsonSchema): FieldKind {
+  const { type, minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema
   const isWhole = type === 'integer'
   const above = finite(exclusiveMinimum)
   const below = finite(exclusiveMaximum)
   return {
     kind: 'number',
     isWhole,
+    unit: schema.format === 'milliseconds' ? 1_000 : 1,
     min: finite(minimum) ?? (isWhole && above !== undefined ? above + 1 : above),
     max: finite(maximum) ?? (isWhole && below !== undefined ? below - 1 : below),
   }
@@ -264,13 +261,20 @@ export function firstValue(field: Field): JsonValue | undefined {
 
 /** The first variant that has the value as a constant, or has all members of the value. */
 export function variantOf(variants: readonly Field[], value: JsonValue | undefined): number {
-  if (value === undefined) return 0
-  const names = typeof value === 'object' && value !== null ? Object.keys(value) : []
-  const fits = (variant: Field) => {
-    if (variant.kind === 'choice') return variant.choices.some(choice => choice === value)
-    return variant.kind === 'object' && names.every(name => variant.members.some(([own]) => own === name))
-  }
-  return Math.max(0, variants.findIndex(fits))
+  const names = Object.keys(Object(value))
+  const fits = (variant: Field) =>
+    variant.kind === 'choice'
+      ? variant.choices.some(choice => choice === value)
+      : variant.kind === 'object' && names.every(name => variant.members.some(([own]) => own === name))
+  return value === undefined ? 0 : Math.max(0, variants.findIndex(fits))
+}
+
+/** The value in another variant: what the variant begins with, and the members that both have. */
+export function switched(variant: Field, value: JsonValue | undefined): JsonValue | undefined {
+  const first = firstValue(variant)
+  if (variant.kind !== 'object') return first
+  const kept = Object.entries(Object(value)).filter(([name]) => variant.members.some(([own]) => own === name))
+  return { ...Object(first), ...Object.fromEntries(kept) }
 }
 
 /** What an emptied field stands for: null where the schema allows it and demands a value, else nothing. */

@@ -1,4 +1,4 @@
-import { infiniteQueryOptions, queryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { infiniteQueryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Pencil, Trash2 } from 'lucide-react'
 import type { ApiSchedule, ApiTick } from '../../shared/api/schedules.ts'
@@ -8,17 +8,7 @@ import { Button, Opener, useAction } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { moment } from '../parts/format.ts'
 import { JsonView } from '../parts/json.tsx'
-import {
-  Answer,
-  Card,
-  type Column,
-  Empty,
-  Facts,
-  Operations,
-  Page,
-  Table,
-  Unanswered,
-} from '../parts/page.tsx'
+import { Card, type Column, Empty, Facts, Operations, Page, Table, Unanswered } from '../parts/page.tsx'
 import { IdLink, Name, StatusBadge, TypeLink, When } from '../parts/text.tsx'
 import { Sentences } from '../settings/edit-dialog.tsx'
 import { scheduleSentences } from '../settings/sentences.ts'
@@ -32,7 +22,7 @@ const route = getRouteApi('/schedules/$name')
 /** One schedule: whether it ticks and why not, its next and past ticks, and its settings. */
 export function SchedulePage() {
   const { name } = route.useParams()
-  const schedule = useQuery(queryOptions({ ...scheduleQuery(name), meta: { pace: 5_000 } }))
+  const schedule = useQuery(scheduleQuery(name))
   if (schedule.data) return <ScheduleView schedule={schedule.data} />
   return (
     <Page title={name} heading={<Name>{name}</Name>}>
@@ -44,19 +34,16 @@ export function SchedulePage() {
   )
 }
 
-function ScheduleView({ schedule }: { readonly schedule: ApiSchedule }) {
-  const { name, paused, managedBy, lastError, task, operations } = schedule
+type ScheduleProps = { readonly schedule: ApiSchedule }
+
+function ScheduleView({ schedule }: ScheduleProps) {
+  const { name, managedBy, lastError, task, operations, lastRunAt, createdAt, updatedAt } = schedule
+  const ticks = nextTicks([schedule], 5).map(({ at }) => new Date(at).toISOString())
   return (
     <Page
       title={name}
       heading={<Name mono={false}>{name}</Name>}
-      lead={
-        <>
-          schedule
-          {paused && <span className="tag warn">paused</span>}
-          {managedBy && <span className="tag">deployed</span>}
-        </>
-      }
+      lead={<Standing schedule={schedule} />}
       actions={
         <>
           <ScheduleActions schedule={schedule} />
@@ -64,11 +51,6 @@ function ScheduleView({ schedule }: { readonly schedule: ApiSchedule }) {
         </>
       }
     >
-      <div className="verdict isolated">
-        <div>
-          <Standing schedule={schedule} />
-        </div>
-      </div>
       {lastError && <ErrorView error={lastError} />}
       <div className="columns">
         <div className="column">
@@ -78,23 +60,22 @@ function ScheduleView({ schedule }: { readonly schedule: ApiSchedule }) {
           </Card>
         </div>
         <aside className="column" aria-label="Details">
-          <NextTicks schedule={schedule} />
+          <Card title="Next ticks">
+            {ticks.length === 0 && <p className="note soft">No tick is to come.</p>}
+            <Facts rows={ticks.map(at => [moment(at), <When key={at} at={at} />])} />
+          </Card>
           <Card title="Settings">
             <div className="prose isolated">
               <Sentences of={scheduleSentences(schedule)} />
-              {managedBy && (
-                <p>
-                  The code of the stack {managedBy} keeps this schedule. Change or remove it there, and
-                  deploy: an edit here is refused.
-                </p>
-              )}
+              {managedBy &&
+                `The code of the stack ${managedBy} keeps it: change or remove it there, and deploy. An edit here is refused.`}
             </div>
             <Facts
               rows={[
                 ['Type', <TypeLink key="type" type={task.type} />],
-                ['Last run', <When key="last" at={schedule.lastRunAt} />],
-                ['Created', <When key="created" at={schedule.createdAt} />],
-                ['Changed', <When key="changed" at={schedule.updatedAt} />],
+                ['Last run', <When key="last" at={lastRunAt} />],
+                ['Created', <When key="created" at={createdAt} />],
+                ['Changed', <When key="changed" at={updatedAt} />],
               ]}
             />
           </Card>
@@ -106,54 +87,36 @@ function ScheduleView({ schedule }: { readonly schedule: ApiSchedule }) {
 }
 
 /** Whether the schedule ticks, and if it does not, why, and what to do. */
-function Standing({
-  schedule: { name, paused, finishedAt, nextRunAt, lastError, operations = [], task },
-}: {
-  readonly schedule: ApiSchedule
-}) {
+function Standing({ schedule }: ScheduleProps) {
+  const { paused, finishedAt, nextRunAt, lastError, operations = [], task } = schedule
   const { data: types = [] } = useQuery(typesQuery)
-  const type = types.find(one => one.type === task.type)
   const pause = operations.findLast(({ what }) => what === 'pause')
-  if (finishedAt !== undefined)
-    return (
-      <p>
-        It had its last tick <When at={finishedAt} />. New settings give it new ticks.
-      </p>
-    )
+  if (finishedAt !== undefined) return 'It has had its last tick. New settings give it new ticks.'
   if (paused)
     return (
-      <p>
-        It is paused
-        {pause && (
-          <>
-            {' '}
-            by {pause.by} since <When at={pause.at} />
-          </>
-        )}
-        : it has no ticks, and those that fall into the pause are missed. Resume it, or run it now.
-      </p>
+      <span className="warn">
+        {pause ? `${pause.by} has paused it ` : 'It is paused '}
+        <When at={pause?.at} />. Ticks in the pause are missed: resume it, or run it now.
+      </span>
     )
   return (
     <>
-      {lastError && (
-        <p className="bad">Its last tick published nothing. The next tick tries again, or run it now.</p>
+      Ticks next <When at={nextRunAt} />.{' '}
+      {lastError && <span className="bad">Its last tick published nothing; the next tick tries again. </span>}
+      {types.some(({ type, paused }) => type === task.type && paused) && (
+        <span className="warn">Its type is paused: the tasks of its ticks wait.</span>
       )}
-      {type?.paused && (
-        <p className="warn">Its type {type.type} is paused: ticks publish tasks, and these wait.</p>
-      )}
-      <p>
-        {name} ticks next <When at={nextRunAt} />.
-      </p>
     </>
   )
 }
 
-function Keeping({ schedule: { name, task } }: { readonly schedule: ApiSchedule }) {
+/** The actions on a schedule that no code keeps. */
+function Keeping({ schedule: { name, task } }: ScheduleProps) {
   const navigate = useNavigate()
   const remove = useAction({
     run: () => baton.removeSchedule(name),
     done: `${name} was removed`,
-    changes: changesOf(name),
+    changes: changesOf(),
     after: () => void navigate({ to: '/schedules' }),
   })
   return (
@@ -166,29 +129,19 @@ function Keeping({ schedule: { name, task } }: { readonly schedule: ApiSchedule 
         dialog={close => (
           <Confirm
             title={`Remove the schedule ${name}?`}
-            action="Remove"
+            action="Remove the schedule"
             isDanger
             onConfirm={() => remove.mutate()}
             onClose={close}
           >
-            <p>
-              No tick follows, so {task.type} gets no further task from it. Its past ticks are not shown any
-              more. The tasks that it has published stay, and run to their end.
+            <p className="isolated">
+              It has no further tick, so it publishes no further task of {task.type}. The tasks that it has
+              published stay, and run to their end.
             </p>
           </Confirm>
         )}
       />
     </>
-  )
-}
-
-function NextTicks({ schedule }: { readonly schedule: ApiSchedule }) {
-  const ticks = nextTicks([schedule], 5).map(({ at }) => new Date(at).toISOString())
-  return (
-    <Card title="Next ticks">
-      {ticks.length === 0 && <p className="note soft">No tick is to come.</p>}
-      <Facts rows={ticks.map(at => [moment(at), <When key={at} at={at} />])} />
-    </Card>
   )
 }
 
@@ -203,39 +156,28 @@ const COLUMNS: ReadonlyArray<Column<ApiTick>> = [
   { name: 'Tick', cell: ({ at }) => moment(at) },
   {
     name: 'Outcome',
-    cell: ({ task }) =>
-      task ? (
-        <StatusBadge state={task.status} reason={task.statusReason} />
-      ) : (
-        <span className="soft">no task</span>
-      ),
+    cell: ({ task }) => (task ? <StatusBadge state={task.status} reason={task.statusReason} /> : 'no task'),
   },
   {
     name: 'Task',
+    look: 'wide-cell',
     cell: ({ task, taskId }) => (task ? <IdLink id={taskId} /> : 'missed, or not kept any more'),
   },
-  {
-    name: 'Error',
-    cell: ({ task }) => task?.error && <span className="bad isolated cut">{task.error.message}</span>,
-  },
+  { name: 'Error', look: 'bad isolated', cell: ({ task }) => task?.error?.message },
 ]
 
 /** The past ticks, newest first, with what became of their tasks. */
 function PastTicks({ name }: { readonly name: string }) {
   const query = useInfiniteQuery(ticksQuery(name))
-  const { hasNextPage, fetchNextPage, isFetchingNextPage } = query
+  const ticks = query.data?.pages.flatMap(page => page.items)
   return (
     <Card title="Past ticks">
-      <Answer of={query} rows={3}>
-        {({ pages }) => {
-          const ticks = pages.flatMap(page => page.items)
-          if (ticks.length === 0) return <p className="note soft">It has not ticked yet.</p>
-          return <Table columns={COLUMNS} rows={ticks} keyOf={({ at }) => at} />
-        }}
-      </Answer>
-      {hasNextPage && (
+      {!ticks && <Unanswered of={query} rows={3} />}
+      {ticks?.length === 0 && <p className="note soft">It has not ticked yet.</p>}
+      {ticks && ticks.length > 0 && <Table columns={COLUMNS} rows={ticks} keyOf={({ at }) => at} />}
+      {query.hasNextPage && (
         <div className="more">
-          <Button text="Show more" onClick={() => void fetchNextPage()} disabled={isFetchingNextPage} />
+          <Button text="Show more" onClick={() => void query.fetchNextPage()} />
         </div>
       )}
     </Card>

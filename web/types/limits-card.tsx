@@ -5,7 +5,7 @@ import type { LimitUsage, LimitUsageQuery } from '../../shared/api/diagnosis/sta
 import type { ApiType } from '../../shared/api/types.ts'
 import { EXAMINED_MAX, limitUsageQuery } from '../api/queries.ts'
 import { InputField } from '../parts/controls.tsx'
-import { number, visible } from '../parts/format.ts'
+import { number } from '../parts/format.ts'
 import { Card, Facts } from '../parts/page.tsx'
 import { Holders, useNow, When } from '../parts/text.tsx'
 import { Sentences } from '../settings/edit-dialog.tsx'
@@ -56,29 +56,20 @@ function useUsage({ type, limits = {} }: ApiType, values: LimitUsageQuery): Limi
 /** What waits for the limits of a type now, with a link to the tasks. */
 export function LimitsNow({ type }: { readonly type: ApiType }) {
   const { rate, concurrency } = useUsage(type, {}) ?? {}
-  const sentences = [rate, concurrency].flatMap(
-    limit => waitingSentence(limit?.waiting, limit?.key, EXAMINED_MAX) ?? [],
+  const limits = [rate, concurrency].flatMap(limit =>
+    limit?.waiting ? [{ ...limit, waiting: limit.waiting }] : [],
   )
-  const values = [rate, concurrency]
-    .flatMap(limit => limit?.waiting ?? [])
-    .flatMap(({ value }) => value ?? [])
-  if (sentences.length === 0) return null
+  if (limits.length === 0) return null
+  const sentences = limits.map(({ waiting, key }) => waitingSentence(waiting, key, EXAMINED_MAX))
   return (
     <>
       <Sentences of={[...new Set(sentences)]} />
-      {values.length > 0 && (
-        <p className="soft">Most of all: {visible(values.slice(0, VALUES_SHOWN).join(', '))}.</p>
-      )}
-      <p>
-        <Link to="/tasks" search={{ type: [type.type], status: ['ready'], order: 'due' }}>
-          Show what waits
-        </Link>
-      </p>
+      <Link to="/tasks" search={{ type: [type.type], status: ['ready'], order: 'due' }}>
+        Show what waits
+      </Link>
     </>
   )
 }
-
-const VALUES_SHOWN = 3
 
 /** After so long without a key press, the value counts as typed. */
 const TYPED_MS = 400

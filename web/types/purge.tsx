@@ -7,9 +7,7 @@ import { countsQuery } from '../api/queries.ts'
 import { InputField, Opener, useAction } from '../parts/controls.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { countText, isEnded, moment, STATUSES, type Status, sumText } from '../parts/format.ts'
-import { Card } from '../parts/page.tsx'
-import { Name, When } from '../parts/text.tsx'
-import { isoTime } from '../publish/fields.tsx'
+import { When } from '../parts/text.tsx'
 
 /** The purge of a type's tasks: the dialog that begins it, and the purges under way. */
 
@@ -36,8 +34,8 @@ function PurgeDialog({ type, onClose }: TypeProps & { readonly onClose: () => vo
     after: onClose,
   })
   const bodyOf = (form: FormData): PurgeBody => {
-    const before = isoTime(String(form.get('before') ?? ''))
-    return { status: chosen, ...(before !== '' && { before }) }
+    const before = String(form.get('before') ?? '')
+    return { status: chosen, ...(before !== '' && { before: new Date(before).toISOString() }) }
   }
   return (
     <FormDialog
@@ -102,21 +100,14 @@ function StatusChoice({ type, chosen, onChoose }: ChoiceProps) {
   )
 }
 
-/** The purges under way. What they have done stays in the record of the type's changes. */
+/** The purges under way. What was asked for stays in the record of the type's changes. */
 export function Purges({ type: { type, purges = [] } }: { readonly type: ApiType }) {
   const { data: counts } = useQuery({ ...countsQuery(type), enabled: purges.length > 0 })
-  if (purges.length === 0) return null
-  return (
-    <Card title="Purges under way">
-      <ul className="prose isolated">
-        {purges.map(({ status, before, askedAt }) => (
-          <li key={`${askedAt} ${before} ${status}`}>
-            Removes <Name mono={false}>{status.join(', ')}</Name> tasks from before {moment(before)}. Begun{' '}
-            <When at={askedAt} />; {counts && `at most ${sumText(status.map(one => counts[one]))} are left.`}{' '}
-            It is over after a second pass, a minute or more later.
-          </li>
-        ))}
-      </ul>
-    </Card>
-  )
+  return purges.map(({ status, before, askedAt }) => (
+    <p key={`${askedAt} ${before} ${status}`} className="preview isolated" role="status">
+      A purge that began <When at={askedAt} /> removes tasks from before {moment(before)} that are{' '}
+      {status.join(', ')}; {counts && `at most ${sumText(status.map(one => counts[one]))} are left.`} It ends
+      with a second pass, a minute or more later.
+    </p>
+  ))
 }

@@ -60,6 +60,7 @@ function TypeView({ type }: { readonly type: ApiType }) {
       }
     >
       <CountTiles type={type.type} />
+      <Purges type={type} />
       <Charts type={type.type} />
       <div className="columns">
         <div className="column">
@@ -149,17 +150,14 @@ function Side({ type }: { readonly type: ApiType }) {
   return (
     <aside className="column" aria-label="Details">
       <LimitsCard type={type} tools={<EditPart type={type} part="limits" text="Change limits" />} />
-      {type.kind !== 'flow' && (
-        <Card
-          title="Options of its tasks"
-          tools={<EditPart type={type} part="defaults" text="Change options" />}
-        >
-          <div className="prose">
-            <Sentences of={optionSentences(type.defaults)} />
-          </div>
-        </Card>
-      )}
-      <Purges type={type} />
+      <Card
+        title="Options of its tasks"
+        tools={<EditPart type={type} part="defaults" text="Change options" />}
+      >
+        <div className="prose">
+          <Sentences of={optionSentences(type.kind, type.defaults)} />
+        </div>
+      </Card>
       <Card title="About">
         <Facts
           rows={[
