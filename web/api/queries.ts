@@ -255,6 +255,7 @@ export const scheduleQuery = (name: string) =>
     queryFn: () => baton.schedule(name),
     staleTime: 0,
     gcTime: 0,
+    ...paced(OPEN_MS),
   })
 
 export const workersQuery = queryOptions({
