@@ -61,6 +61,7 @@ const router = createRouter({
     page('/', () => import('./overview/overview-page.tsx'), 'OverviewPage'),
     tasks,
     task,
+    page('/canvases', () => import('./canvases/canvases-page.tsx'), 'CanvasesPage'),
     page('/canvases/$id', () => import('./canvases/canvas-page.tsx'), 'CanvasPage'),
     page('/types', () => import('./types/types-page.tsx'), 'TypesPage'),
     page('/types/$type', () => import('./types/type-page.tsx'), 'TypePage'),

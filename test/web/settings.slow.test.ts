@@ -130,7 +130,9 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
 
     await page.getByRole('link', { name: 'weekly' }).first().click()
     await press('Edit')
-    await dialog().getByLabel(/^Ticks( \*)?$/).selectOption('at an interval')
+    await dialog()
+      .getByLabel(/^Ticks( \*)?$/)
+      .selectOption('at an interval')
     await dialog().getByLabel('A tick every, in seconds').fill('90')
     await preview().getByText('Ticks every 1 min 30 s.').waitFor()
     await press('Save')

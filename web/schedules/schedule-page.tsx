@@ -62,7 +62,16 @@ function ScheduleView({ schedule }: ScheduleProps) {
         <aside className="column" aria-label="Details">
           <Card title="Next ticks">
             {ticks.length === 0 && <p className="note soft">No tick is to come.</p>}
-            <Facts rows={ticks.map(at => [moment(at), <When key={at} at={at} />])} />
+            <ol className="prose">
+              {ticks.map(at => (
+                <li key={at}>
+                  {moment(at)}{' '}
+                  <span className="faint">
+                    <When at={at} />
+                  </span>
+                </li>
+              ))}
+            </ol>
           </Card>
           <Card title="Settings">
             <div className="prose isolated">
@@ -72,7 +81,7 @@ function ScheduleView({ schedule }: ScheduleProps) {
             </div>
             <Facts
               rows={[
-                ['Type', <TypeLink key="type" type={task.type} />],
+                ['Type', <TypeLink key="type" type={task.type} className="cut" />],
                 ['Last run', <When key="last" at={lastRunAt} />],
                 ['Created', <When key="created" at={createdAt} />],
                 ['Changed', <When key="changed" at={updatedAt} />],

@@ -62,7 +62,7 @@ const COLUMNS: ReadonlyArray<Column<ApiSchedule>> = [
     ),
   },
   { name: 'Ticks', look: 'soft wide-cell', cell: schedule => timingText(schedule) },
-  { name: 'Task', cell: ({ task }) => <TypeLink type={task.type} /> },
+  { name: 'Task', look: 'wide-cell', cell: ({ task }) => <TypeLink type={task.type} className="cut" /> },
   { name: 'Last run', look: 'soft', cell: ({ lastRunAt }) => <When at={lastRunAt} /> },
   { name: 'Next tick', cell: ({ nextRunAt }) => <When at={nextRunAt} /> },
   {
@@ -128,9 +128,7 @@ function Calendar({ schedules }: { readonly schedules: readonly ApiSchedule[] })
                 </time>
                 <span className="cell-name">
                   <ScheduleLink name={name} />
-                  <span className="faint">
-                    <TypeLink type={type} />
-                  </span>
+                  <TypeLink type={type} className="cut faint" />
                 </span>
                 <span className="faint">
                   <When at={new Date(at).toISOString()} />

@@ -40,8 +40,8 @@ export function inWords(schema: JsonSchema, name = ''): JsonSchema {
 
 function hintOf(description: string, isSpan: boolean): string {
   const plain = description
-    .replaceAll(/`(\w+Ms)`/g, (_, name: string) => `“${labelOf(name)}”`)
-    .replaceAll('`', '')
+    .replaceAll(/`?\b(\w+Ms)\b`?/g, (_, name: string) => `“${labelOf(name)}”`)
+    .replaceAll(/`| ?Give exactly one of [^.]*\.| ?Default: none\./g, '')
   const inSeconds = (_: string, ms: string) => `Default: ${Number(ms.replaceAll(',', '')) / 1_000}`
   return isSpan ? plain.replace(/,? in milliseconds/, '').replace(/Default: ([\d,]+)/, inSeconds) : plain
 }
