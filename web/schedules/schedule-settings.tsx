@@ -8,9 +8,9 @@ import { Dialog } from '../parts/dialog.tsx'
 import { moment } from '../parts/format.ts'
 import { Failure } from '../parts/page.tsx'
 import type { JsonSchema } from '../publish/schema.ts'
-import { EditDialog, Sentences } from '../settings/edit-dialog.tsx'
+import { EditDialog, Sentences, useSchemas } from '../settings/edit-dialog.tsx'
 import { scheduleSentences } from '../settings/sentences.ts'
-import { only, useSchemas } from '../settings/settings.ts'
+import { only } from '../settings/settings.ts'
 import { ticksAfter } from './next-ticks.ts'
 
 type EditProps = { readonly name: string; readonly onClose: () => void }

@@ -62,7 +62,15 @@ const COLUMNS: ReadonlyArray<Column<ApiSchedule>> = [
     ),
   },
   { name: 'Ticks', look: 'soft wide-cell', cell: schedule => timingText(schedule) },
-  { name: 'Task', look: 'wide-cell', cell: ({ task }) => <TypeLink type={task.type} className="cut" /> },
+  {
+    name: 'Task',
+    look: 'wide-cell',
+    cell: ({ task }) => (
+      <span className="cell-name">
+        <TypeLink type={task.type} className="cut" />
+      </span>
+    ),
+  },
   { name: 'Last run', look: 'soft', cell: ({ lastRunAt }) => <When at={lastRunAt} /> },
   { name: 'Next tick', cell: ({ nextRunAt }) => <When at={nextRunAt} /> },
   {

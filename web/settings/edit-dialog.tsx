@@ -1,15 +1,15 @@
-import type { QueryKey } from '@tanstack/react-query'
-import { type ReactNode, useState } from 'react'
+import { type QueryKey, queryOptions, useQuery } from '@tanstack/react-query'
+import { type ReactNode, useMemo, useState } from 'react'
 import { ProblemError } from '../../shared/client/problem-error.ts'
 import type { FieldProblem } from '../../shared/core/values/values.ts'
-import { isStale } from '../api/baton.ts'
+import { baton, isStale } from '../api/baton.ts'
 import { tellProblem, useAction } from '../parts/controls.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
 import { visible } from '../parts/format.ts'
 import { ProblemsContext } from '../publish/fields.tsx'
 import { InputFields } from '../publish/publish-dialog.tsx'
 import type { JsonSchema, JsonValue } from '../publish/schema.ts'
-import { differencesOf } from './settings.ts'
+import { differencesOf, inWords } from './settings.ts'
 
 type EditProps<Thing, Body> = {
   readonly thing: Thing
@@ -96,4 +96,22 @@ function errorsOf(error: unknown): readonly FieldProblem[] {
 /** Sentences, one below the other. */
 export function Sentences({ of }: { readonly of: readonly string[] }) {
   return of.map(text => <p key={text}>{visible(text)}</p>)
+}
+
+type Components = { readonly schemas: Readonly<Record<string, JsonSchema>> }
+
+/** The schemas of the bodies of the API, which are the same for as long as the page is open. */
+const schemasQuery = queryOptions({
+  queryKey: ['schemas'],
+  queryFn: async () => (await baton.openapi()).components as Components,
+  staleTime: Number.POSITIVE_INFINITY,
+})
+
+/** Schemas of the API in words. Undefined while they are read, and empty where the system does not describe itself. */
+export function useSchemas(): Components['schemas'] | undefined {
+  const { data, isError } = useQuery(schemasQuery)
+  return useMemo(() => {
+    const schemas = Object.entries(data?.schemas ?? {}).map(([name, one]) => [name, inWords(one)])
+    return data || isError ? Object.fromEntries(schemas) : undefined
+  }, [data, isError])
 }

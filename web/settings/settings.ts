@@ -1,6 +1,3 @@
-import { queryOptions, useQuery } from '@tanstack/react-query'
-import { useMemo } from 'react'
-import { baton } from '../api/baton.ts'
 import type { JsonSchema } from '../publish/schema.ts'
 
 /**
@@ -9,8 +6,8 @@ import type { JsonSchema } from '../publish/schema.ts'
  */
 
 const LABELS: Readonly<Record<string, string>> = {
-  ...{ limit: 'Starts', perMs: 'In any span of', max: 'Runs at a time', key: 'For each' },
-  ...{ defaults: 'Options of its tasks', inputSchema: 'Schema of the input' },
+  ...{ limit: 'Starts', perMs: 'Period', max: 'Runs at a time', key: 'For each' },
+  ...{ defaults: 'Options', inputSchema: 'Schema of the input' },
   ...{ everyMs: 'A tick every', cron: 'Cron expression', timezone: 'Time zone', missed: 'Missed ticks' },
   ...{ graceMs: 'How late a tick may be', catchUp: 'Ticks to catch up on' },
 }
@@ -50,24 +47,6 @@ function hintOf(description: string, isSpan: boolean): string {
 export function only(schema: JsonSchema, names: readonly string[]): JsonSchema {
   const members = Object.entries(Object(schema.properties))
   return { ...schema, properties: Object.fromEntries(members.filter(([name]) => names.includes(name))) }
-}
-
-type Components = { readonly schemas: Readonly<Record<string, JsonSchema>> }
-
-/** The schemas of the bodies of the API, which are the same for as long as the page is open. */
-const schemasQuery = queryOptions({
-  queryKey: ['schemas'],
-  queryFn: async () => (await baton.openapi()).components as Components,
-  staleTime: Number.POSITIVE_INFINITY,
-})
-
-/** Schemas of the API in words. Undefined while they are read, and empty where the system does not describe itself. */
-export function useSchemas(): Components['schemas'] | undefined {
-  const { data, isError } = useQuery(schemasQuery)
-  return useMemo(() => {
-    const schemas = Object.entries(data?.schemas ?? {}).map(([name, one]) => [name, inWords(one)])
-    return data || isError ? Object.fromEntries(schemas) : undefined
-  }, [data, isError])
 }
 
 /** How settings differ from earlier ones: `limits.rate.limit: 5 → 50`. */

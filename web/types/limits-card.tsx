@@ -64,9 +64,11 @@ export function LimitsNow({ type }: { readonly type: ApiType }) {
   return (
     <>
       <Sentences of={[...new Set(sentences)]} />
-      <Link to="/tasks" search={{ type: [type.type], status: ['ready'], order: 'due' }}>
-        Show what waits
-      </Link>
+      {limits.some(({ waiting }) => waiting.length > 0) && (
+        <Link to="/tasks" search={{ type: [type.type], status: ['ready'], order: 'due' }}>
+          Show what waits
+        </Link>
+      )}
     </>
   )
 }

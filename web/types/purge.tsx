@@ -93,7 +93,7 @@ function StatusChoice({ type, chosen, onChoose }: ChoiceProps) {
         </label>
       ))}
       <p className={chosen.every(isEnded) ? 'soft' : 'warn'}>
-        {counts && `At most ${sumText(chosen.map(status => counts[status]))} tasks go.`}
+        {counts && chosen.length > 0 && `At most ${sumText(chosen.map(status => counts[status]))} tasks go.`}
         {!chosen.every(isEnded) && ' Open tasks are among them: their work is not done.'}
       </p>
     </fieldset>

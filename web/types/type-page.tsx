@@ -150,10 +150,7 @@ function Side({ type }: { readonly type: ApiType }) {
   return (
     <aside className="column" aria-label="Details">
       <LimitsCard type={type} tools={<EditPart type={type} part="limits" text="Change limits" />} />
-      <Card
-        title="Options of its tasks"
-        tools={<EditPart type={type} part="defaults" text="Change options" />}
-      >
+      <Card title="Options" tools={<EditPart type={type} part="defaults" text="Change options" />}>
         <div className="prose">
           <Sentences of={optionSentences(type.kind, type.defaults)} />
         </div>

@@ -3,9 +3,9 @@ import { configurationProblems, givenTypeRule } from '../../shared/core/rules/ty
 import type { FieldProblem } from '../../shared/core/values/values.ts'
 import { baton } from '../api/baton.ts'
 import { queries, typeQuery } from '../api/queries.ts'
-import { EditDialog, Sentences } from '../settings/edit-dialog.tsx'
+import { EditDialog, Sentences, useSchemas } from '../settings/edit-dialog.tsx'
 import { limitSentences, optionSentences } from '../settings/sentences.ts'
-import { only, useSchemas } from '../settings/settings.ts'
+import { only } from '../settings/settings.ts'
 import { LimitsNow } from './limits-card.tsx'
 
 type EditTypeProps = {
