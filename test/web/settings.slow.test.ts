@@ -168,4 +168,23 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     expect((await system.call('GET', '/v1/tasks/heap:c')).status).toBe(200)
     expect((await read('/v1/types/heap')).operations.at(-1).what).toBe('purge')
   })
+
+  it('finds a canvas by its status, with its progress', async () => {
+    const tasks = ['a', 'b'].map(key => ({ type: 'letter', input: { key }, delayMs: HOUR }))
+    for (const key of ['album', 'other']) await system.call('POST', '/v1/canvases', { key, group: tasks })
+    await system.call('POST', '/v1/canvases/canvas:other/cancel', {})
+    await page.goto('/')
+
+    await page.keyboard.press('g')
+    await page.keyboard.press('c')
+    await page.getByRole('link', { name: 'canvas:other' }).waitFor()
+    await press('running')
+    await page.getByRole('link', { name: 'canvas:other' }).waitFor({ state: 'detached' })
+    await page
+      .getByRole('row', { name: /canvas:album group running 0 of 2/ })
+      .getByRole('link')
+      .click()
+
+    await page.getByRole('heading', { name: 'canvas:album' }).waitFor()
+  })
 })

@@ -1,8 +1,8 @@
 import type { JsonSchema } from '../publish/schema.ts'
 
 /**
- * Settings as a person reads them. The fields, their bounds, hints and defaults are those of the OpenAPI document; this file has the few
- * labels that do not follow from the names. It also says how two states of settings differ.
+ * Settings as a person reads them. The OpenAPI document has the fields, their bounds, hints and defaults; this file has the few labels
+ * that do not follow from the names. It also says how two states of settings differ.
  */
 
 const LABELS: Readonly<Record<string, string>> = {
