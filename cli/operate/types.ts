@@ -1,5 +1,6 @@
+import type { ApiListedCanvas, CanvasesQuery } from '../../shared/api/canvases.ts'
 import type { ApiType, ApiWorker, PurgeBody } from '../../shared/api/types.ts'
-import { STATUSES } from '../../shared/core/states.ts'
+import { CANVAS_STATUSES, STATUSES } from '../../shared/core/states.ts'
 import { type Context, isConfirmed, printPages, withSystem } from '../connection/with-system.ts'
 import { factLines } from '../tasks/read.ts'
 import { type DefineCommand, someOf, timeBefore } from '../terminal/command.ts'
@@ -126,5 +127,28 @@ function workerColumns({ printer: { style, now } }: Context): Array<Column<ApiWo
     { title: 'RUNNING', value: ({ running }) => running, isNumber: true },
     { title: 'LAST SEEN', value: ({ lastSeen }) => relativeTime(lastSeen, now()) },
     { title: 'TYPES', value: ({ types }) => types.join(', '), mayShrink: true },
+  ]
+}
+
+/** `baton canvases`: the canvases, the latest first. */
+export const canvases: DefineCommand = (command, invocation) => {
+  command.option('--status <status>', 'running, succeeded, failed or cancelled', someOf(CANVAS_STATUSES))
+  withSystem(command, invocation, (context, query: CanvasesQuery) => {
+    const listing = { columns: canvasColumns(context), none: 'there are no canvases', limit: CANVASES_MAX }
+    return printPages(context, page => context.client.canvases({ ...query, ...page }), listing)
+  })
+}
+
+/** They may be many, and are kept for days. */
+const CANVASES_MAX = 100
+
+function canvasColumns({ printer: { style, now } }: Context): Array<Column<ApiListedCanvas>> {
+  return [
+    { title: 'CANVAS', value: ({ id }) => id, paint: style.bold },
+    { title: 'FORM', value: ({ form }) => form },
+    { title: 'STATUS', value: ({ status }) => status, paint: style.status },
+    { title: 'ENDED', value: ({ ended, tasks }) => (ended === undefined ? '' : `${ended} of ${tasks}`) },
+    { title: 'PUBLISHED', value: ({ createdAt }) => relativeTime(createdAt, now()) },
+    { title: 'ERROR', value: ({ error }) => error?.message, paint: style.red, mayShrink: true },
   ]
 }

@@ -135,6 +135,11 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
       examples: ['baton workers'],
       load: async () => (await import('../operate/types.ts')).workers,
     },
+    canvases: {
+      summary: 'lists the canvases, the latest first, with their progress',
+      examples: ['baton canvases --status running', 'baton canvases --status failed --json'],
+      load: async () => (await import('../operate/types.ts')).canvases,
+    },
     api: {
       summary: 'calls any operation of the API by its name, or lists the operations',
       examples: [

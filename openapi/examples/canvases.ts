@@ -48,4 +48,5 @@ export const canvasSteps: readonly Step[] = [
     path: { id: 'canvas:album-8' },
     body: {},
   }),
+  shows('listCanvases', 'page', 200, 'The latest canvases', { query: { limit: 10 } }),
 ]

@@ -2,10 +2,10 @@ import { KEY_CHARACTERS_MAX } from '../core/bounds.ts'
 import { anyOf, listOf, open, optional, recursive, type Shape, strict } from '../core/rules/compound.ts'
 import type { Rule, ValueOf } from '../core/rules/rules.ts'
 import { flag, oneOf, pathName, text, whole } from '../core/rules/scalars.ts'
-import { MEMBER_STATUSES } from '../core/states.ts'
+import { CANVAS_STATUSES, MEMBER_STATUSES } from '../core/states.ts'
 import { taskError } from './problems.ts'
 import { publishBody } from './publish.ts'
-import { count, json, shownTime, userId } from './scalars.ts'
+import { count, json, pageOf, pageQuery, shownTime, userId } from './scalars.ts'
 import { countsAnswer } from './types.ts'
 
 /** Bodies and answers of canvases. */
@@ -133,12 +133,53 @@ const memberCounts = open({
   skipped: count,
 } satisfies Record<(typeof MEMBER_STATUSES)[number], typeof count>)
 
+const canvasStatus = oneOf(...CANVAS_STATUSES)
+
+export const canvasesQuery = strict({
+  /** The statuses of the canvases. @default every status */
+  status: optional(listOf(canvasStatus)),
+  ...pageQuery.shape,
+})
+
+/** Which canvases to list, and which page. */
+export type CanvasesQuery = ValueOf<typeof canvasesQuery>
+
+const listedCanvas = open(
+  {
+    /** The id of the canvas. */
+    id: text(),
+    /** The key of the canvas. */
+    key: text(),
+    /** What the canvas is as a whole. */
+    form: oneOf('chain', 'group', 'chord'),
+    /** How far the canvas is. */
+    status: canvasStatus,
+    /** Why the canvas failed: the error of its first failed member. */
+    error: optional(taskError),
+    /** How many tasks the canvas has. */
+    tasks: count,
+    /** How many of them have ended. Left out once the canvas has ended. */
+    ended: optional(count),
+    /** When the canvas was published. */
+    createdAt: shownTime,
+    /** When the canvas ended. */
+    finishedAt: optional(shownTime),
+  },
+  'ListedCanvas',
+)
+
+/** A canvas in a list, without its tasks. */
+export type ApiListedCanvas = ValueOf<typeof listedCanvas>
+
+/** One page of canvases. */
+export const canvasPage = pageOf(listedCanvas, 'CanvasPage')
+
 export const canvasAnswer = open(
   {
     /** The id of the canvas. */
     id: text(),
     /** How far the canvas is. */
-    status: oneOf('running', 'succeeded', 'failed', 'cancelled'),
+    status: canvasStatus,
     /**
      * Only the first page shows the result. It is left out when it is too long for an answer: above some 4 MB, where each quote and
      * backslash counts twice.

@@ -35,6 +35,7 @@ export const ENDPOINTS = {
   listCounts: ['get', '/v1/counts'],
   listActivity: ['get', '/v1/activity'],
   publishCanvas: ['post', '/v1/canvases'],
+  listCanvases: ['get', '/v1/canvases'],
   getCanvas: ['get', '/v1/canvases/{id}'],
   cancelCanvas: ['post', '/v1/canvases/{id}/cancel'],
   listSchedules: ['get', '/v1/schedules'],

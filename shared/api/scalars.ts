@@ -56,7 +56,7 @@ export type ExpectedRevision = ValueOf<typeof expectedRevision>
 export const emptyBody = strict({})
 
 const CURSOR_CHARACTERS_MAX = 2_048
-const PAGE_ITEMS_MAX = 100
+export const PAGE_ITEMS_MAX = 100
 
 export const limit = whole(1, PAGE_ITEMS_MAX)
 export const cursor = shortText(CURSOR_CHARACTERS_MAX)

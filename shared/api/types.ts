@@ -106,6 +106,19 @@ export const typeAnswer = open(
     checkInput: optional(flag()),
     /** The types that callbacks and steps of its tasks may have besides its own. Only deployment sets it. Absent: any type. */
     otherTypes: optional(listOf(text())),
+    /** The purges under way. */
+    purges: optional(
+      listOf(
+        open({
+          /** The statuses of the tasks that are removed. */
+          status: listOf(oneOf(...STATUSES)),
+          /** Only tasks from before this time are removed. */
+          before: shownTime,
+          /** When the purge was asked for. */
+          askedAt: shownTime,
+        }),
+      ),
+    ),
     /** Whether the type is paused. */
     paused: flag(),
     /** The time since which a deployed handler serves the type. */

@@ -78,6 +78,8 @@ export type Client = Operations & {
   allTicks(name: string, call?: CallOptions): Items<api.ApiTick>
   /** Yields all live workers. */
   allWorkers(call?: CallOptions): Items<api.ApiWorker>
+  /** Yields all canvases, the latest first. */
+  allCanvases(query?: api.CanvasesQuery, call?: CallOptions): Items<api.ApiListedCanvas>
   /** Yields all tasks of a canvas, in the order of its body. */
   canvasItems(id: string, call?: CallOptions): Items<api.ApiCanvas['items'][number]>
   /** Yields all results that earlier tasks of a canvas handed on to this task. */
@@ -156,6 +158,7 @@ export function createClient(settings: ClientSettings = {}): Client {
     allSchedules: call => allPages(operations.schedules)({}, call),
     allTicks: (name, call) => allPages(page => operations.ticks(name, page, call))(),
     allWorkers: call => allPages(operations.workers)({}, call),
+    allCanvases: allPages(operations.canvases),
     canvasItems: (id, call) => allPages(page => operations.canvas(id, page, call))(),
     allPrevious: (id, call) => allPages(page => operations.previous(id, page, call))(),
     result: (what: AnyDefinition | string, target: Target, options: ResultOptions = {}) =>

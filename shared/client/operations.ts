@@ -45,6 +45,8 @@ export type Operations = {
   startBulk(which: api.BulkBody, call?: CallOptions): Promise<api.BulkStarted>
   /** Reads a bulk operation: how far it is, and its outcome. */
   bulk(id: string, call?: CallOptions): Promise<api.ApiBulk>
+  /** Reads one page of canvases, the latest first. `allCanvases` reads all pages. */
+  canvases(query?: api.CanvasesQuery, call?: CallOptions): Promise<Page<api.ApiListedCanvas>>
   /** Reads a canvas with one page of its tasks. */
   canvas(id: string, page?: PageQuery, call?: CallOptions): Promise<api.ApiCanvas>
   /** Cancels a canvas and its open tasks. */
@@ -179,6 +181,7 @@ function taskOperations(send: Send) {
 
 function otherOperations(send: Send) {
   return {
+    canvases: (query, call) => send(targetOf('listCanvases'), reading(query, call)),
     canvas: (id, page, call) => send(targetOf('getCanvas', id), reading(page, call)),
     // A second one would act on the tasks that have come meanwhile.
     startBulk: (body, call) => send(targetOf('startBulk'), { body, call }),

@@ -82,6 +82,9 @@ export const STEP_STATES = [
   'skipped',
 ] as const
 
+/** How far a canvas is. */
+export const CANVAS_STATUSES = ['running', ...ENDED_STATUSES] as const
+
 /**
  * A member of a canvas has the status of its task, or one of two more. `pending`: it waits for other members. `skipped`: it never
  * runs, because a member before it failed. An error callback is skipped because no member failed.

@@ -1,7 +1,10 @@
 import { Cron } from 'croner'
+import type { ScheduleBody } from '../api/schedules.ts'
+import { DELAY_MS_MAX } from '../core/bounds.ts'
 import { type Ticks, ticksAt, ticksEvery } from '../core/schedule.ts'
 import type { Timing } from '../core/task/head-fields.ts'
-import { CLOCK_CHANGE_MS_MAX, createWallClock, type WallClock } from './wall-clock.ts'
+import type { FieldProblem } from '../core/values/values.ts'
+import { CLOCK_CHANGE_MS_MAX, createWallClock, isTimezone, type WallClock } from './wall-clock.ts'
 
 /**
  * The ticks of a cron expression in a time zone.
@@ -117,4 +120,29 @@ export function ticksOfTiming(timing: Timing, createdAt: number): Ticks {
     case 'at':
       return ticksAt(timing.at)
   }
+}
+
+type GivenTiming = Pick<ScheduleBody, 'cron' | 'everyMs' | 'at' | 'timezone'>
+
+/** Finds the problems that no rule expresses: when a schedule has no timing or two, or one that cannot be read. */
+export function timingProblems({ cron, everyMs, at, timezone }: GivenTiming, now: number): FieldProblem[] {
+  const given = Object.entries({ cron, everyMs, at }).filter(([, value]) => value !== undefined)
+  const [, secondTiming] = given
+  const cronFault = cron === undefined ? undefined : cronProblem(cron)
+  const isTooFar = at !== undefined && Date.parse(at) > now + DELAY_MS_MAX
+  return [
+    ...(given.length === 0 ? [{ path: 'cron', message: 'is required, unless everyMs or at is given' }] : []),
+    ...(secondTiming
+      ? [{ path: secondTiming[0], message: 'is one too many: give one of cron, everyMs and at' }]
+      : []),
+    ...(cronFault === undefined ? [] : [{ path: 'cron', message: cronFault }]),
+    ...(isTooFar ? [{ path: 'at', message: 'must be within ten years' }] : []),
+    ...(timezone === undefined ? [] : timezoneProblems(timezone, cron)),
+  ]
+}
+
+function timezoneProblems(timezone: string, cron: string | undefined): FieldProblem[] {
+  if (cron === undefined) return [{ path: 'timezone', message: 'is for cron only' }]
+  if (isTimezone(timezone)) return []
+  return [{ path: 'timezone', message: 'must be the IANA name of a time zone, such as Europe/Berlin' }]
 }

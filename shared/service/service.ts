@@ -167,7 +167,7 @@ async function checkedBody<On>(operation: Operation<On>, request: ServiceRequest
 /** Query parameters that may be repeated. */
 const LIST_PARAMETERS = ['status', 'tag', 'type']
 /** Query parameters that are numbers. All others are texts. */
-const NUMBER_PARAMETERS = ['limit', 'ifRevision', 'atMost', 'minutes']
+const NUMBER_PARAMETERS = ['limit', 'ifRevision', 'atMost', 'minutes', 'waiting']
 
 /** Returns the query as an object. If a caller repeats a single parameter, it becomes a list, and the rule refuses the list. */
 function readQuery(search: URLSearchParams): Record<string, unknown> {

@@ -30,6 +30,7 @@ const READS = [
     'listCounts',
   ],
   ...[
+    'listCanvases',
     'getCanvas',
     'getBulk',
     'listBulks',

@@ -9,15 +9,23 @@ const PAGES = [
   '/',
   '/tasks?type=probe',
   '/tasks/probe%3Afails',
+  '/canvases',
   '/canvases/canvas%3Aalbum',
   '/failures',
   '/dead-letters',
   '/types',
   '/types/probe',
   '/schedules',
+  '/schedules/nightly',
   '/workers',
   '/events',
 ]
+
+const DIALOGS = [
+  ['/types/probe', 'Edit'],
+  ['/types/probe', 'Purge'],
+  ['/schedules', 'New schedule'],
+] as const
 
 describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
   const { system, aReader } = aDashboard()
@@ -43,6 +51,12 @@ describe.skipIf(chromiumPath === undefined)('the dashboard', () => {
       await page.getByRole('heading', { level: 1 }).waitFor()
       await page.locator('.loading').first().waitFor({ state: 'detached' })
       findings.push(...(await findingsOf(page, path)))
+    }
+    for (const [path, button] of DIALOGS) {
+      await page.goto(path)
+      await page.getByRole('button', { name: button, exact: true }).first().click()
+      await page.getByRole('dialog').waitFor()
+      findings.push(...(await findingsOf(page, `${path} ${button}`)))
     }
 
     expect(findings).toEqual([])

@@ -87,6 +87,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await press('Resume')
     await told('by-hand runs again')
     await press('Edit')
+    await press('JSON')
     const field = page.getByRole('textbox', { name: 'Configuration' })
     await field.fill('{"kind": "http", "ordering": "aged"}')
     await press('Save')

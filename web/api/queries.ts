@@ -79,7 +79,7 @@ export const whyMemberQuery = (id: string, canvasId: string) =>
  * A list whose further pages a reader has loaded is not read again by itself, because that would read each of its pages. It only
  * counts as outdated, and the page offers to begin again.
  */
-const listed = {
+export const listed = {
   initialPageParam: undefined as string | undefined,
   getNextPageParam: (page: { readonly nextCursor?: string }) => page.nextCursor,
   staleTime: Number.POSITIVE_INFINITY,
@@ -168,11 +168,17 @@ export const activityQuery = (type: string) =>
     ...paced(ACTIVITY_MS),
   })
 
-/** How much of a type's limits is used, each for the value of its own key. */
+/** So many due tasks are examined for what waits for a limit. */
+export const EXAMINED_MAX = 100
+
+/** How much of a type's limits is used, each for the value of its own key, and what waits for them. */
 export const limitUsageQuery = (type: string, values: LimitUsageQuery) =>
   queryOptions({
     queryKey: ['limits', type, values],
-    queryFn: () => ask<LimitUsage>(`${pathOf('getType', type)}/limits?${parameters(values)}`),
+    queryFn: () =>
+      ask<LimitUsage>(
+        `${pathOf('getType', type)}/limits?${parameters({ waiting: EXAMINED_MAX, ...values })}`,
+      ),
     ...paced(OPEN_MS),
   })
 
@@ -272,6 +278,7 @@ export const scheduleQuery = (name: string) =>
     queryFn: () => baton.schedule(name),
     staleTime: 0,
     gcTime: 0,
+    ...paced(OPEN_MS),
   })
 
 export const workersQuery = queryOptions({
@@ -282,7 +289,7 @@ export const workersQuery = queryOptions({
 
 type PageParameters = { readonly limit: number; readonly cursor?: string }
 
-function pageAt(cursor: string | undefined): PageParameters {
+export function pageAt(cursor: string | undefined): PageParameters {
   return { limit: PAGE_MAX, ...(cursor !== undefined && { cursor }) }
 }
 

@@ -73,15 +73,27 @@ function fieldsAfter(known: ReadonlySet<string>, [field, isUnsendable]: FieldNew
   return new Set(isUnsendable ? [...others, field] : others)
 }
 
-export type Stale = { readonly error: unknown; readonly onStartOver: () => Promise<void> }
+export type Stale = {
+  readonly error: unknown
+  /** What the other person has changed. */
+  readonly differences?: readonly string[]
+  readonly onStartOver: () => Promise<void>
+}
 
 /** Says by the API's words which person was faster. What the reader has written stays until the reader starts over. */
-function StaleNote({ error, onStartOver }: Stale) {
+function StaleNote({ error, differences = [], onStartOver }: Stale) {
   return (
     <div className="stale-note" role="alert">
-      <p className="isolated">
+      <div className="isolated">
         <strong>Another person was faster.</strong> {visible(problemText(error))}
-      </p>
+        <ul>
+          {differences.map(text => (
+            <li key={text} className="mono">
+              {text}
+            </li>
+          ))}
+        </ul>
+      </div>
       <Button
         text="Start over from the present state"
         onClick={() => void onStartOver().catch(tellProblem)}
@@ -95,6 +107,7 @@ export function FormDialog({
   title,
   look = 'wide',
   action,
+  actionLook = 'accent',
   refusal = 'Close',
   isReady = true,
   stale,
@@ -106,6 +119,7 @@ export function FormDialog({
   readonly look?: 'middle' | 'wide'
   /** What the button does that sends the form. */
   readonly action: string
+  readonly actionLook?: 'accent' | 'danger'
   readonly refusal?: string
   readonly isReady?: boolean
   /** Why the form was refused, and what shows the present state in it. The form says when another person was faster. */
@@ -130,7 +144,7 @@ export function FormDialog({
         </div>
         <footer className="dialog-foot">
           <Button text={refusal} onClick={onClose} />
-          <Button look="accent" type="submit" text={action} disabled={!isReady || isUnsendable} />
+          <Button look={actionLook} type="submit" text={action} disabled={!isReady || isUnsendable} />
         </footer>
       </form>
     </Dialog>

@@ -1,14 +1,13 @@
-import type { QueryKey } from '@tanstack/react-query'
 import { ChevronRight, Download } from 'lucide-react'
 import { useEffect, useId, useRef, useState } from 'react'
-import { IconButton, useAction } from './controls.tsx'
-import { FormDialog, type Stale, useUnsendable } from './dialog.tsx'
+import { IconButton } from './controls.tsx'
+import { useUnsendable } from './dialog.tsx'
 import { bytes, cut, visible } from './format.ts'
 import { CopyButton } from './text.tsx'
 
 /**
- * Inputs, results and other JSON: a tree of text, in which what is long is cut and shown when a reader asks for it; a field whose text is
- * JSON; and the dialog that edits a configuration in such a field.
+ * Inputs, results and other JSON: a tree of text, in which what is long is cut and shown when a reader asks for it; and a field whose text
+ * is JSON.
  */
 
 const STRING_CHARACTERS = 300
@@ -159,63 +158,4 @@ function parsed(text: string): { readonly value?: unknown; readonly problem?: st
   } catch (error) {
     return { problem: `This is not JSON yet: ${error instanceof Error ? error.message : String(error)}` }
   }
-}
-
-type EditProps<Thing, Body> = {
-  readonly thing: Thing
-  readonly title: string
-  readonly label: string
-  readonly hint: string
-  /** The configuration in an answer, in the form in which a request gives it. */
-  readonly bodyOf: (thing: Thing) => Body
-  readonly run: (body: Body & { readonly ifRevision: number }) => Promise<unknown>
-  readonly done: string
-  readonly changes: readonly QueryKey[]
-  readonly onClose: () => void
-}
-
-type Revised = { readonly revision: number }
-
-/**
- * Edits the configuration of a thing as JSON. The API says which field is wrong, and the text stays as it is. The revision that is sent is
- * the revision of the text, so what another person changes meanwhile is not overwritten.
- */
-export function EditDialog<Thing extends Revised, Body>({
-  readAgain,
-  ...form
-}: EditProps<Thing, Body> & { readonly readAgain: () => Promise<Thing> }) {
-  const [begun, setBegun] = useState(form.thing)
-  const startOver = async () => setBegun(await readAgain())
-  return <EditForm key={begun.revision} {...form} thing={begun} onStartOver={startOver} />
-}
-
-function EditForm<Thing extends Revised, Body>({
-  thing,
-  title,
-  label,
-  hint,
-  bodyOf,
-  onStartOver,
-  onClose,
-  ...action
-}: EditProps<Thing, Body> & Pick<Stale, 'onStartOver'>) {
-  const [body, setBody] = useState<Body | undefined>(() => bodyOf(thing))
-  const put = useAction({
-    ...action,
-    run: (body: Body) => action.run({ ...body, ifRevision: thing.revision }),
-    after: onClose,
-  })
-  return (
-    <FormDialog
-      title={title}
-      action="Save"
-      refusal="Keep as it is"
-      isReady={!put.isPending && body !== undefined}
-      stale={{ error: put.error, onStartOver }}
-      onSubmit={() => body !== undefined && put.mutate(body)}
-      onClose={onClose}
-    >
-      <JsonField label={label} first={body} onChange={setBody} rows={18} hint={hint} />
-    </FormDialog>
-  )
 }

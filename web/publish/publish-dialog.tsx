@@ -9,7 +9,7 @@ import { typesQuery } from '../api/queries.ts'
 import { InputField, Opener, useAction } from '../parts/controls.tsx'
 import { FormDialog, useFormUnsendable } from '../parts/dialog.tsx'
 import { JsonField } from '../parts/json.tsx'
-import { firstValue, formOf, type JsonValue } from './schema.ts'
+import { firstValue, formOf, type JsonSchema, type JsonValue } from './schema.ts'
 import { SchemaForm } from './schema-form.tsx'
 
 /** Opens the dialog that publishes a task: of this type, or of one that the reader chooses. */
@@ -111,13 +111,21 @@ function TargetFields({ type = '', names, onChoose }: TargetProps) {
 }
 
 type InputProps = {
-  readonly schema: { readonly [name: string]: unknown } | undefined
+  readonly label?: string
+  readonly hint?: string
+  readonly schema: JsonSchema | undefined
   readonly given: JsonValue | undefined
   readonly onChange: (input: JsonValue | undefined) => void
 }
 
-/** The input: a form where the type has registered a schema that one can be made from, and JSON otherwise. */
-function InputFields({ schema, given, onChange }: InputProps) {
+/** A value that a reader writes: in a form where a schema is known that one can be made from, or as JSON. */
+export function InputFields({
+  label = 'Input',
+  hint = 'JSON; empty for no input.',
+  schema,
+  given,
+  onChange,
+}: InputProps) {
   const form = useMemo(() => formOf(schema), [schema])
   const [isText, setText] = useState(form === undefined)
   const [value, setValue] = useState(() => given ?? (form && firstValue(form)))
@@ -130,23 +138,27 @@ function InputFields({ schema, given, onChange }: InputProps) {
   }
   return (
     <div className="stack">
-      {form && <FormOrText isText={isText} onChoose={setText} />}
+      {form && <FormOrText label={label} isText={isText} onChoose={setText} />}
       {form && !isText ? (
         <SchemaForm field={form} value={value} onChange={change} />
       ) : (
-        <JsonField label="Input" first={value} onChange={change} hint="JSON; empty for no input." />
+        <JsonField label={label} first={value} onChange={change} hint={hint} />
       )}
     </div>
   )
 }
 
-type FormOrTextProps = { readonly isText: boolean; readonly onChoose: (isText: boolean) => void }
+type FormOrTextProps = {
+  readonly label: string
+  readonly isText: boolean
+  readonly onChoose: (isText: boolean) => void
+}
 
-function FormOrText({ isText, onChoose }: FormOrTextProps) {
+function FormOrText({ label, isText, onChoose }: FormOrTextProps) {
   // To leave a text that has no value would lose it.
   const isStuck = useFormUnsendable()
   return (
-    <fieldset className="segments" aria-label="Input as">
+    <fieldset className="segments" aria-label={`${label} as`}>
       <button type="button" aria-pressed={!isText} disabled={isStuck} onClick={() => onChoose(false)}>
         Form
       </button>

@@ -34,12 +34,14 @@ type FieldKind =
   | {
       readonly kind: 'number'
       readonly isWhole: boolean
+      /** So much of the value is one of what the field shows. Spans are milliseconds, and are shown in seconds. */
+      readonly unit: number
       readonly min: number | undefined
       readonly max: number | undefined
     }
   | { readonly kind: 'flag' }
   | { readonly kind: 'choice'; readonly choices: readonly JsonValue[] }
-  /** One of several objects; a reader chooses which. */
+  /** One of several objects or constants; a reader chooses which. */
   | { readonly kind: 'union'; readonly variants: readonly Field[] }
   | { readonly kind: 'json' }
 
@@ -86,7 +88,7 @@ function kindOf(schema: JsonSchema, place: Place): FieldKind {
   const constants = constantsOf(schema, place.root)
   if (constants) return { kind: 'choice', choices: constants }
   const variants = unionOf(schema)?.map((one, nth) => fieldOf(one, below(place, `Form ${nth + 1}`)))
-  if (variants?.every(({ kind }) => kind === 'object'))
+  if (variants?.every(({ kind }) => kind === 'object' || kind === 'choice'))
     return { kind: 'union', variants: variants.map(named) }
   switch (schema.type) {
     case 'object':
@@ -111,12 +113,13 @@ function below({ root, depth }: Place, title: string, isRequired = true): Place 
   return { root, title, isRequired, depth: depth + 1 }
 }
 
-/** A variant without a title is named by the members that it needs. */
+/** A variant without a title is named by its constant, or by the members that it needs. */
 function named(variant: Field): Field {
+  if (variant.kind === 'choice') return { ...variant, title: variant.choices.join(', ') }
   if (variant.kind !== 'object' || !/^Form \d+$/.test(variant.title)) return variant
-  const names = variant.members.map(([name, { kind, ...member }]) => {
-    const only = kind === 'choice' && 'choices' in member ? member.choices : []
-    return only.length === 1 ? String(only[0]) : name
+  const names = variant.members.map(([, member]) => {
+    const only = member.kind === 'choice' ? member.choices : []
+    return only.length === 1 ? String(only[0]) : member.title
   })
   return { ...variant, title: names.slice(0, 3).join(', ') }
 }
@@ -151,13 +154,15 @@ function textKind({ format, minLength, maxLength, pattern }: JsonSchema): FieldK
 }
 
 /** Numbers that JSON cannot distinguish from their neighbours bound nothing that a person would enter. */
-function numberKind({ type, minimum, maximum, exclusiveMinimum, exclusiveMaximum }: JsonSchema): FieldKind {
+function numberKind(schema: JsonSchema): FieldKind {
+  const { type, minimum, maximum, exclusiveMinimum, exclusiveMaximum } = schema
   const isWhole = type === 'integer'
   const above = finite(exclusiveMinimum)
   const below = finite(exclusiveMaximum)
   return {
     kind: 'number',
     isWhole,
+    unit: schema.format === 'milliseconds' ? 1_000 : 1,
     min: finite(minimum) ?? (isWhole && above !== undefined ? above + 1 : above),
     max: finite(maximum) ?? (isWhole && below !== undefined ? below - 1 : below),
   }
@@ -254,12 +259,22 @@ export function firstValue(field: Field): JsonValue | undefined {
   }
 }
 
-/** The first variant that has all members of the value. */
+/** The first variant that has the value as a constant, or has all members of the value. */
 export function variantOf(variants: readonly Field[], value: JsonValue | undefined): number {
-  const names = typeof value === 'object' && value !== null ? Object.keys(value) : []
-  const fits = ({ kind, ...rest }: Field) =>
-    kind === 'object' && 'members' in rest && names.every(name => rest.members.some(([own]) => own === name))
-  return Math.max(0, variants.findIndex(fits))
+  const names = Object.keys(Object(value))
+  const fits = (variant: Field) =>
+    variant.kind === 'choice'
+      ? variant.choices.some(choice => choice === value)
+      : variant.kind === 'object' && names.every(name => variant.members.some(([own]) => own === name))
+  return value === undefined ? 0 : Math.max(0, variants.findIndex(fits))
+}
+
+/** The value in another variant: what the variant begins with, and the members that both have. */
+export function switched(variant: Field, value: JsonValue | undefined): JsonValue | undefined {
+  const first = firstValue(variant)
+  if (variant.kind !== 'object') return first
+  const kept = Object.entries(Object(value)).filter(([name]) => variant.members.some(([own]) => own === name))
+  return { ...Object(first), ...Object.fromEntries(kept) }
 }
 
 /** What an emptied field stands for: null where the schema allows it and demands a value, else nothing. */

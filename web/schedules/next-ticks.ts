@@ -1,5 +1,6 @@
-import type { ApiSchedule } from '../../shared/api/schedules.ts'
-import { cronTicks } from '../../shared/cron/cron-ticks.ts'
+import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
+import type { Ticks } from '../../shared/core/schedule.ts'
+import { ticksOfTiming } from '../../shared/cron/cron-ticks.ts'
 
 /** A tick to come. */
 export type Tick = { readonly name: string; readonly type: string; readonly at: number }
@@ -16,25 +17,36 @@ export function nextTicks(schedules: readonly ApiSchedule[], most: number): Tick
 }
 
 /** The API says when the next tick is; those after it follow from the timing. */
-function timesOf({ paused, nextRunAt, cron, timezone = 'UTC', everyMs }: ApiSchedule): number[] {
+function timesOf(schedule: ApiSchedule): number[] {
+  const { paused, nextRunAt, createdAt } = schedule
   if (paused || nextRunAt === undefined) return []
   const first = Date.parse(nextRunAt)
-  if (everyMs !== undefined) return Array.from({ length: TICKS_OF_ONE }, (_, nth) => first + nth * everyMs)
-  return cron === undefined ? [first] : [first, ...laterTicks(cron, timezone, first)]
+  return [first, ...ticksAfter(schedule, Date.parse(createdAt), first)].slice(0, TICKS_OF_ONE)
 }
 
-/** The ticks by the rule of the system itself: a time that a clock change skips does not tick, and one that it repeats ticks once. */
-function laterTicks(cron: string, timezone: string, first: number): number[] {
+type GivenTiming = Pick<ScheduleBody, 'cron' | 'everyMs' | 'at' | 'timezone'>
+
+/**
+ * The five ticks after a time, by the rule of the system itself: a time that a clock change skips does not tick, and one that it repeats
+ * ticks once. None for a timing that cannot be read.
+ */
+export function ticksAfter(timing: GivenTiming, createdAt: number, after: number): number[] {
   try {
-    const ticks = cronTicks(cron, timezone)
+    const ticks = ticksOf(timing, createdAt)
     const times: number[] = []
-    for (let at = ticks.next(first); at !== undefined && times.length < TICKS_OF_ONE - 1; at = ticks.next(at))
+    for (let at = ticks?.next(after); at !== undefined && times.length < TICKS_OF_ONE; at = ticks?.next(at))
       times.push(at)
     return times
   } catch {
     // The API knows the zone; this browser may not.
     return []
   }
+}
+
+function ticksOf({ cron, everyMs, at, timezone = 'UTC' }: GivenTiming, createdAt: number): Ticks | undefined {
+  if (cron !== undefined) return ticksOfTiming({ kind: 'cron', cron, timezone }, createdAt)
+  if (everyMs !== undefined) return ticksOfTiming({ kind: 'every', everyMs }, createdAt)
+  return at === undefined ? undefined : ticksOfTiming({ kind: 'at', at: Date.parse(at) }, createdAt)
 }
 
 /** Ticks by the reader's day, in order: such as `Monday 23 Nov`, or `Monday 23 Nov 2026` when it is in another year than now. */

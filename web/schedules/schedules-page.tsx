@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
-import { Pencil, Plus, Zap } from 'lucide-react'
-import { useEffect, useId, useRef, useState } from 'react'
-import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
-import { baton, isStale } from '../api/baton.ts'
-import { queries, scheduleQuery, schedulesQuery, typesQuery } from '../api/queries.ts'
-import { Acting, ActionButton, Opener, PauseButton, useAction } from '../parts/controls.tsx'
-import { Dialog, FormDialog } from '../parts/dialog.tsx'
-import { duration, moment, SECONDS } from '../parts/format.ts'
-import { EditDialog, JsonField } from '../parts/json.tsx'
-import { Answer, Card, type Column, Empty, Failure, LastChange, Page, Table } from '../parts/page.tsx'
+import { Link } from '@tanstack/react-router'
+import { Plus, Zap } from 'lucide-react'
+import type { ApiSchedule } from '../../shared/api/schedules.ts'
+import { baton } from '../api/baton.ts'
+import { schedulesQuery, typesQuery } from '../api/queries.ts'
+import { Acting, ActionButton, Opener, PauseButton } from '../parts/controls.tsx'
+import { SECONDS } from '../parts/format.ts'
+import { Answer, Card, type Column, Empty, LastChange, Page, Table } from '../parts/page.tsx'
 import { Name, TypeLink, When } from '../parts/text.tsx'
+import { timingText } from '../settings/sentences.ts'
 import { byDay, nextTicks } from './next-ticks.ts'
+import { changesOf, NewSchedule } from './schedule-settings.tsx'
 
 /** All schedules, ordered by their next tick. */
 export function SchedulesPage() {
@@ -52,7 +52,7 @@ const COLUMNS: ReadonlyArray<Column<ApiSchedule>> = [
     cell: ({ name, paused, managedBy, lastError, operations }) => (
       <>
         <span className="cell-name">
-          <Name mono={false}>{name}</Name>
+          <ScheduleLink name={name} />
           {paused && <span className="tag warn">paused</span>}
           {managedBy && <span className="tag">deployed</span>}
         </span>
@@ -61,8 +61,16 @@ const COLUMNS: ReadonlyArray<Column<ApiSchedule>> = [
       </>
     ),
   },
-  { name: 'Ticks', look: 'soft wide-cell', cell: ticksText },
-  { name: 'Task', cell: ({ task }) => <TypeLink type={task.type} /> },
+  { name: 'Ticks', look: 'soft wide-cell', cell: schedule => timingText(schedule) },
+  {
+    name: 'Task',
+    look: 'wide-cell',
+    cell: ({ task }) => (
+      <span className="cell-name">
+        <TypeLink type={task.type} className="cut" />
+      </span>
+    ),
+  },
   { name: 'Last run', look: 'soft', cell: ({ lastRunAt }) => <When at={lastRunAt} /> },
   { name: 'Next tick', cell: ({ nextRunAt }) => <When at={nextRunAt} /> },
   {
@@ -76,14 +84,18 @@ const COLUMNS: ReadonlyArray<Column<ApiSchedule>> = [
   },
 ]
 
-function ticksText({ cron, timezone = 'UTC', everyMs, at }: ApiSchedule): string {
-  if (cron !== undefined) return `${cron} (${timezone})`
-  return everyMs === undefined ? `once, ${moment(at ?? '')}` : `every ${duration(everyMs)}`
+function ScheduleLink({ name }: { readonly name: string }) {
+  return (
+    <Link to="/schedules/$name" params={{ name }} className="cut">
+      <Name mono={false}>{name}</Name>
+    </Link>
+  )
 }
 
-function ScheduleActions({ schedule }: { readonly schedule: ApiSchedule }) {
-  const { name, paused, finishedAt, managedBy } = schedule
-  const changes = [['schedules'], ['schedule', name]]
+/** What can be done at any time: publish the task now, pause and resume. */
+export function ScheduleActions({ schedule }: { readonly schedule: ApiSchedule }) {
+  const { name, paused, finishedAt } = schedule
+  const changes = changesOf(name)
   return (
     <span className="cell-actions">
       <ActionButton
@@ -99,13 +111,6 @@ function ScheduleActions({ schedule }: { readonly schedule: ApiSchedule }) {
           run={() => (paused ? baton.resumeSchedule(name) : baton.pauseSchedule(name))}
           done={paused ? `${name} ticks again` : `${name} is paused; ticks during the pause are missed`}
           changes={changes}
-        />
-      )}
-      {managedBy === undefined && (
-        <Opener
-          icon={Pencil}
-          aria-label={`Edit ${name}`}
-          dialog={close => <EditSchedule name={name} onClose={close} />}
         />
       )}
     </span>
@@ -130,10 +135,8 @@ function Calendar({ schedules }: { readonly schedules: readonly ApiSchedule[] })
                   {CLOCK.format(at)}
                 </time>
                 <span className="cell-name">
-                  <Name mono={false}>{name}</Name>
-                  <span className="faint">
-                    <TypeLink type={type} />
-                  </span>
+                  <ScheduleLink name={name} />
+                  <TypeLink type={type} className="cut faint" />
                 </span>
                 <span className="faint">
                   <When at={new Date(at).toISOString()} />
@@ -148,122 +151,3 @@ function Calendar({ schedules }: { readonly schedules: readonly ApiSchedule[] })
 }
 
 const CLOCK = new Intl.DateTimeFormat('en-GB', { ...SECONDS, timeZoneName: 'short' })
-
-const HINT =
-  'One of cron, everyMs and at; timezone, missed and graceMs may be left out. task is what each tick publishes.'
-
-/** Replaces a schedule. The list of schedules shows only the type of the task, so the whole one is read when the dialog opens. */
-function EditSchedule({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
-  const { data: schedule, error, refetch } = useQuery(scheduleQuery(name))
-  if (schedule)
-    return (
-      <EditDialog
-        thing={schedule}
-        readAgain={() => queries.fetchQuery(scheduleQuery(name))}
-        title={`Edit ${name}`}
-        label="Schedule"
-        hint={HINT}
-        bodyOf={bodyOf}
-        run={body => baton.putSchedule(name, body)}
-        done={`${name} was changed`}
-        changes={changesOf(name)}
-        onClose={onClose}
-      />
-    )
-  if (!error) return null
-  return (
-    <Dialog title={`Edit ${name}`} onClose={onClose}>
-      <Failure error={error} onRetry={refetch} />
-    </Dialog>
-  )
-}
-
-const EXAMPLE = { cron: '0 3 * * *', timezone: 'UTC' }
-
-/** A schedule that does not exist has this revision, so a request that expects it replaces none. */
-const ABSENT_REVISION = 0
-
-/**
- * Creates a schedule. A name that is taken is refused: by the form if the list has it, else by the API, which may know of one that
- * another person has just created.
- */
-function NewSchedule({ type, onClose }: { readonly type: string; readonly onClose: () => void }) {
-  const [body, setBody] = useState<ScheduleBody | undefined>({ ...EXAMPLE, task: { type } })
-  const [name, setName] = useState('')
-  const { data: schedules = [] } = useQuery(schedulesQuery)
-  const [refused, setRefused] = useState<string>()
-  const isTaken = name === refused || schedules.some(schedule => schedule.name === name)
-  const put = useAction({
-    run: (body: ScheduleBody) => baton.putSchedule(name, { ...body, ifRevision: ABSENT_REVISION }),
-    done: 'The schedule was created',
-    changes: changesOf(name),
-    after: onClose,
-    onRefused: error => {
-      if (isStale(error)) setRefused(name)
-    },
-  })
-  return (
-    <FormDialog
-      title="New schedule"
-      action="Create"
-      isReady={!put.isPending && !isTaken && body !== undefined}
-      onSubmit={() => body !== undefined && put.mutate(body)}
-      onClose={onClose}
-    >
-      <NameField
-        name={name}
-        onChange={setName}
-        problem={isTaken ? `There is a schedule ${name} already. Edit it, or give another name.` : undefined}
-      />
-      <JsonField label="Schedule" first={body} onChange={setBody} rows={9} hint={HINT} />
-    </FormDialog>
-  )
-}
-
-type NameProps = {
-  readonly name: string
-  readonly onChange: (name: string) => void
-  readonly problem: string | undefined
-}
-
-function NameField({ name, onChange, problem }: NameProps) {
-  const id = useId()
-  const input = useRef<HTMLInputElement>(null)
-  useEffect(() => input.current?.setCustomValidity(problem ?? ''), [problem])
-  return (
-    <div className="field">
-      <label htmlFor={id}>Name</label>
-      <input
-        ref={input}
-        id={id}
-        required
-        maxLength={200}
-        autoComplete="off"
-        value={name}
-        aria-invalid={problem !== undefined}
-        aria-describedby={`${id}-note`}
-        onChange={event => onChange(event.target.value)}
-      />
-      <p id={`${id}-note`} className="bad isolated">
-        {problem}
-      </p>
-    </div>
-  )
-}
-
-function changesOf(name: string) {
-  return [['schedules'], ['schedule', name]]
-}
-
-/** The schedule in an answer, in the form in which a request gives it. */
-function bodyOf({ cron, everyMs, at, timezone, missed, graceMs, task }: ApiSchedule): ScheduleBody {
-  return {
-    ...(cron !== undefined && { cron }),
-    ...(everyMs !== undefined && { everyMs }),
-    ...(at !== undefined && { at }),
-    ...(cron !== undefined && timezone !== undefined && { timezone }),
-    missed,
-    graceMs,
-    task,
-  }
-}

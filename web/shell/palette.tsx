@@ -9,6 +9,7 @@ import {
   LayoutDashboard,
   ListChecks,
   MailX,
+  Workflow,
 } from 'lucide-react'
 import { type KeyboardEvent as ReactKeyboardEvent, useEffect, useId, useState } from 'react'
 import { typesQuery } from '../api/queries.ts'
@@ -140,6 +141,7 @@ export const PLACES = [
   { to: '/dead-letters', name: 'Dead letters', key: 'd', icon: MailX },
   { to: '/types', name: 'Types', key: 'y', icon: Boxes },
   { to: '/schedules', name: 'Schedules', key: 's', icon: CalendarClock },
+  { to: '/canvases', name: 'Canvases', key: 'c', icon: Workflow },
   { to: '/workers', name: 'Workers', key: 'w', icon: Cpu },
   { to: '/events', name: 'Events', key: 'e', icon: Activity },
 ] as const

@@ -1,50 +1,75 @@
 import { useQuery } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
-import type { LimitUsage } from '../../shared/api/diagnosis/statistics.ts'
+import { Link } from '@tanstack/react-router'
+import { type ReactNode, useEffect, useRef, useState } from 'react'
+import type { LimitUsage, LimitUsageQuery } from '../../shared/api/diagnosis/statistics.ts'
 import type { ApiType } from '../../shared/api/types.ts'
-import { limitUsageQuery } from '../api/queries.ts'
+import { EXAMINED_MAX, limitUsageQuery } from '../api/queries.ts'
 import { InputField } from '../parts/controls.tsx'
-import { duration, number } from '../parts/format.ts'
+import { number } from '../parts/format.ts'
 import { Card, Facts } from '../parts/page.tsx'
 import { Holders, useNow, When } from '../parts/text.tsx'
+import { Sentences } from '../settings/edit-dialog.tsx'
+import { limitSentences, waitingSentence } from '../settings/sentences.ts'
+
+type LimitsProps = { readonly type: ApiType; readonly tools: ReactNode }
 
 /** The limits of a type, and how much of them is used at present. The two limits may have different keys, and so different values. */
-export function LimitsCard({ type: { type, limits = {} } }: { readonly type: ApiType }) {
-  const { rate, concurrency } = limits
+export function LimitsCard({ type, tools }: LimitsProps) {
+  const { rate, concurrency } = type.limits ?? {}
   const [values, setValues] = useState<Readonly<Record<string, string>>>({})
   const chosen = (key = '') => values[key] || undefined
-  const isLimited = rate !== undefined || concurrency !== undefined
   const [rateValue, concurrencyValue] = [chosen(rate?.key), chosen(concurrency?.key)]
-  const { data: usage } = useQuery({
-    ...limitUsageQuery(type, {
-      ...(rateValue !== undefined && { rateValue }),
-      ...(concurrencyValue !== undefined && { concurrencyValue }),
-    }),
-    enabled: isLimited,
+  const usage = useUsage(type, {
+    ...(rateValue !== undefined && { rateValue }),
+    ...(concurrencyValue !== undefined && { concurrencyValue }),
   })
-  if (!isLimited)
-    return (
-      <Card title="Limits">
-        <Facts rows={[['None', 'Tasks start as fast as workers take them.']]} />
-      </Card>
-    )
   // Both limits may have the same key.
   const keys = new Set([rate?.key, concurrency?.key].filter(key => key !== undefined))
   return (
-    <Card title="Limits">
-      <Facts
-        rows={[
-          ['Rate', rate && `${number(rate.limit)} per ${duration(rate.perMs)}${keyed(rate.key)}`],
-          ['Next slot', usage?.rate?.nextSlotAt && <NextSlot at={usage.rate.nextSlotAt} />],
-          ['At a time', concurrency && `${number(concurrency.max)}${keyed(concurrency.key)}`],
-          ['Permits held', heldText(usage)],
-        ]}
-      />
+    <Card title="Limits" tools={tools}>
+      <div className="prose isolated">
+        <Sentences of={limitSentences(type.limits)} />
+        <LimitsNow type={type} />
+      </div>
+      {(rate || concurrency) && (
+        <Facts
+          rows={[
+            ['Next slot', usage?.rate?.nextSlotAt && <NextSlot at={usage.rate.nextSlotAt} />],
+            ['Permits held', heldText(usage)],
+          ]}
+        />
+      )}
       {[...keys].map(key => (
         <KeyField key={key} name={key} onValue={value => setValues(all => ({ ...all, [key]: value }))} />
       ))}
       {usage?.concurrency?.holders && <Permits concurrency={usage.concurrency} />}
     </Card>
+  )
+}
+
+/** How much of the limits is used, for these values of their keys. Nothing is asked about a type without limits. */
+function useUsage({ type, limits = {} }: ApiType, values: LimitUsageQuery): LimitUsage | undefined {
+  const enabled = limits.rate !== undefined || limits.concurrency !== undefined
+  return useQuery({ ...limitUsageQuery(type, values), enabled }).data
+}
+
+/** What waits for the limits of a type now, with a link to the tasks. */
+export function LimitsNow({ type }: { readonly type: ApiType }) {
+  const { rate, concurrency } = useUsage(type, {}) ?? {}
+  const limits = [rate, concurrency].flatMap(limit =>
+    limit?.waiting ? [{ ...limit, waiting: limit.waiting }] : [],
+  )
+  if (limits.length === 0) return null
+  const sentences = limits.map(({ waiting, key }) => waitingSentence(waiting, key, EXAMINED_MAX))
+  return (
+    <>
+      <Sentences of={[...new Set(sentences)]} />
+      {limits.some(({ waiting }) => waiting.length > 0) && (
+        <Link to="/tasks" search={{ type: [type.type], status: ['ready'], order: 'due' }}>
+          Show what waits
+        </Link>
+      )}
+    </>
   )
 }
 
@@ -71,10 +96,6 @@ function KeyField({ name, onValue }: { readonly name: string; readonly onValue: 
       />
     </div>
   )
-}
-
-function keyed(key: string | undefined): string {
-  return key === undefined ? '' : ` for each ${key}`
 }
 
 function heldText(usage: LimitUsage | undefined): string | undefined {

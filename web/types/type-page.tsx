@@ -1,19 +1,23 @@
 import { useQuery } from '@tanstack/react-query'
 import { getRouteApi } from '@tanstack/react-router'
 import { Pencil } from 'lucide-react'
-import type { ApiType, TypeBody } from '../../shared/api/types.ts'
+import type { ApiType } from '../../shared/api/types.ts'
 import { baton } from '../api/baton.ts'
 import { COUNTED_MAX } from '../api/paces.ts'
-import { activityQuery, countsQuery, exactCountsQuery, queries, typeQuery } from '../api/queries.ts'
+import { activityQuery, countsQuery, exactCountsQuery, typeQuery } from '../api/queries.ts'
 import { BacklogChart, LatenessChart, PublishedChart, ThroughputChart } from '../charts/chart.tsx'
 import { openAfter, slotsOf } from '../charts/series.ts'
-import { Opener, PauseButton } from '../parts/controls.tsx'
+import { Acting, Opener, PauseButton } from '../parts/controls.tsx'
 import { countText, number, type Status } from '../parts/format.ts'
-import { EditDialog, JsonView } from '../parts/json.tsx'
+import { JsonView } from '../parts/json.tsx'
 import { Card, Empty, Facts, Loading, Operations, Page, Unanswered } from '../parts/page.tsx'
 import { Name, StatusTiles, When } from '../parts/text.tsx'
 import { PublishButton } from '../publish/publish-dialog.tsx'
+import { Sentences } from '../settings/edit-dialog.tsx'
+import { optionSentences } from '../settings/sentences.ts'
 import { LimitsCard } from './limits-card.tsx'
+import { PurgeButton, Purges } from './purge.tsx'
+import { configurationOf, EditType } from './type-settings.tsx'
 
 const route = getRouteApi('/types/$type')
 
@@ -51,10 +55,12 @@ function TypeView({ type }: { readonly type: ApiType }) {
             changes={[['type', name], ['types'], ['tasks']]}
           />
           <Opener icon={Pencil} text="Edit" dialog={close => <EditType type={type} onClose={close} />} />
+          <PurgeButton type={name} />
         </>
       }
     >
       <CountTiles type={type.type} />
+      <Purges type={type} />
       <Charts type={type.type} />
       <div className="columns">
         <div className="column">
@@ -130,10 +136,25 @@ function Charts({ type }: { readonly type: string }) {
 
 const OPEN = ['delayed', 'ready', 'running', 'compensating'] as const
 
+type EditPartProps = Omit<Parameters<typeof EditType>[0], 'onClose'> & { readonly text: string }
+
+function EditPart({ text, ...what }: EditPartProps) {
+  return (
+    <Acting>
+      <Opener icon={Pencil} text={text} dialog={close => <EditType {...what} onClose={close} />} />
+    </Acting>
+  )
+}
+
 function Side({ type }: { readonly type: ApiType }) {
   return (
     <aside className="column" aria-label="Details">
-      <LimitsCard type={type} />
+      <LimitsCard type={type} tools={<EditPart type={type} part="limits" text="Change limits" />} />
+      <Card title="Options" tools={<EditPart type={type} part="defaults" text="Change options" />}>
+        <div className="prose">
+          <Sentences of={optionSentences(type.kind, type.defaults)} />
+        </div>
+      </Card>
       <Card title="About">
         <Facts
           rows={[
@@ -148,39 +169,4 @@ function Side({ type }: { readonly type: ApiType }) {
       <Operations operations={type.operations} />
     </aside>
   )
-}
-
-/** Replaces the configuration of a type. */
-function EditType({ type, onClose }: { readonly type: ApiType; readonly onClose: () => void }) {
-  const name = type.type
-  return (
-    <EditDialog
-      thing={type}
-      readAgain={() => queries.fetchQuery({ ...typeQuery(name), staleTime: 0 })}
-      title={`Edit ${name}`}
-      label="Configuration"
-      hint="Changed defaults apply to tasks published afterwards; limits and ordering apply at once."
-      bodyOf={configurationOf}
-      run={body => baton.putType(name, body)}
-      done={`${name} was changed`}
-      changes={[['type', name], ['types'], ['limits', name]]}
-      onClose={onClose}
-    />
-  )
-}
-
-/** The configuration in an answer, in the form in which a request gives it. */
-function configurationOf(type: ApiType): TypeBody {
-  const {
-    type: _name,
-    paused: _paused,
-    handlerSince: _handlerSince,
-    otherTypes: _otherTypes,
-    createdAt: _createdAt,
-    updatedAt: _updatedAt,
-    operations: _operations,
-    revision: _revision,
-    ...configuration
-  } = type
-  return configuration as TypeBody
 }

@@ -3,7 +3,7 @@ import { listOf, open, optional, strict } from '../../core/rules/compound.ts'
 import type { ValueOf } from '../../core/rules/rules.ts'
 import { name, text, time, whole } from '../../core/rules/scalars.ts'
 import { typeNameRule } from '../../core/rules/type-configuration.ts'
-import { count, pageOf, pageQuery, shownTime } from '../scalars.ts'
+import { count, PAGE_ITEMS_MAX, pageOf, pageQuery, shownTime } from '../scalars.ts'
 import { countsAnswer } from '../types.ts'
 
 /** What types have to do: the numbers of their tasks, their activity by the minute, and the usage of their limits. And how their tasks fail. */
@@ -108,9 +108,23 @@ export const limitUsageQuery = strict({
   concurrencyValue: keyValue,
   /** The value of both keys, for limits with the same key. @default the usage of a limit with a key is left out */
   value: keyValue,
+  /** How many of the due tasks, the earliest first, are examined for what the limits hold back. @default none */
+  waiting: optional(whole(1, PAGE_ITEMS_MAX)),
 })
 
 export type LimitUsageQuery = ValueOf<typeof limitUsageQuery>
+
+/** What a limit holds back among the due tasks that were examined, by the value of its key: the most tasks first. */
+const waiting = optional(
+  listOf(
+    open({
+      /** The value of the key, in the form in which limits are named: long values are shortened. Left out without a key. */
+      value: optional(text()),
+      /** How many of the tasks wait. */
+      tasks: count,
+    }),
+  ),
+)
 
 const permitHolder = open({
   /** The id of the task whose run holds the permit. */
@@ -139,6 +153,8 @@ export const limitUsage = open(
          * request no value of it.
          */
         nextSlotAt: optional(shownTime),
+        /** What waits for the limit. Left out unless the request says how many tasks to examine. */
+        waiting,
       }),
     ),
     /** The concurrency limit. Left out when the type has none. */
@@ -154,6 +170,8 @@ export const limitUsage = open(
         held: optional(count),
         /** The holders of permits, longest first: at most 100. */
         holders: optional(listOf(permitHolder)),
+        /** What waits for the limit. Left out unless the request says how many tasks to examine. */
+        waiting,
       }),
     ),
   },

@@ -242,6 +242,12 @@ export function typeOfLimit(name: string): string {
   return name.split('=', 1)[0] ?? name
 }
 
+/** The value of the key in a limit's name. Without a key there is none. */
+export function valueOfLimit(name: string): { readonly value?: string } {
+  const type = typeOfLimit(name)
+  return type === name ? {} : { value: name.slice(type.length + 1) }
+}
+
 /**
  * The way in which an array input takes the value that is handed on. `append` adds the value as one more argument, `spread` adds
  * each of its members, and `prepend` puts an error's message in front.

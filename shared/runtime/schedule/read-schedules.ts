@@ -10,8 +10,7 @@ import { ticksOfTiming } from '../../cron/cron-ticks.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import { readHead, readTasks } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
-import { decodeCursor, encodeCursor } from '../list/list-query.ts'
-import { mergeRanges, take } from '../place/ready.ts'
+import { type HeadPage, type ListPage, listHeads } from '../list/list-heads.ts'
 import { isPresent, readScheduledTask } from './schedule.ts'
 
 /**
@@ -31,34 +30,20 @@ export async function readSchedule(system: System, id: string): Promise<Schedule
   return { head, task: await readScheduledTask(system, head), nextRunAt: nextTick(system, head) }
 }
 
-export type SchedulePage =
-  | { readonly ok: true; readonly schedules: readonly ScheduleDescription[]; readonly nextCursor?: string }
-  | { readonly ok: false; readonly reason: 'strange-cursor' }
-
-const CURSOR_NAME = 'schedules'
-
 /**
  * Lists one page of the open schedules, the next tick first and paused schedules last. It gives only the type of
  * each task, so it reads no body.
  */
-export async function listSchedules(
-  system: System,
-  { limit, cursor }: { readonly limit: number; readonly cursor?: string },
-): Promise<SchedulePage> {
-  const after = cursor === undefined ? undefined : decodeCursor(CURSOR_NAME, cursor)
-  if (cursor !== undefined && !after) return { ok: false, reason: 'strange-cursor' }
-  const entries = mergeRanges(system.tasks, openScheduleRanges(), { pageSize: limit + 1, after })
-  const page = await take(entries, limit)
-  const last = (await take(entries, 1)).length > 0 ? page.at(-1) : undefined
-  const ids = [...new Set(page.map(({ id }) => id))]
-  const heads = (await system.tasks.heads(ids)).filter(isSchedule)
-  const byId = new Map(heads.map(head => [head.id, head]))
-  const schedules = ids.flatMap(id => {
-    const head = byId.get(id)
-    if (!isPresent(system, head) || head.state !== 'open') return []
-    return [{ head, task: { type: head.schedule.taskType }, nextRunAt: nextTick(system, head) }]
-  })
-  return { ok: true, schedules, ...(last && { nextCursor: encodeCursor(CURSOR_NAME, last) }) }
+export async function listSchedules(system: System, page: ListPage): Promise<HeadPage<ScheduleDescription>> {
+  const list = { name: 'schedules', ranges: openScheduleRanges(), is: isSchedule }
+  const found = await listHeads(system, list, page)
+  if (!found.ok) return found
+  const schedules = found.heads.flatMap(head =>
+    isPresent(system, head) && head.state === 'open'
+      ? [{ head, task: { type: head.schedule.taskType }, nextRunAt: nextTick(system, head) }]
+      : [],
+  )
+  return { ...found, heads: schedules }
 }
 
 /** A past tick. `task` is undefined when the tick was missed, and when its task is not kept any more. */

@@ -7,11 +7,12 @@ import { isName } from '../../core/values/text.ts'
 import { defined } from '../../core/values/values.ts'
 import { readCanvas } from '../../runtime/canvas/describe-canvas.ts'
 import { cancelCanvas } from '../../runtime/canvas/drive-canvas.ts'
+import { listCanvases } from '../../runtime/canvas/list-canvases.ts'
 import { memberIds, publishCanvas } from '../../runtime/canvas/publish-canvas.ts'
 import { readPreviousPage } from '../../runtime/canvas/read-previous.ts'
 import { readTask } from '../../runtime/kernel/heads.ts'
 import type { Answer, Call } from '../operation.ts'
-import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT } from '../operation.ts'
+import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT, refuseCursor } from '../operation.ts'
 import { invalid, noSuchTask, problem, unknownTypes } from '../present/problems.ts'
 import { iso, isoOf } from '../present/tasks.ts'
 import { canvasRequestOf } from '../requests/canvas-requests.ts'
@@ -38,6 +39,17 @@ export const canvasOperations = [
     problems: ['unknown-type'],
     checksBody: true,
     handle: handlePublish,
+  }),
+  operation({
+    name: 'listCanvases',
+    tag: 'Canvases',
+    summary: 'List canvases',
+    description:
+      'Lists canvases, the latest first: running ones by the time of their publish, others by their end. Canvases are listed while they are kept. The list may lag 2 seconds behind.',
+    cost: 'Half a read unit for 4 KB of index entries in each of 16 partitions, and some 2 for each canvas of the page.',
+    answers: { 200: { description: 'One page of canvases.', schema: api.canvasPage } },
+    query: api.canvasesQuery,
+    handle: handleList,
   }),
   operation({
     name: 'getCanvas',
@@ -77,6 +89,20 @@ async function handlePublish(call: Call<unknown, unknown>): Promise<Answer> {
   if (!created) return { status: 200, body }
   const headers = { location: api.pathOf('getCanvas', canvas.id) }
   return { status: taskIds ? 201 : 202, body, headers }
+}
+
+async function handleList({ system, query }: Call<api.CanvasesQuery, unknown>): Promise<Answer> {
+  const { status: statuses = [], limit = PAGE_ITEMS_DEFAULT, cursor } = query
+  const page = await listCanvases(system, { statuses, limit, ...(cursor !== undefined && { cursor }) })
+  if (!page.ok) return refuseCursor()
+  const { heads, nextCursor } = page
+  const items = heads.map(({ head: { id, key, error, canvas, createdAt, finishedAt }, ...shown }) =>
+    defined({
+      ...{ id, key, ...shown, error, tasks: canvas.leaves },
+      ...{ createdAt: iso(createdAt), finishedAt: isoOf(finishedAt) },
+    }),
+  )
+  return { status: 200, body: { items, ...(nextCursor !== undefined && { nextCursor }) } }
 }
 
 async function handleCancel(call: Call<unknown, unknown>): Promise<Answer> {

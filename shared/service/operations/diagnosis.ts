@@ -2,11 +2,14 @@ import * as api from '../../api/index.ts'
 import type { ActivityCount } from '../../core/events/activity.ts'
 import { ACTIVITY_KINDS, latenessAt, sumByTypeAndMinute } from '../../core/events/activity.ts'
 import { isTypeName } from '../../core/rules/type-configuration.ts'
-import type { MemberFacts } from '../../core/status.ts'
-import { defined } from '../../core/values/values.ts'
+import type { LimitReason, MemberFacts } from '../../core/status.ts'
+import { typeOfLimit, valueOfLimit } from '../../core/task/task.ts'
+import type { TaskType } from '../../core/types/task-type.ts'
+import { defined, groupBy } from '../../core/values/values.ts'
 import { sideBySide } from '../../runtime/kernel/heads.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readLimitUsage, type TypeLimitUsage } from '../../runtime/limits/limit-usage.ts'
+import { listTasks } from '../../runtime/list/list.ts'
 import { countTasks } from '../../runtime/list/list-query.ts'
 import { readWhy, readWhyMember, type Why } from '../../runtime/read/why.ts'
 import { firstMinute, readActivity, type TypeActivity } from '../../runtime/stream/statistics.ts'
@@ -147,8 +150,8 @@ export const loadOperations = [
     tag: 'Types',
     summary: 'Show how much of the limits of a type is used',
     description:
-      'Shows the permits that are held with their holders, and the time of the next free slot. A limit with a key is shown for one value of the key: `rateValue` and `concurrencyValue`, or `value` for both.',
-    cost: '1 read unit for the type, 1 per 4 KB of slots, 1 for every 8 permits of `max`, and 4 more.',
+      'Shows the permits that are held with their holders, and the time of the next free slot. A limit with a key is shown for one value of the key: `rateValue` and `concurrencyValue`, or `value` for both. With `waiting` it also shows what the limits hold back.',
+    cost: '1 read unit for the type, 1 per 4 KB of slots, 1 for every 8 permits of `max`, and 4 more. With `waiting` half a unit for each task that is examined, and the limits of each value of a key that is found.',
     answers: { 200: { description: 'The limits and their usage.', schema: api.limitUsage } },
     problems: ['unknown-type'],
     query: api.limitUsageQuery,
@@ -199,14 +202,44 @@ async function handleActivity({
   return { status: 200, body: { from: iso(from), to: iso(now), ...page, items } }
 }
 
-async function handleLimits({ system, params, query }: Call<api.LimitUsageQuery, unknown>): Promise<Answer> {
+async function handleLimits(call: Call<api.LimitUsageQuery, unknown>): Promise<Answer> {
+  const { system, params, query } = call
   const { type = '' } = params
   const known = isTypeName(type) ? await system.types.get(type) : undefined
   if (!known) return answerProblem(unknownType(type, await registeredNames(system), 'type'))
   const { value, rateValue = value, concurrencyValue = value } = query
   const usage = await readLimitUsage(system, known, { rate: rateValue, concurrency: concurrencyValue })
-  return { status: 200, body: presentLimitUsage(type, usage) }
+  const { rate, concurrency } = presentLimitUsage(type, usage)
+  const waiting = query.waiting === undefined ? undefined : await readWaiting(call, known, query.waiting)
+  const body = {
+    type,
+    rate: rate && { ...rate, ...defined({ waiting: waiting?.('rate-limit') }) },
+    concurrency: concurrency && { ...concurrency, ...defined({ waiting: waiting?.('concurrency-limit') }) },
+  }
+  return { status: 200, body: defined(body) }
 }
+
+/** What the limits of a type hold back among its first due tasks. Steps of flows wait for the limit, too, and are not counted. */
+async function readWaiting(
+  { system, limitHolding }: Call<unknown, unknown>,
+  type: TaskType,
+  examined: number,
+): Promise<(reason: LimitReason) => Array<{ readonly value?: string; readonly tasks: number }>> {
+  const query = { types: [type], statuses: ['ready'], order: 'due', limit: examined } as const
+  const page = await listTasks(system, query)
+  const found = await sideBySide(page.ok ? page.tasks : [], TYPES_AT_ONCE_MAX, async task =>
+    task.wait ? { limit: task.wait.limit, reason: REASONS[task.wait.kind] } : limitHolding(task),
+  )
+  const held = found.flatMap(one => (one && typeOfLimit(one.limit) === type.type ? [one] : []))
+  return reason => {
+    const ofReason = held.filter(one => one.reason === reason)
+    return [...groupBy(ofReason, ({ limit }) => limit)]
+      .map(([limit, { length }]) => ({ ...valueOfLimit(limit), tasks: length }))
+      .sort((a, b) => b.tasks - a.tasks)
+  }
+}
+
+const REASONS = { slot: 'rate-limit', permit: 'concurrency-limit' } as const
 
 function presentActivity({ type, minutes }: TypeActivity): api.ApiTypeActivity {
   const [whole] = sumByTypeAndMinute(minutes.map(one => ({ ...one, minute: 0 })))

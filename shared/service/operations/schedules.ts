@@ -139,8 +139,8 @@ async function handleList({
   const page = await listSchedules(system, { limit, ...(cursor !== undefined && { cursor }) })
   if (!page.ok)
     return answerInvalid('cursor', 'is not a cursor of this list: leave it out to begin at the start')
-  const { schedules, nextCursor } = page
-  const items = schedules.map(presentSchedule)
+  const { heads, nextCursor } = page
+  const items = heads.map(presentSchedule)
   return { status: 200, body: { items, ...(nextCursor !== undefined && { nextCursor }) } }
 }
 

@@ -2,7 +2,13 @@ import * as api from '../../api/index.ts'
 import { type ExpectedRevision, expectedRevision, type PageQuery, pageQuery } from '../../api/scalars.ts'
 import { editsOf } from '../../core/change.ts'
 import { configurationProblems, isTypeName, typeNameProblems } from '../../core/rules/type-configuration.ts'
-import { orderingOf, shardsOf, type TaskType, type WebhookSettings } from '../../core/types/task-type.ts'
+import {
+  orderingOf,
+  type PurgeJob,
+  shardsOf,
+  type TaskType,
+  type WebhookSettings,
+} from '../../core/types/task-type.ts'
 import { withoutUser } from '../../core/types/webhook.ts'
 import { defined } from '../../core/values/values.ts'
 import { PURGES_MAX, startPurge } from '../../runtime/jobs/sweep-purges.ts'
@@ -209,6 +215,7 @@ async function presentType(system: System, type: TaskType): Promise<api.ApiType>
       // The schema that a type of an earlier version contains is not compared.
       checkInput: checkInput ?? (schemaName === undefined ? undefined : true),
       otherTypes: type.otherTypes,
+      purges: type.purges?.length ? type.purges.map(presentPurge) : undefined,
       paused: type.paused,
       handlerSince: isoOf(type.handlerSince),
       createdAt: iso(type.createdAt),
@@ -217,6 +224,10 @@ async function presentType(system: System, type: TaskType): Promise<api.ApiType>
     }),
     ...presentOperations(type),
   }
+}
+
+function presentPurge({ statuses, before, askedAt }: PurgeJob) {
+  return { status: statuses, before: iso(before), askedAt: iso(askedAt) }
 }
 
 function shownWebhook(webhook: WebhookSettings): WebhookSettings {

@@ -19,8 +19,7 @@ import { splitRunId, splitTaskId } from '../../core/task/task.ts'
 import { reservedFor } from '../../core/types/task-type.ts'
 import { isName } from '../../core/values/text.ts'
 import { defined, type FieldProblem, type Json, jsonBytes } from '../../core/values/values.ts'
-import { cronProblem } from '../../cron/cron-ticks.ts'
-import { isTimezone } from '../../cron/wall-clock.ts'
+import { timingProblems } from '../../cron/cron-ticks.ts'
 import type { PatchRequest } from '../../runtime/operate/patch-task.ts'
 import type { PublishRequest } from '../../runtime/publish/resolve-publication.ts'
 import { optionsIn, requestOfBody, timeOf } from '../../runtime/publish/resolve-publication.ts'
@@ -195,28 +194,6 @@ export function scheduleRequestOf(name: string, body: ScheduleBody, now: number)
   if (tooLarge) return { ok: false, kind: 'too-large', problems: [tooLarge] }
   const { graceMs = SCHEDULE_GRACE_MS, task } = body
   return { ok: true, request: { timing, missed: missedOf(body), graceMs, task } }
-}
-
-function timingProblems({ cron, everyMs, at, timezone }: ScheduleBody, now: number): FieldProblem[] {
-  const given = Object.entries({ cron, everyMs, at }).filter(([, value]) => value !== undefined)
-  const [, secondTiming] = given
-  const cronFault = cron === undefined ? undefined : cronProblem(cron)
-  const isTooFar = at !== undefined && Date.parse(at) > now + DELAY_MS_MAX
-  return [
-    ...(given.length === 0 ? [{ path: 'cron', message: 'is required, unless everyMs or at is given' }] : []),
-    ...(secondTiming
-      ? [{ path: secondTiming[0], message: 'is one too many: give one of cron, everyMs and at' }]
-      : []),
-    ...(cronFault === undefined ? [] : [{ path: 'cron', message: cronFault }]),
-    ...(isTooFar ? [{ path: 'at', message: 'must be within ten years' }] : []),
-    ...(timezone === undefined ? [] : timezoneProblems(timezone, cron)),
-  ]
-}
-
-function timezoneProblems(timezone: string, cron: string | undefined): FieldProblem[] {
-  if (cron === undefined) return [{ path: 'timezone', message: 'is for cron only' }]
-  if (isTimezone(timezone)) return []
-  return [{ path: 'timezone', message: 'must be the IANA name of a time zone, such as Europe/Berlin' }]
 }
 
 function timingOf({ cron, everyMs, at, timezone = 'UTC' }: ScheduleBody): Timing | undefined {

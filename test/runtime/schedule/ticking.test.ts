@@ -222,7 +222,7 @@ describe('a pause', () => {
       nextRunAt: undefined,
     })
     expect(await listSchedules(world, { limit: 10 })).toMatchObject({
-      schedules: [{ head: { key: 'later' } }, { head: { key: 's' } }],
+      heads: [{ head: { key: 'later' } }, { head: { key: 's' } }],
     })
   })
 

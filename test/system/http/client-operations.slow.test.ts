@@ -91,6 +91,17 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
     await cancel()
     expect(await client.retry(id)).toMatchObject({ id, status: 'ready' })
   },
+  canvases: async () => {
+    const { id } = await client.publish(chain({ type: 'sheet', ...LATER }))
+    const running = async () => (await client.canvases({ status: ['running'], limit: 100 })).items
+    await expect
+      .poll(running)
+      .toContainEqual(expect.objectContaining({ id, form: 'chain', tasks: 1, ended: 0 }))
+  },
+  allCanvases: async () => {
+    const { id } = await client.publish(chain({ type: 'sheet', ...LATER }))
+    await expect.poll(() => taken(client.allCanvases())).toContainEqual(expect.objectContaining({ id }))
+  },
   canvas: async () => {
     const { id } = await client.publish(chain({ type: 'sheet', ...LATER }, { type: 'sheet' }))
     expect(await client.canvas(id, { limit: 1 })).toMatchObject({ id, nextCursor: expect.any(String) })

@@ -57,6 +57,36 @@ async function read({ call }: TestApi, id: string, query = '') {
   return (await call('GET', `/v1/canvases/${encodeURIComponent(id)}${query}`)).body
 }
 
+describe('GET /v1/canvases', () => {
+  it('lists canvases, the latest first, with their form and progress, page by page and by status', async () => {
+    const api = await arithmetic()
+    const list = async (query = '') => (await api.call('GET', `/v1/canvases${query}`)).body
+    await publish(api, { key: 'done', chain: [add(1, 1)] })
+    await publish(api, { key: 'broken', group: [{ type: 'boom' }] })
+    await work(api)
+    await api.system.clock.advance(1_000)
+    await publish(api, { key: 'half', chain: [add(2, 2), { type: 'jobs' }] })
+    await work(api)
+
+    const page = await list('?limit=2')
+    const rest = await list(`?limit=2&cursor=${page.nextCursor}`)
+    const items = [...page.items, ...rest.items]
+    expect(items[0]).toMatchObject({
+      id: 'canvas:half',
+      form: 'chain',
+      status: 'running',
+      tasks: 2,
+      ended: 1,
+    })
+    expect(items.map(({ key }) => key).sort()).toEqual(['broken', 'done', 'half'])
+    expect(rest.nextCursor).toBeUndefined()
+    expect((await list('?status=failed')).items).toMatchObject([
+      { key: 'broken', form: 'group', error: { name: 'Boom' }, finishedAt: expect.any(String) },
+    ])
+    await expectRefused(api.call('GET', `/v1/canvases?status=failed&cursor=${page.nextCursor}`), 'cursor')
+  })
+})
+
 describe('POST /v1/canvases', () => {
   it('creates a canvas and the tasks that can start, and returns the ids of all tasks', async () => {
     const api = await arithmetic()

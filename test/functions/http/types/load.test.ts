@@ -115,6 +115,21 @@ describe('the usage of limits', () => {
     expect((await get('/v1/types/jobs/limits?value=b')).concurrency).toMatchObject({ held: 0 })
   })
 
+  it('shows what waits, by the value of the key, among as many tasks as the request says', async () => {
+    await configured({ concurrency: { max: 1, key: 'shop' } })
+    for (const shop of ['a', 'a', 'a', 'b', 'b', 'c']) await published(api, { input: { shop } })
+    for (const _shop of ['a', 'b', 'c']) await claimOne()
+
+    const waiting = async (examined: number) =>
+      (await get(`/v1/types/jobs/limits?waiting=${examined}`)).concurrency.waiting
+    expect(await waiting(100)).toEqual([
+      { value: 'a', tasks: 2 },
+      { value: 'b', tasks: 1 },
+    ])
+    expect(await waiting(1)).toEqual([{ value: 'a', tasks: 1 }])
+    await expectRefused(api.call('GET', '/v1/types/jobs/limits?waiting=101'), 'waiting')
+  })
+
   it('is shown for each limit by the value of its own key, where their keys differ', async () => {
     const rate = { limit: 1, perMs: 60_000, key: 'host' }
     await configured({ rate, concurrency: { max: 2, key: 'shop' } })

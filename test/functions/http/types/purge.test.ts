@@ -23,6 +23,8 @@ describe('a purge', () => {
     await api.system.clock.advance(SECOND)
 
     const { status, body } = await purge({ status: ['ready', 'ready'] })
+    const shown = await api.call('GET', '/v1/types/jobs')
+    expect(shown.body.purges).toMatchObject([{ status: ['ready'], before: body.before }])
     const later = await published(api, { key: 'later' })
     const [before] = await Promise.all(ids.map(statusOf))
     await served()
