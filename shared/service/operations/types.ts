@@ -53,6 +53,7 @@ export const typeOperations = [
   }),
   operation({
     name: 'pauseType',
+    isAttending: true,
     tag: 'Types',
     summary: 'Pause a task type',
     description:
@@ -66,6 +67,7 @@ export const typeOperations = [
   }),
   operation({
     name: 'resumeType',
+    isAttending: true,
     tag: 'Types',
     summary: 'Resume a task type',
     description: 'Ends a pause: the waiting tasks run, in the order of their type. The call may be repeated.',
@@ -89,6 +91,7 @@ export const typeOperations = [
   }),
   operation({
     name: 'purge',
+    isAttending: true,
     tag: 'Types',
     summary: 'Purge tasks of a type',
     description:
