@@ -77,7 +77,7 @@ function take(event: ApiEvent): void {
   if (event.taskId !== undefined && event.status) statuses.set(event.taskId, event.status)
 }
 
-const OF_TASKS = ['tasks', 'counts', 'activity', 'limits', 'canvas', 'failures']
+const OF_TASKS = ['tasks', 'counts', 'activity', 'limits', 'canvas', 'failures', 'attention']
 
 /** The beginnings of the keys of all answers that an event changes. */
 function keysTouchedBy({ type, taskId = '' }: ApiEvent): QueryKey[] {

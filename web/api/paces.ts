@@ -9,6 +9,8 @@ export const OPEN_MS = 5_000
 export const ACTIVITY_MS = 10_000
 /** Answers that rarely change. */
 export const SLOW_MS = 15_000
+/** Failures and what waits for an operator: each type, halted task and dead letter costs half a read unit or more. */
+export const ATTENTION_MS = 60_000
 /** Counts cost up to 10 read units for each thousand that they count, so many tasks are counted less often. */
 export const MANY_COUNTS_MS = 30_000
 
