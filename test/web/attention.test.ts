@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
-import { attentionOf, type Known, ratesOf } from '../../web/overview/attention.ts'
+import { ratesOf } from '../../web/charts/series.ts'
+import { attentionOf, type Known } from '../../web/overview/attention.ts'
 
 /** What needs attention: its order, its words, and that each cause appears once. */
 
@@ -30,7 +31,7 @@ const busy = (published: number, succeeded: number, failed = 0) => [
 ]
 const failures = (count: number, hours: ReadonlyArray<readonly [number, number]>, firstMs: number) => [
   {
-    ...{ type: 'render', error: 'TypeError: # is no number', count, firstAt: ago(firstMs) },
+    ...{ type: 'render', error: 'TypeError: # is undefined', count, firstAt: ago(firstMs) },
     hours: hours.map(([hour, of]) => ({ at: `2026-11-28T${hour}:00:00Z`, count: of })),
   },
 ]
@@ -116,7 +117,7 @@ it.each<readonly [name: string, known: object, expected: readonly string[]]>([
     'a spike of failures, against the hours before',
     { types: [render], activity: busy(300, 0, 300), failures: failures(300, [[12, 300]], 20 * MINUTE) },
     [
-      'About 300 runs of render failed in the last hour, none in the hours before; 300 tasks failed for good. Most often: “TypeError: # is no number”.',
+      'About 300 runs of render failed in the last hour, none in the hours before; 300 tasks failed for good. Most often: “TypeError: # is undefined”.',
     ],
   ],
   [

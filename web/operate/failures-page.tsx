@@ -5,7 +5,7 @@ import type { ApiFailureGroup } from '../../shared/api/diagnosis/statistics.ts'
 import { baton } from '../api/baton.ts'
 import { failuresQuery, taskQuery } from '../api/queries.ts'
 import { Sparkline } from '../charts/chart.tsx'
-import { ratesOf } from '../overview/attention.ts'
+import { HOUR_MS, ratesOf } from '../charts/series.ts'
 import { Acting, Opener } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { counted, cut, duration, moment, number, visible } from '../parts/format.ts'
@@ -126,7 +126,6 @@ function searchOf(group: ApiFailureGroup): TaskFilter {
   return tasksOfGroup(group) ?? { type: [type], status: ['failed'], since: firstAt, order: '-ended' }
 }
 
-const HOUR_MS = 3_600_000
 const HOURS = 24
 
 /** The failures of each of the last 24 hours; the present one comes last. */

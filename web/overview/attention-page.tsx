@@ -92,7 +92,7 @@ export function AttentionList({ items, actions }: ListProps) {
   )
 }
 
-/** The record of an action: what, on what, by whom and when. */
+/** The record of an action: its name, its subject, its caller and its time. */
 function Done({ action: { what, subject, by, at } }: { readonly action: Action }) {
   return (
     <span className="last-change faint isolated">

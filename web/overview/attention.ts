@@ -8,6 +8,7 @@ import type {
 import type { ApiSchedule } from '../../shared/api/schedules.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import type { ApiType, ApiWorker } from '../../shared/api/types.ts'
+import { HOUR_MS, ratesOf } from '../charts/series.ts'
 import { counted, countText, cut, duration, number, relative, visible } from '../parts/format.ts'
 import type { TaskFilter } from '../tasks/filter.ts'
 
@@ -174,7 +175,6 @@ function growthText(minutes: readonly ApiMinute[], ready: number, now: number): 
   return `${number(published)} were published in the last ${duration(GROWTH_MS)}, and ${number(ended)} ended`
 }
 
-const HOUR_MS = 3_600_000
 /** How many times as many failures as in an hour before are a spike. */
 const SPIKE_FACTOR = 3
 /** Fewer failed runs than this are a spike only when a task has failed for good. */
@@ -201,19 +201,6 @@ function spikeOf(type: string, { failures, activity }: Known, now: number) {
 
 function forGoodText(forGood: number): string {
   return forGood === 0 ? 'the tasks are tried again' : `${counted(forGood, 'task')} failed for good`
-}
-
-/**
- * How often a group failed in the last hour, and in each hour before on average. Failures are counted by the hours of the clock: of the
- * hour before the present one, the part counts that the last hour has of it.
- */
-export function ratesOf({ count, firstAt, hours }: ApiFailureGroup, now: number) {
-  if (Date.parse(firstAt) >= now - HOUR_MS) return { lastHour: count, anHourBefore: 0 }
-  const present = now - (now % HOUR_MS)
-  const inHour = (at: number) => hours.find(hour => Date.parse(hour.at) === at)?.count ?? 0
-  const lastHour = inHour(present) + inHour(present - HOUR_MS) * (1 - (now - present) / HOUR_MS)
-  const hoursBefore = Math.max(1, (now - HOUR_MS - Date.parse(firstAt)) / HOUR_MS)
-  return { lastHour, anHourBefore: Math.max(0, count - lastHour) / hoursBefore }
 }
 
 /** A tick this much past its time has not come. */
