@@ -128,7 +128,7 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     await open()
     await press('Show the workers', await row(`The worker ${holder} died`))
     const lost = page.getByRole('row').filter({ hasText: 'dead' })
-    await lost.getByText('had 1').waitFor()
+    await lost.getByText('1 task').waitFor()
     await lost.getByText(holder === 'first' ? 'clean' : 'first').waitFor()
     await press(id, lost)
     await page.getByRole('heading', { name: 'long' }).waitFor()

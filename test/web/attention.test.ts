@@ -121,6 +121,16 @@ it.each<readonly [name: string, known: object, expected: readonly string[]]>([
     ],
   ],
   [
+    'a failure that has halted its task is not a second row',
+    {
+      types: [{ ...render, type: 'order', kind: 'flow' }],
+      activity: busy(1, 0, 1).map(one => ({ ...one, type: 'order' })),
+      failures: failures(2, [[12, 2]], MINUTE).map(one => ({ ...one, type: 'order' })),
+      attention: ofHalted('order:1'),
+    },
+    [expect.stringMatching(/^order:1 is half undone/)],
+  ],
+  [
     'failures as usual are nothing, however many there were',
     {
       types: [render],

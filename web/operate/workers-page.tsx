@@ -1,7 +1,7 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ApiWorker } from '../../shared/api/types.ts'
 import { taskQuery, workersQuery } from '../api/queries.ts'
-import { number } from '../parts/format.ts'
+import { counted, number } from '../parts/format.ts'
 import { Answer, Card, type Column, Empty, Page, Table } from '../parts/page.tsx'
 import { Dotted, IdLink, Name, StatusBadge, TypeLink, When } from '../parts/text.tsx'
 
@@ -47,25 +47,25 @@ const COLUMNS: ReadonlyArray<Column<ApiWorker>> = [
   },
   {
     name: 'State',
-    cell: ({ state, lastSeen, stoppedAt }) => (
-      <Dotted tone={TONES[state]}>
-        {state}
-        {(state === 'dead' || state === 'stopped') && <When at={stoppedAt ?? lastSeen} />}
-      </Dotted>
-    ),
+    cell: ({ state }) => <Dotted tone={TONES[state]}>{state}</Dotted>,
   },
   { name: 'Kind', look: 'soft', cell: ({ kind }) => kind },
   { name: 'Types', look: 'wide-cell', cell: ({ types }) => <TypeLinks types={types} /> },
-  { name: 'Running', kind: 'number', cell: runningText },
-  { name: 'Last seen', look: 'soft', cell: ({ lastSeen }) => <When at={lastSeen} /> },
+  {
+    name: 'Running',
+    kind: 'number',
+    cell: ({ state, running }) => (state === 'live' || state === 'draining' ? number(running) : '–'),
+  },
+  { name: 'Last seen', look: 'soft', cell: ({ lastSeen, stoppedAt }) => <When at={stoppedAt ?? lastSeen} /> },
+  { name: 'Had', look: 'wide-cell', cell: heldTasks },
 ]
 
-function runningText({ state, running, tasks = [] }: ApiWorker) {
-  if (state === 'stopped') return '–'
-  if (state !== 'dead' || running === 0) return number(running)
+/** What a dead worker ran at its last sign of life. It names up to five tasks. */
+function heldTasks({ state, running, tasks = [] }: ApiWorker) {
+  if (state !== 'dead' || running === 0) return null
   return (
     <>
-      <span className="faint">had {number(running)}</span>
+      {counted(running, 'task')}
       {tasks.map(id => (
         <Held key={id} id={id} />
       ))}

@@ -182,16 +182,17 @@ const SPIKE_RUNS_MIN = 5
 const ERROR_CHARACTERS = 160
 
 /** More failures in the last hour than in the hours before. */
-function spikeOf(type: string, { failures, activity }: Known, now: number) {
+function spikeOf(type: string, { failures, activity, attention }: Known, now: number) {
   const groups = failures
     .filter(group => group.type === type)
     .map(group => ({ group, ...ratesOf(group, now) }))
   const lastHour = Math.round(groups.reduce((sum, one) => sum + one.lastHour, 0))
   const before = groups.reduce((sum, one) => sum + one.anHourBefore, 0)
   const minutes = activity.find(one => one.type === type)?.minutes ?? []
-  const forGood = minutes.reduce((sum, { failed }) => sum + failed, 0)
+  const isHalted = (task: ApiTask) => task.type === type
+  const forGood = minutes.reduce((sum, one) => sum + one.failed, 0) - attention.halted.filter(isHalted).length
   const isNew = lastHour >= SPIKE_FACTOR * before && lastHour > 0
-  if (!isNew || (lastHour < SPIKE_RUNS_MIN && forGood === 0)) return undefined
+  if (!isNew || (lastHour < SPIKE_RUNS_MIN && forGood <= 0)) return undefined
   const [most] = groups.toSorted((a, b) => b.lastHour - a.lastHour)
   const usual = before < 0.1 ? 'none in the hours before' : `${Number(before.toFixed(1))} an hour before`
   const text = `About ${counted(lastHour, 'run')} of ${type} failed in the last hour, ${usual}; ${forGoodText(forGood)}. Most often: “${cut(visible(most?.group.error ?? ''), ERROR_CHARACTERS)}”.`
@@ -200,7 +201,7 @@ function spikeOf(type: string, { failures, activity }: Known, now: number) {
 }
 
 function forGoodText(forGood: number): string {
-  return forGood === 0 ? 'the tasks are tried again' : `${counted(forGood, 'task')} failed for good`
+  return forGood <= 0 ? 'the tasks are tried again' : `${counted(forGood, 'task')} failed for good`
 }
 
 /** A tick this much past its time has not come. */

@@ -48,11 +48,11 @@ function Overview({ activity, cost, types, counts, needs }: Known) {
   const slots = slotsOf(activity.items, activity.from, activity.to)
   return (
     <>
-      <StatusTiles count={status => (counts ? sumText([...counts.values()].map(one => one[status])) : '–')} />
       <div className={cost ? 'watch with-cost' : 'watch'}>
         <NeedsAttention {...needs} />
         <CostCard slots={slots} types={types.map(({ type }) => type)} />
       </div>
+      <StatusTiles count={status => (counts ? sumText([...counts.values()].map(one => one[status])) : '–')} />
       <div className="charts">
         <ThroughputChart slots={slots} />
         <LatenessChart slots={slots} />

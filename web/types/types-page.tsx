@@ -135,19 +135,16 @@ const WORK_COLUMNS: ReadonlyArray<Column<Row>> = [
   {
     name: 'Type',
     sortBy: ({ type }) => type,
-    cell: ({ type, paused }) => (
-      <span className="cell-name">
-        <TypeLink type={type} className="cut" />
-        {paused && <span className="tag warn">paused</span>}
-      </span>
+    look: 'type-cell',
+    cell: ({ type, kind, paused }) => (
+      <>
+        <span className="cell-name">
+          <TypeLink type={type} className="cut" />
+          {paused && <span className="tag warn">paused</span>}
+        </span>
+        <span className="faint">{kind}</span>
+      </>
     ),
-  },
-  {
-    name: 'Kind',
-    kind: 'narrow-hidden',
-    look: 'soft',
-    sortBy: ({ kind }) => kind,
-    cell: ({ kind }) => kind,
   },
   countColumn('Waiting', 'ready', 'delayed'),
   countColumn('Running', 'running', 'compensating'),
@@ -156,7 +153,7 @@ const WORK_COLUMNS: ReadonlyArray<Column<Row>> = [
   {
     name: 'Lateness',
     kind: 'number',
-    look: 'soft',
+    look: 'soft nowrap',
     sortBy: ({ lateMs = -1 }) => lateMs,
     cell: ({ lateMs }) => (lateMs === undefined ? '–' : `≤ ${duration(lateMs)}`),
   },
