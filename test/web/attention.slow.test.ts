@@ -35,7 +35,7 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
   const isRecorded = async (text: string) => {
     expect(actions).toBeLessThanOrEqual(ACTIONS_MAX)
     await page.goto('/attention')
-    await page.getByRole('region', { name: 'What was done' }).getByText(text).first().waitFor()
+    await page.getByRole('region', { name: 'Changed by people' }).getByText(text).first().waitFor()
   }
   const fail = async () => {
     const claim = { type: 'pay', workerId: 'clerk', waitMs: 20_000 }
@@ -67,7 +67,7 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     await halted.waitFor({ state: 'detached' })
 
     expect((await system.call('GET', `/v1/tasks/${id}`)).body.status).toBe('compensating')
-    await isRecorded('undone again')
+    await isRecorded('retry-undo order:s1')
   })
 
   it('sends messages again that were given up', async () => {
@@ -85,7 +85,7 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     await told('1 message sent again')
     await letters.waitFor({ state: 'detached' })
 
-    await isRecorded('messages sent again')
+    await isRecorded('replayDeadLetters type:mysql.init')
   })
 
   it('learns that a deployment broke a type, and retries its 300 failed tasks', async () => {
@@ -102,7 +102,7 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     await press('Retry', page.getByRole('dialog'))
     await page.getByText(/^Retry: (\d+) of \1 done/).waitFor()
 
-    await isRecorded('bulk retry')
+    await isRecorded('bulk retry probe')
   })
 
   it('learns that a worker died, what it ran, and who has taken it over', async () => {
@@ -126,7 +126,7 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     await system.answerWhen('/v1/workers', body => body.items.some(isDead))
 
     await open()
-    await press('Show the workers', await row(`The worker ${holder} died`))
+    await press('Show the workers', await row(`1 worker died within a day: ${holder}`))
     const lost = page.getByRole('row').filter({ hasText: 'dead' })
     await lost.getByText('1 task').waitFor()
     await lost.getByText(holder === 'first' ? 'clean' : 'first').waitFor()
@@ -157,13 +157,14 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     await open('/attention')
     await row('The schedule hourly should have ticked')
     const texts = await page.getByRole('main').getByRole('listitem').locator('p').allTextContents()
-    const order = ['No worker serves idle', 'schedule hourly', 'a worker of late', 'held was paused by']
+    const order = ['No worker serves idle', 'schedule hourly', 'a worker of late', 'held is paused']
     const found = order.map(text => texts.findIndex(one => one.includes(text)))
 
     expect(found).toEqual(found.toSorted((a, b) => a - b))
     expect(texts.filter(text => /\b(idle|late|held)\b/.test(text))).toHaveLength(3)
-    await press('Resume', await row('held was paused by'))
+    await press('Resume', await row('held is paused'))
+    await press('Resume', page.getByRole('dialog'))
     await told('held runs again')
-    await isRecorded('resumed')
+    await isRecorded('resumeType held')
   })
 })

@@ -10,7 +10,8 @@ const NOW = Date.parse('2026-11-28T12:30:00Z')
 const ago = (ms: number) => new Date(NOW - ms).toISOString()
 
 const quiet = {
-  ...{ types: [], counts: [], activity: [], schedules: [], workers: [], failures: [] },
+  ...{ types: [], counts: [], schedules: [], workers: [], failures: { items: [] } },
+  activity: { from: ago(HOUR), to: ago(0), items: [] },
   attention: { halted: [], haltedCount: 0, deadLetters: [], moreDeadLetters: false, actions: [] },
 }
 const found = (known: object) => attentionOf({ ...quiet, ...known } as unknown as Known, NOW)
@@ -23,18 +24,28 @@ const counts = (ready: number, sinceMs = 1_000) => [
   { type: 'render', counts: { ready }, readySince: ago(sinceMs) },
 ]
 const waiting = { types: [render], counts: counts(12) }
-const busy = (published: number, succeeded: number, failed = 0) => [
-  {
-    type: 'render',
-    minutes: [{ at: ago(5 * MINUTE), published, started: 0, succeeded, failed, cancelled: 0 }],
-  },
-]
-const failures = (count: number, hours: ReadonlyArray<readonly [number, number]>, firstMs: number) => [
-  {
-    ...{ type: 'render', error: 'TypeError: # is undefined', count, firstAt: ago(firstMs) },
-    hours: hours.map(([hour, of]) => ({ at: `2026-11-28T${hour}:00:00Z`, count: of })),
-  },
-]
+const busy = (published: number, succeeded: number, failed = 0, type = 'render') => ({
+  ...{ from: '2026-11-28T11:30:00Z', to: ago(0) },
+  items: [
+    {
+      type,
+      minutes: [{ at: ago(5 * MINUTE), published, started: 0, succeeded, failed, cancelled: 0 }],
+    },
+  ],
+})
+const failures = (
+  count: number,
+  hours: ReadonlyArray<readonly [number, number]>,
+  firstMs: number,
+  type = 'render',
+) => ({
+  items: [
+    {
+      ...{ type, error: 'TypeError: # is undefined', count, firstAt: ago(firstMs) },
+      hours: hours.map(([hour, of]) => ({ at: `2026-11-28T${hour}:00:00Z`, count: of })),
+    },
+  ],
+})
 const halted = (id: string) => ({
   ...{ id, type: 'order', finishedAt: ago(2 * MINUTE) },
   steps: [
@@ -56,10 +67,10 @@ it.each<readonly [name: string, known: object, expected: readonly string[]]>([
     ],
   ],
   [
-    'many halted tasks of a type as one row, and those that were not read as another',
-    { attention: { ...ofHalted('order:1', 'order:2', 'order:3', 'order:4'), haltedCount: 9 } },
+    'halted tasks that were not read as one more row',
+    { attention: { ...ofHalted('order:1'), haltedCount: 6 } },
     [
-      '4 tasks of order are halted half-way, the last one 2 min ago. Each waits for the decision of an operator.',
+      expect.stringMatching(/^order:1 is half undone/),
       '5 further tasks halted earlier and wait for an operator. They appear here when those above are decided.',
     ],
   ],
@@ -77,13 +88,15 @@ it.each<readonly [name: string, known: object, expected: readonly string[]]>([
     'a dead worker whose types others serve',
     { ...waiting, workers: [live, dead] },
     [
-      'The worker w2 died: it gave its last sign of life 3 min ago and has not stopped. 2 tasks were running, which other workers take over.',
+      '1 worker died within a day: w2; the last sign of life was 3 min ago. Other workers take over 2 tasks that ran there.',
     ],
   ],
   [
     'many dead workers as one row',
     { workers: ['a', 'b', 'c', 'd'].map(id => ({ ...dead, id, running: 0 })) },
-    ['4 workers died within a day, the last one 3 min ago: a, b, c and 1 more. No task was running.'],
+    [
+      '4 workers died within a day: a, b, c and 1 more; the last sign of life was 3 min ago. No task ran there.',
+    ],
   ],
   [
     'tasks that wait too long',
@@ -105,12 +118,9 @@ it.each<readonly [name: string, known: object, expected: readonly string[]]>([
     [],
   ],
   [
-    'a paused type whose tasks wait, and the person who paused it',
-    {
-      ...{ ...waiting, counts: counts(12, HOUR) },
-      types: [{ ...render, paused: true, operations: [{ what: 'pause', by: 'ann', at: ago(HOUR) }] }],
-    },
-    ['render was paused by ann 1 h ago; 12 tasks wait.'],
+    'a paused type whose tasks wait',
+    { ...waiting, counts: counts(12, HOUR), types: [{ ...render, paused: true }] },
+    ['render is paused; 12 tasks wait.'],
   ],
   ['a paused type without tasks is nothing', { types: [{ ...render, paused: true }], counts: counts(0) }, []],
   [
@@ -124,8 +134,8 @@ it.each<readonly [name: string, known: object, expected: readonly string[]]>([
     'a failure that has halted its task is not a second row',
     {
       types: [{ ...render, type: 'order', kind: 'flow' }],
-      activity: busy(1, 0, 1).map(one => ({ ...one, type: 'order' })),
-      failures: failures(2, [[12, 2]], MINUTE).map(one => ({ ...one, type: 'order' })),
+      activity: busy(1, 0, 1, 'order'),
+      failures: failures(2, [[12, 2]], MINUTE, 'order'),
       attention: ofHalted('order:1'),
     },
     [expect.stringMatching(/^order:1 is half undone/)],
@@ -190,7 +200,7 @@ it('is ordered by urgency, and each row has a name of its own', () => {
     types,
     counts: types.map(({ type }) => ({ type, counts: { ready: 5 }, readySince: ago(5 * MINUTE) })),
     workers: [{ ...live, types: ['late', 'paused'] }, dead],
-    failures: failures(30, [[12, 30]], MINUTE).map(group => ({ ...group, type: 'failing' })),
+    failures: failures(30, [[12, 30]], MINUTE, 'failing'),
     schedules: [{ name: 'nightly', nextRunAt: ago(HOUR) }],
     attention: {
       ...ofHalted('order:1'),
@@ -212,7 +222,9 @@ it('is ordered by urgency, and each row has a name of its own', () => {
 })
 
 it('counts the failures of the last hour by its part of the hours of the clock', () => {
-  const [group] = failures(
+  const {
+    items: [group],
+  } = failures(
     100,
     [
       [10, 60],

@@ -58,7 +58,7 @@ function Queue({ queue, letters }: { readonly queue: string; readonly letters: r
             icon={Send}
             text="Send all again"
             title="Send these messages again?"
-            question={replayQuestion(replayable.length)}
+            question={REPLAY}
             {...replayOf({ ids: replayable })}
           />
         )
@@ -108,9 +108,8 @@ export function replayOf(which: ReplayBody) {
   }
 }
 
-export function replayQuestion(count: number): string {
-  return `${counted(count, 'message')} return to where they came from. If the cause is not repaired, they come back here.`
-}
+export const REPLAY =
+  'The messages return to where they came from, at most 100 at once. If the cause is not repaired, they come back here.'
 
 /** Says how many dead letters were sent, and the first reason for which one was not. */
 function replayResult({ results }: ReplayAnswer): string {

@@ -1,23 +1,19 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { CircleCheck, RotateCcw, Send } from 'lucide-react'
-import type { AttentionAnswer } from '../../shared/api/diagnosis/attention.ts'
+import { CircleCheck, Play, RotateCcw, Send } from 'lucide-react'
 import { baton } from '../api/baton.ts'
 import { attentionQuery, failuresQuery, schedulesQuery, workersQuery } from '../api/queries.ts'
-import { replayOf, replayQuestion } from '../operate/dead-letters-page.tsx'
-import { Acting, ActionButton } from '../parts/controls.tsx'
+import { REPLAY, replayOf } from '../operate/dead-letters-page.tsx'
 import { AskedAction } from '../parts/dialog.tsx'
 import { visible } from '../parts/format.ts'
-import { Card, Failure, Loading, Page } from '../parts/page.tsx'
-import { Dotted, Name, useNow, When } from '../parts/text.tsx'
+import { Card, Failure, LastChange, Loading, Operations, Page } from '../parts/page.tsx'
+import { Dotted, useNow } from '../parts/text.tsx'
 import { useWork } from '../types/types-page.tsx'
-import { type Attention, attentionOf } from './attention.ts'
-
-type Action = AttentionAnswer['actions'][number]
+import { type Attention, attentionOf, type Known } from './attention.ts'
 
 /** What needs attention now, and what callers last did about such things. */
 export function AttentionPage() {
-  const { items, actions = [], failed } = useAttention()
+  const { items, actions, failed } = useAttention()
   return (
     <Page title="Needs attention" lead="the most urgent first; what is settled leaves the list by itself">
       {failed && <Failure error={failed.error} onRetry={failed.refetch} />}
@@ -27,17 +23,7 @@ export function AttentionPage() {
           <Card>
             <AttentionList items={items} actions={actions} />
           </Card>
-          {actions.length > 0 && (
-            <Card title="What was done">
-              <ul className="operations">
-                {actions.map(action => (
-                  <li key={`${action.at} ${action.what} ${action.subject}`}>
-                    <Done action={action} />
-                  </li>
-                ))}
-              </ul>
-            </Card>
-          )}
+          <Operations operations={actions.toReversed()} />
         </div>
       )}
     </Page>
@@ -48,24 +34,26 @@ export function AttentionPage() {
 export function useAttention() {
   const now = useNow(10_000)
   const work = useWork()
-  const known = {
-    ...{ types: work.types, counts: work.counts, activity: work.activity },
+  const { cost: _, ...answers } = {
+    ...work,
     ...{ schedules: useQuery(schedulesQuery), workers: useQuery(workersQuery) },
     ...{ failures: useQuery(failuresQuery), attention: useQuery(attentionQuery) },
   }
-  const failed = Object.values(known).find(({ error, data }) => error && !data)
-  const [types, counts, activity] = [known.types.data, known.counts.data, known.activity.data?.items]
-  const [schedules, workers] = [known.schedules.data, known.workers.data]
-  const [failures, attention] = [known.failures.data?.items, known.attention.data]
-  const isWhole = types && counts && activity && schedules && workers && failures && attention
-  const items =
-    isWhole && attentionOf({ types, counts, activity, schedules, workers, failures, attention }, now)
-  return { work, failed, items, actions: attention?.actions }
+  const failed = Object.values(answers).find(({ error, data }) => error && !data)
+  const known = Object.fromEntries(Object.entries(answers).map(([name, { data }]) => [name, data]))
+  const isWhole = Object.values(known).every(data => data !== undefined)
+  const items = isWhole ? attentionOf(known as unknown as Known, now) : undefined
+  return { work, failed, items, actions: answers.attention.data?.actions ?? [] }
 }
 
-type ListProps = { readonly items: readonly Attention[]; readonly actions: readonly Action[] }
-
-export function AttentionList({ items, actions }: ListProps) {
+/** What needs attention. Each row has the last action of a caller on its subject. */
+export function AttentionList({
+  items,
+  actions,
+}: {
+  readonly items: readonly Attention[]
+  readonly actions: Known['attention']['actions']
+}) {
   if (items.length === 0)
     return (
       <p className="all-well">
@@ -75,127 +63,46 @@ export function AttentionList({ items, actions }: ListProps) {
     )
   return (
     <ul className="attention-list">
-      {items.map(item => {
-        const last = actions.find(({ subject }) => subject !== undefined && subject === item.subject)
-        return (
-          <li key={item.id}>
-            <Dotted tone={item.tone} />
-            <div>
-              <p className="isolated">{item.text}</p>
-              {last && <Done action={last} />}
-            </div>
-            <AttentionAction action={item.action} />
-          </li>
-        )
-      })}
+      {items.map(({ id, tone, text, subject, act, link: { text: name, ...link } }) => (
+        <li key={id}>
+          <Dotted tone={tone} />
+          <div>
+            <p className="isolated">{text}</p>
+            <LastChange
+              operations={actions.filter(action => subject && action.subject === subject).slice(0, 1)}
+            />
+          </div>
+          <span className="cell-actions">
+            {act && <AskedAction {...ACTS[act](subject ?? '')} />}
+            <Link className="button plain" {...link}>
+              {name}
+            </Link>
+          </span>
+        </li>
+      ))}
     </ul>
   )
 }
 
-/** The record of an action: its name, its subject, its caller and its time. */
-function Done({ action: { what, subject, by, at } }: { readonly action: Action }) {
-  return (
-    <span className="last-change faint isolated">
-      <span>{WORDS[what] ?? what.replaceAll('-', ' ')}</span>{' '}
-      {subject !== undefined && <Name>{subject}</Name>}{' '}
-      <span>
-        by <Name mono={false}>{by}</Name> <When at={at} />
-      </span>
-    </span>
-  )
-}
+type Asked = Parameters<typeof AskedAction<unknown>>[0]
 
-const WORDS: Readonly<Record<string, string>> = {
-  'retry-do': 'step tried again',
-  'retry-undo': 'undone again',
-  'skip-undo': 'failed undo skipped',
-  continue: 'continued after a repair by hand',
-  'retry-callbacks': 'callbacks published again',
-  retry: 'retried',
-  restart: 'started over',
-  replayDeadLetters: 'messages sent again',
-  pauseType: 'paused',
-  resumeType: 'resumed',
-  pauseSchedule: 'schedule paused',
-  resumeSchedule: 'schedule resumed',
-  triggerSchedule: 'ticked by hand',
-  purge: 'purged',
-}
-
-const TO_SHOW = {
-  '/schedules': 'Show the schedules',
-  '/workers': 'Show the workers',
-  '/failures': 'Show the failures',
-}
-
-function AttentionAction({ action }: Pick<Attention, 'action'>) {
-  switch (action.kind) {
-    case 'resume':
-      return (
-        <Acting>
-          <ActionButton
-            text="Resume"
-            run={() => baton.resume(action.type)}
-            done={`${action.type} runs again`}
-            changes={[['types'], ['type', action.type], ['counts'], ['attention']]}
-          />
-        </Acting>
-      )
-    case 'halted':
-      return <Halted {...action} />
-    case 'letters':
-      return <Letters {...action} />
-    case 'page':
-      return (
-        <Link className="button plain" to={action.to}>
-          {TO_SHOW[action.to]}
-        </Link>
-      )
-    case 'tasks':
-      return (
-        <Link className="button plain" to="/tasks" search={action.search}>
-          Show the tasks
-        </Link>
-      )
-  }
-}
-
-function Halted({ taskId, mayUndo }: Extract<Attention['action'], { kind: 'halted' }>) {
-  return (
-    <span className="cell-actions">
-      {mayUndo && (
-        <AskedAction
-          icon={RotateCcw}
-          text="Undo again"
-          title="Try the failed undo again?"
-          question={`The undo of ${visible(taskId)} that failed runs again with its whole budget of retries, and then the undos before it. Its handler may have had an effect before it failed.`}
-          run={() => baton.retry(taskId, { action: 'retry-undo' })}
-          done="The failed undo is tried again"
-          changes={[['attention'], ['task', taskId], ['tasks'], ['counts']]}
-        />
-      )}
-      <Link className="button plain" to="/tasks/$id" params={{ id: taskId }} search={{}}>
-        Show the task
-      </Link>
-    </span>
-  )
-}
-
-function Letters({ queue, replayable }: Extract<Attention['action'], { kind: 'letters' }>) {
-  return (
-    <span className="cell-actions">
-      {replayable > 0 && (
-        <AskedAction
-          icon={Send}
-          text="Send again"
-          title="Send these messages again?"
-          question={replayQuestion(replayable)}
-          {...replayOf({ queue })}
-        />
-      )}
-      <Link className="button plain" to="/dead-letters">
-        Show them
-      </Link>
-    </span>
-  )
+const ACTS: Readonly<Record<NonNullable<Attention['act']>, (subject: string) => Asked>> = {
+  undo: id => ({
+    ...{ icon: RotateCcw, text: 'Undo again', title: 'Try the failed undo again?' },
+    question: `The undo of ${visible(id)} that failed runs again with its whole budget of retries, and then the undos before it. It may have had an effect before it failed.`,
+    run: () => baton.retry(id, { action: 'retry-undo' }),
+    done: 'The failed undo is tried again',
+    changes: [['attention'], ['task', id], ['tasks'], ['counts']],
+  }),
+  replay: queue => ({
+    ...{ icon: Send, text: 'Send again', title: 'Send these messages again?', question: REPLAY },
+    ...(replayOf({ queue }) as Pick<Asked, 'run' | 'done' | 'changes'>),
+  }),
+  resume: type => ({
+    ...{ icon: Play, text: 'Resume', title: `Resume ${type}?` },
+    question: 'The tasks that wait are started, as fast as the limits of the type allow.',
+    run: () => baton.resume(type),
+    done: `${type} runs again`,
+    changes: [['types'], ['type', type], ['counts'], ['attention']],
+  }),
 }

@@ -65,7 +65,7 @@ function Overview({ activity, cost, types, counts, needs }: Known) {
 const SHOWN_MAX = 5
 
 /** The most urgent of what needs attention. Its height does not depend on what it shows. Undefined while it is not known. */
-function NeedsAttention({ items, actions = [] }: Pick<ReturnType<typeof useAttention>, 'items' | 'actions'>) {
+function NeedsAttention({ items, actions }: Pick<ReturnType<typeof useAttention>, 'items' | 'actions'>) {
   return (
     <div className="attention">
       <Card title="Needs attention" tools={<Link to="/attention">{allText(items?.length ?? 0)}</Link>}>

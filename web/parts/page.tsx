@@ -260,7 +260,8 @@ export function Loading({ rows = 6 }: { readonly rows?: number | undefined }) {
   )
 }
 
-type Changed = { readonly operations?: readonly ApiOperation[] | undefined }
+type Operation = ApiOperation & { readonly subject?: string }
+type Changed = { readonly operations?: readonly Operation[] | undefined }
 
 /** The last changes that people made to a task or a type, newest first. Shows nothing when there are none. */
 export function Operations({ operations = [] }: Changed) {
@@ -268,9 +269,9 @@ export function Operations({ operations = [] }: Changed) {
   return (
     <Card title="Changed by people">
       <ol className="operations">
-        {operations.toReversed().map(({ at, by, what }) => (
+        {operations.toReversed().map(({ at, by, what, subject = '' }) => (
           <li key={`${at} ${what}`}>
-            <Name mono={false}>{what}</Name>
+            <Name mono={false}>{`${what} ${subject}`.trim()}</Name>
             <span className="soft">
               <Name mono={false}>{by}</Name> <When at={at} />
             </span>
