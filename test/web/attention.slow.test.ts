@@ -129,7 +129,7 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     await press('Show the workers', await row(`1 worker died within a day: ${holder}`))
     const lost = page.getByRole('row').filter({ hasText: 'dead' })
     await lost.getByText('1 task').waitFor()
-    await lost.getByText(holder === 'first' ? 'clean' : 'first').waitFor()
+    await lost.getByText(holder === 'first' ? 'clean' : 'first', { exact: true }).waitFor()
     await press(id, lost)
     await page.getByRole('heading', { name: 'long' }).waitFor()
 

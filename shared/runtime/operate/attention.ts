@@ -57,22 +57,23 @@ export async function recordAction(
   system: Pick<System, 'records' | 'clock' | 'log'>,
   action: Omit<AttendedAction, 'at'>,
 ): Promise<void> {
-  const { records, clock, log } = system
-  const at = clock.now()
-  try {
-    for (let tried = 0; tried < TRIES_MAX; tried++) {
-      const seen = await records.get(ATTENDED_RECORD)
-      const before = (seen ?? []) as readonly AttendedAction[]
-      const next = [...before, { at, ...action }].slice(-ACTIONS_KEPT_MAX) as Json
-      const expiresAt = at + ACTIONS_KEPT_MS
-      const isWritten =
-        seen === undefined
-          ? (await records.putNew(ATTENDED_RECORD, next, expiresAt)) === undefined
-          : await records.replace(ATTENDED_RECORD, next, seen, expiresAt)
-      if (isWritten) return
-    }
-    log.warn('an action is not recorded: too many others came at the same time', { ...action })
-  } catch (error) {
-    log.warn('an action is not recorded', { ...action, error })
-  }
+  const isRecorded = await addAction(system, { at: system.clock.now(), ...action }, TRIES_MAX).catch(
+    () => false,
+  )
+  if (!isRecorded) system.log.warn('an action is not recorded', { ...action })
+}
+
+/** Whether the action was added, before others have come first so many times. */
+async function addAction(
+  { records }: Pick<System, 'records'>,
+  action: AttendedAction,
+  tries: number,
+): Promise<boolean> {
+  const seen = await records.get(ATTENDED_RECORD)
+  const next = [...((seen ?? []) as readonly AttendedAction[]), action].slice(-ACTIONS_KEPT_MAX) as Json
+  const expiresAt = action.at + ACTIONS_KEPT_MS
+  const isWritten = seen
+    ? await records.replace(ATTENDED_RECORD, next, seen, expiresAt)
+    : (await records.putNew(ATTENDED_RECORD, next, expiresAt)) === undefined
+  return isWritten || (tries > 1 && addAction({ records }, action, tries - 1))
 }
