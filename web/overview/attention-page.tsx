@@ -84,9 +84,9 @@ export function AttentionList({
   )
 }
 
-type Asked = Parameters<typeof AskedAction<unknown>>[0]
+type AskedProps = Parameters<typeof AskedAction<unknown>>[0]
 
-const ACTS: Readonly<Record<NonNullable<Attention['act']>, (subject: string) => Asked>> = {
+const ACTS: Readonly<Record<NonNullable<Attention['act']>, (subject: string) => AskedProps>> = {
   undo: id => ({
     ...{ icon: RotateCcw, text: 'Undo again', title: 'Try the failed undo again?' },
     question: `The undo of ${visible(id)} that failed runs again with its whole budget of retries, and then the undos before it. It may have had an effect before it failed.`,
@@ -96,7 +96,7 @@ const ACTS: Readonly<Record<NonNullable<Attention['act']>, (subject: string) => 
   }),
   replay: queue => ({
     ...{ icon: Send, text: 'Send again', title: 'Send these messages again?', question: REPLAY },
-    ...(replayOf({ queue }) as Pick<Asked, 'run' | 'done' | 'changes'>),
+    ...(replayOf({ queue }) as Pick<AskedProps, 'run' | 'done' | 'changes'>),
   }),
   resume: type => ({
     ...{ icon: Play, text: 'Resume', title: `Resume ${type}?` },
