@@ -59,6 +59,7 @@ const task = createRoute({
 const router = createRouter({
   routeTree: root.addChildren([
     page('/', () => import('./overview/overview-page.tsx'), 'OverviewPage'),
+    page('/attention', () => import('./overview/attention-page.tsx'), 'AttentionPage'),
     tasks,
     task,
     page('/canvases', () => import('./canvases/canvases-page.tsx'), 'CanvasesPage'),

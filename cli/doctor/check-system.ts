@@ -112,7 +112,8 @@ async function checkType(
   workers: readonly ApiWorker[],
 ): Promise<Finding[]> {
   const name = type.type
-  const isServed = type.kind !== 'http' || workers.some(({ types }) => types.includes(name))
+  const isServed =
+    type.kind !== 'http' || workers.some(({ types, state }) => state === 'live' && types.includes(name))
   const { items } = await client.listPage({ type: name, status: ['ready'], order: 'due', limit: 1 })
   const [oldest] = items
   const waitMs = oldest ? io.now() - Date.parse(oldest.dueAt) : 0

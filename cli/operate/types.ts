@@ -111,10 +111,10 @@ async function isSureToPurge(context: Context, options: PurgeOptions, type: stri
   return isConfirmed(context, `Remove ${number} tasks of ${oneLine(type)} (${options.status.join(', ')})?`)
 }
 
-/** `baton workers`: the live workers. The functions of a type are one entry. */
+/** `baton workers`: the workers of the last day. The functions of a type are one entry. */
 export const workers: DefineCommand = (command, invocation) => {
   withSystem(command, invocation, context => {
-    const listing = { columns: workerColumns(context), none: 'no workers are live' }
+    const listing = { columns: workerColumns(context), none: 'there were no workers within the last day' }
     return printPages(context, page => context.client.workers(page), listing)
   })
 }
@@ -122,6 +122,11 @@ export const workers: DefineCommand = (command, invocation) => {
 function workerColumns({ printer: { style, now } }: Context): Array<Column<ApiWorker>> {
   return [
     { title: 'WORKER', value: ({ id }) => id, paint: style.bold },
+    {
+      title: 'STATE',
+      value: ({ state }) => state,
+      paint: text => (text.trim() === 'dead' ? style.red(text) : text),
+    },
     { title: 'KIND', value: ({ kind }) => kind },
     { title: 'VERSION', value: ({ version }) => version },
     { title: 'RUNNING', value: ({ running }) => running, isNumber: true },

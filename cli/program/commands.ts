@@ -131,7 +131,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
       load: async () => (await import('../operate/schedules.ts')).schedules,
     },
     workers: {
-      summary: 'lists the live workers',
+      summary: 'lists the workers, for a day also those that have stopped or died',
       examples: ['baton workers'],
       load: async () => (await import('../operate/types.ts')).workers,
     },

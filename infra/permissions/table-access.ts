@@ -73,7 +73,7 @@ export function grantTableToPublisher(grantee: Grantee, parts: Reachable, types:
   // limits hold numbers of starts and hashes, and no data of tasks.
   onPartitions(grantee, parts, ['GetItem'], () => [keys.slotsPartition('*'), ...taskPartitions(['canvas'])])
   onPartitions(grantee, parts, ['BatchGetItem'], () => permitPartitions(placeTypes()))
-  onPartitions(grantee, parts, ['Query'], () => [keys.WORKERS_PARTITION])
+  onPartitions(grantee, parts, ['Query'], () => [keys.WORKERS_PARTITION, keys.GONE_WORKERS_PARTITION])
   onIndexes(grantee, parts, ['place', 'view'], () => [
     ...readyPlaces(placeTypes()),
     ...taskTypes().map(type => runningPlace(type, 0).replace(/0$/, '*')),
@@ -111,6 +111,7 @@ function openTypes(grantee: Grantee, parts: Reachable): void {
 /** Opens the registry of all workers, the markers by which workers find the tasks that name them, and a worker's position in these. */
 function openRegistry(grantee: Grantee, parts: Reachable): void {
   onPartitions(grantee, parts, ['GetItem', 'PutItem', 'DeleteItem'], () => [keys.WORKERS_PARTITION])
+  onPartitions(grantee, parts, ['PutItem'], () => [keys.GONE_WORKERS_PARTITION])
   onPartitions(grantee, parts, ['Query', 'BatchGetItem', 'DeleteItem'], () => [keys.targetPartition('*')])
   onPartitions(grantee, parts, ['GetItem', 'PutItem'], () => [keys.recordPartition(MARKER_CURSOR_PATTERN)])
 }

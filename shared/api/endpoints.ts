@@ -49,6 +49,7 @@ export const ENDPOINTS = {
   listFailures: ['get', '/v1/failures'],
   listDeadLetters: ['get', '/v1/dead-letters'],
   replayDeadLetters: ['post', '/v1/dead-letters/replay'],
+  attention: ['get', '/v1/attention'],
   listWorkers: ['get', '/v1/workers'],
   events: ['get', '/v1/events'],
   health: ['get', '/healthz'],

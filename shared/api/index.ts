@@ -2,6 +2,7 @@
 export * from './bulk.ts'
 export * from './canvases.ts'
 export * from './changes.ts'
+export * from './diagnosis/attention.ts'
 export * from './diagnosis/dead-letters.ts'
 export * from './diagnosis/health.ts'
 export * from './diagnosis/search.ts'

@@ -16,7 +16,7 @@ export const shownTime = text('a time', () => true, { format: 'date-time' })
 /** A whole number in an answer, such as a count or a number of milliseconds. */
 export const count = integer(0)
 
-const operation = open({
+export const operation = open({
   /** When the caller made the change. */
   at: shownTime,
   /** The caller: an IAM principal, the subject of a token, the local user as `local:NAME`, or `anonymous`. */

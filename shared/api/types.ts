@@ -2,7 +2,7 @@ import { listOf, open, optional, recordOf, strict } from '../core/rules/compound
 import type { ValueOf } from '../core/rules/rules.ts'
 import { flag, oneOf, text, time } from '../core/rules/scalars.ts'
 import { givenTypeRule } from '../core/rules/type-configuration.ts'
-import { ORDERINGS, STATUSES, TYPE_KINDS } from '../core/states.ts'
+import { ORDERINGS, STATUSES, TYPE_KINDS, WORKER_STATES } from '../core/states.ts'
 import { shownDefaults } from './options.ts'
 import { count, json, operations, pageOf, revision, shownTime } from './scalars.ts'
 
@@ -216,19 +216,28 @@ const workerAnswer = open(
     id: text(),
     /** How the worker works: a process with the library, a program over HTTP, or a Lambda function. */
     kind: oneOf('standalone', 'http', 'lambda'),
+    /**
+     * How the worker is. `draining`: it takes no more tasks. `stopped`: it has stopped, or sends no requests over HTTP any more. `dead`: it
+     * gave no sign of life for 30 s and has not stopped.
+     */
+    state: oneOf(...WORKER_STATES),
     /** The version of the worker. */
     version: optional(text()),
     /** The types that the worker serves. */
     types: listOf(text()),
-    /** How many tasks the worker runs. */
+    /** How many tasks the worker runs, or ran at its last sign of life. */
     running: count,
+    /** The first of these tasks, up to five, as a standalone worker last named them. */
+    tasks: optional(listOf(text())),
     /** The last sign of life. */
     lastSeen: optional(shownTime),
+    /** When the worker stopped. */
+    stoppedAt: optional(shownTime),
   },
   'Worker',
 )
 
-/** A live worker. The Lambda workers of a type are shown as one, without `lastSeen`. */
+/** A worker that is there, or was there within the last day. The Lambda workers of a type are shown as one, without `lastSeen`. */
 export type ApiWorker = ValueOf<typeof workerAnswer>
 
 /** One page of workers. */

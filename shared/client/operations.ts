@@ -100,7 +100,9 @@ export type Operations = {
   health(call?: CallOptions): Promise<api.HealthAnswer>
   /** Reads the description of the API, OpenAPI 3.1. */
   openapi(call?: CallOptions): Promise<Readonly<Record<string, Json>>>
-  /** Reads one page of live workers, in the order of their ids. Lambda workers are shown as one entry per type. */
+  /** Reads what waits for an operator: halted tasks, dead letters by queue, and what callers last did about such things. */
+  attention(call?: CallOptions): Promise<api.AttentionAnswer>
+  /** Reads one page of the workers of the last day, in the order of their ids. Lambda workers are shown as one entry per type. */
   workers(page?: PageQuery, call?: CallOptions): Promise<Page<api.ApiWorker>>
   /**
    * Claims tasks for a worker and returns them running, with their input. After an empty answer the client delays the next claim
@@ -210,6 +212,7 @@ function otherOperations(send: Send) {
     resume: (type, change) => send(targetOf('resumeType', type), changeOf(change)),
     // A second one would also remove the tasks that ended after the first.
     purge: (type, body, call) => send(targetOf('purge', type), { body, call }),
+    attention: call => send(targetOf('attention'), { call }),
     workers: (page, call) => send(targetOf('listWorkers'), reading(page, call)),
     health: call => send(targetOf('health'), reading({}, call)),
     openapi: call => send(targetOf('openapi'), reading({}, call)),

@@ -32,6 +32,9 @@ export function purgeRecord({
   return `purge#${[type, askedAt, before, [...statuses].sort().join('+'), bucket, shard].join('#')}`
 }
 
+/** The name of the record of what callers last did about things that needed attention. */
+export const ATTENDED_RECORD = 'attended'
+
 export function bulkRecord(id: string): string {
   return `bulk#${id}`
 }

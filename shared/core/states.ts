@@ -95,6 +95,8 @@ export const TYPE_KINDS = ['handler', 'http', 'webhook', 'flow'] as const
 /** What serves the tasks of a type. The types of its steps serve a flow. */
 export type TypeKind = (typeof TYPE_KINDS)[number]
 
+export const WORKER_STATES = ['live', 'draining', 'stopped', 'dead'] as const
+
 export const ORDERINGS = ['arrival', 'priority', 'aged'] as const
 /** The order in which the open tasks of a type are run. */
 export type Ordering = (typeof ORDERINGS)[number]

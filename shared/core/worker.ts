@@ -15,6 +15,7 @@
 
 import { WORKER_ID_BYTES_MAX } from './bounds.ts'
 import type { Options } from './options.ts'
+import type { WORKER_STATES } from './states.ts'
 import { failuresOf } from './task/piece.ts'
 import { liveRuns, successes, type Task, workersWanted } from './task/task.ts'
 import { membersWhere } from './values/values.ts'
@@ -38,12 +39,30 @@ export type Worker = {
   readonly typesSeen?: Readonly<Record<string, number>>
   /** How many tasks the worker runs, if it reports that. */
   readonly running?: number
+  /** The first of the tasks that a standalone worker runs, by their ids. */
+  readonly tasks?: readonly string[]
   /** How many of its last claims over HTTP, in a row, waited and found no work. */
   readonly emptyWaits?: number
   /** The time until which a claim of the worker over HTTP waits for work. */
   readonly waitingUntil?: number
   readonly startedAt: number
   readonly lastSeen: number
+  /** Whether the worker takes no more tasks, and ends when its last runs have ended. */
+  readonly draining?: boolean
+  /** When the worker stopped. Missing for a worker that fell silent without stopping. */
+  readonly stoppedAt?: number
+}
+
+export type WorkerState = (typeof WORKER_STATES)[number]
+
+/**
+ * How a worker is. A standalone worker says that it stops, so it is dead when it falls silent. A worker over HTTP only ceases to send
+ * requests, and may have died or not: it counts as stopped.
+ */
+export function workerStateOf({ kind, stoppedAt, lastSeen, draining }: Worker, now: number): WorkerState {
+  if (stoppedAt !== undefined) return 'stopped'
+  if (lastSeen + WORKER_LIFE_MS <= now) return kind === 'http' ? 'stopped' : 'dead'
+  return draining ? 'draining' : 'live'
 }
 
 /** A marker expires after this time. When its task waits longer, the sweeper writes the marker again. */
@@ -52,6 +71,8 @@ export const MARKER_LIFE_MS = 86_400_000
 export const WORKER_LIFE_MS = 30_000
 /** A worker is removed from the registry this long after its last sign of life. The margin covers small clock errors. */
 export const WORKER_DROP_MS = WORKER_LIFE_MS + 10_000
+/** A worker that is gone is shown this long after its last sign of life. */
+export const GONE_WORKER_KEPT_MS = 86_400_000
 
 const INVOCATION_PREFIX = 'lambda-'
 const REQUEST_ID_CHARACTERS = 13

@@ -273,12 +273,17 @@ export type WorkerStore = {
    * started first replaces nothing.
    */
   announce(worker: Worker): Promise<void>
-  /** Removes this worker. A worker of the same id that started at another time stays. */
-  leave(worker: Pick<Worker, 'workerId' | 'startedAt'>): Promise<void>
+  /** Removes this worker, and keeps it among those that are gone. A worker of the same id that started at another time stays. */
+  leave(worker: Worker): Promise<void>
   /** Reads the worker under this id, if it was seen within the last 30 s. Strongly consistent. */
   get(workerId: string): Promise<Worker | undefined>
   /** Lists the workers that were seen within the last 30 s, by id. Strongly consistent. */
   list(): Promise<Worker[]>
-  /** Removes at most `limit` workers that were last seen before `since`, and returns their ids. A worker seen meanwhile stays. */
+  /** Lists all workers that were seen within the last day, whether they are present or gone, in no order. */
+  listAll(): Promise<Worker[]>
+  /**
+   * Removes at most `limit` workers that were last seen before `since`, and returns their ids. A worker seen meanwhile stays. A removed
+   * worker is kept among those that are gone.
+   */
   dropSilent(since: number, limit: number): Promise<string[]>
 }

@@ -80,6 +80,8 @@ export type Operation<On = never> = {
   readonly cost?: string
   /** The name under which the changed task, type or schedule records the operation and its caller. */
   readonly recordedAs?: string
+  /** Whether `GET /v1/attention` shows the calls of the operation, with their callers. */
+  readonly isAttending?: boolean
   /** @default no parameters */
   readonly query?: Rule
   /** @default no body */

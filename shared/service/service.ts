@@ -2,10 +2,11 @@ import { idOf, SEGMENT_RULE } from '../api/paths.ts'
 import type { Problem } from '../api/problems.ts'
 import { strict } from '../core/rules/compound.ts'
 import { isTraceparent } from '../core/rules/scalars.ts'
-import { groupBy } from '../core/values/values.ts'
+import { defined, groupBy } from '../core/values/values.ts'
 import { DEFAULT_PACE } from '../runtime/claim/wait-for-work.ts'
 import type { System } from '../runtime/kernel/system.ts'
 import { cachedLimitReader } from '../runtime/limits/limit-usage.ts'
+import { recordAction } from '../runtime/operate/attention.ts'
 import { cachedTypeReader } from '../runtime/types/type-cache.ts'
 import { createHttpWorkers } from '../runtime/worker/announce-http-workers.ts'
 import { cachedLiveWorkers } from '../runtime/worker/worker.ts'
@@ -136,10 +137,19 @@ async function serve<On extends System>(
     traceparent: traceparent !== undefined && isTraceparent(traceparent) ? traceparent : undefined,
   }
   const answer = await operation.handle(call)
+  if (operation.isAttending && principal !== undefined && answer.status < 300)
+    await recordAction(system, { by: principal, ...actionOf(operation, call) })
   if (!isFitted) return answer
   return fittedAnswer(answer, limit =>
     operation.handle({ ...call, query: { ...Object(query.value), limit } }),
   )
+}
+
+/** What a caller did, and to what, as `GET /v1/attention` shows it. */
+function actionOf({ name }: Pick<Operation, 'name'>, { params, body }: Pick<Call, 'params' | 'body'>) {
+  const { action = name, type, queue } = Object(body) as Readonly<Record<string, string | undefined>>
+  const subject = params.id ?? params.name ?? params.type ?? type ?? queue
+  return { what: name === 'startBulk' ? `bulk ${action}` : action, ...defined({ subject }) }
 }
 
 /** The query of operations that take no parameters. It refuses every parameter as a mistake of the caller. */

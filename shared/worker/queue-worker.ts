@@ -9,9 +9,10 @@ import type { Claimed } from '../runtime/claim/claimed-task.ts'
 import { type Serving, serveClaimed, serveDispatch } from '../runtime/dispatch/dispatch.ts'
 import { WORKER } from '../runtime/dispatch/disposition.ts'
 import type { System } from '../runtime/kernel/system.ts'
+import type { RunHooks } from '../runtime/run/run.ts'
 import { cachedTypeReader } from '../runtime/types/type-cache.ts'
 import { type Capacity, createWaitList } from './capacity.ts'
-import type { Worker, WorkerSettings } from './engine.ts'
+import type { Engine, HookedRun, Worker, WorkerSettings } from './engine.ts'
 import { begin, createEngine, definitionOf, safeHooks, workerOf } from './engine.ts'
 
 /**
@@ -28,7 +29,8 @@ export function runQueueWorker(
   const { workerId, tasks, capacity, running, draining, aborting, leaving } = engine
   const claimer = { workerId, ...defined({ version: settings.version }) }
   const types = [...tasks.keys()]
-  const hooks = safeHooks(settings, system.log, aborting.signal)
+  const held = new Set<string>()
+  const hooks = noting(held, safeHooks(settings, system.log, aborting.signal))
   const tools: Omit<Serving, 'definition'> = {
     ...{ system, receiver: WORKER, claimer, hooks },
     ...{ draining: draining.signal, aborting: aborting.signal },
@@ -52,7 +54,7 @@ export function runQueueWorker(
         ...types.map(type => receiveDispatches(type, receiving)),
         receiveTargets(types, claimer, receiving),
       ]),
-    announce: () => announce(system, { ...claimer, types }, () => running.size, leaving.signal),
+    announce: () => announce(system, { ...claimer, types }, { running, held, draining, leaving }),
   }
   return workerOf(engine, source, system.clock)
 }
@@ -60,25 +62,54 @@ export function runQueueWorker(
 /** A third of the time after which a silent worker counts as gone, so that two announcements in a row may fail. */
 const ANNOUNCE_INTERVAL_MS = 10_000
 
-/** Keeps the worker in the registry until `leaving` aborts, then removes it. Costs one write every ten seconds. Never throws. */
+/** An announcement names at most this many of the worker's tasks, so that it costs one write unit. */
+const TASKS_ANNOUNCED_MAX = 5
+
+/** Notes which tasks run, by their ids, for the announcements of the worker. */
+function noting(held: Set<string>, hooks: RunHooks<HookedRun>): RunHooks<HookedRun> {
+  return {
+    ...hooks,
+    beforeRun: run => {
+      held.add(run.task.id)
+      return hooks.beforeRun(run)
+    },
+    afterRun: run => {
+      held.delete(run.task.id)
+      return hooks.afterRun(run)
+    },
+  }
+}
+
+/**
+ * Keeps the worker in the registry until `leaving` aborts, then removes it. Costs one write every ten seconds, and one when it begins to
+ * drain. Never throws.
+ */
 async function announce(
   { workers, clock, log }: Pick<System, 'workers' | 'clock' | 'log'>,
-  worker: Omit<Announced, 'kind' | 'running' | 'startedAt' | 'lastSeen'>,
-  running: () => number,
-  leaving: AbortSignal,
+  worker: Pick<Announced, 'workerId' | 'version' | 'types'>,
+  engine: Pick<Engine, 'running' | 'draining' | 'leaving'> & { readonly held: Set<string> },
 ): Promise<void> {
+  const { running, held } = engine
+  const [draining, leaving] = [engine.draining.signal, engine.leaving.signal]
   const { workerId } = worker
   const startedAt = clock.now()
   const orLog = (error: unknown) => log.warn('a worker could not be announced', { workerId, error })
-  while (!leaving.aborted) {
-    const announced: Announced = {
+  const present = (): Announced => {
+    // A run whose end an outage has prevented is not reported to the hooks.
+    if (running.size === 0) held.clear()
+    return {
       ...worker,
-      ...{ kind: 'standalone', running: running(), startedAt, lastSeen: clock.now() },
+      ...{ kind: 'standalone', running: running.size, startedAt, lastSeen: clock.now() },
+      ...(held.size > 0 && { tasks: [...held].slice(0, TASKS_ANNOUNCED_MAX) }),
+      ...(draining.aborted && { draining: true }),
     }
-    await workers.announce(announced).catch(orLog)
-    await clock.sleep(ANNOUNCE_INTERVAL_MS, leaving)
   }
-  await workers.leave({ workerId, startedAt }).catch(orLog)
+  while (!leaving.aborted) {
+    await workers.announce(present()).catch(orLog)
+    const until = draining.aborted ? leaving : AbortSignal.any([draining, leaving])
+    await clock.sleep(ANNOUNCE_INTERVAL_MS, until)
+  }
+  await workers.leave({ ...present(), stoppedAt: clock.now() }).catch(orLog)
 }
 
 /** The most messages that one receive can return. Source: SQS, ReceiveMessage. */

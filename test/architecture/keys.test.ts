@@ -5,6 +5,7 @@ import { sources } from './sources.ts'
 const NAMING = [
   'shared/aws/dynamo/keys.ts',
   'shared/core/canvas/canvas.ts',
+  'shared/core/place/halted.ts',
   'shared/core/place/place.ts',
   'shared/core/record-names.ts',
   'shared/core/task/head-fields.ts',

@@ -2,7 +2,6 @@ import { describe, expect, it } from 'vitest'
 import { parseSearch, stringifySearch } from '../../web/api/search.ts'
 import { graphOf } from '../../web/canvases/graph.ts'
 import { ownUsd, ratesOfAll, ratesOfType } from '../../web/cost/cost.ts'
-import { attentionOf } from '../../web/overview/attention.ts'
 import { visible } from '../../web/parts/format.ts'
 import { byDay, nextTicks } from '../../web/schedules/next-ticks.ts'
 import { bulkOf, RETRY } from '../../web/tasks/actions.ts'
@@ -139,43 +138,5 @@ describe('the next ticks', () => {
     const ticks = [2026, 2037].map(year => ({ name: 's', type: 't', at: noon(year) }))
 
     expect(byDay(ticks, noon(2026)).map(([day]) => day)).toEqual(['Monday 23 Nov', 'Monday 23 Nov 2037'])
-  })
-})
-
-describe('what needs attention', () => {
-  const type = (more: object) => ({ type: 'render', kind: 'http', paused: false, ...more }) as never
-  const known = (more: object) =>
-    ({ types: [], counts: new Map(), schedules: [], workers: [], ...more }) as never
-  const counts = (more: object) => new Map([['render', { ready: 0, failed: 0, ...more }]])
-
-  it('is a type that no worker serves, while tasks wait', () => {
-    const found = attentionOf(known({ types: [type({})], counts: counts({ ready: 2 }) }))
-
-    expect(found.map(({ text }) => text)).toEqual([
-      'No worker serves render; 2 tasks wait. Start a worker of this type.',
-    ])
-  })
-
-  it('is nothing for a type that is served, or has nothing to do', () => {
-    const workers = [{ types: ['render'] }]
-
-    expect(attentionOf(known({ types: [type({})], counts: counts({}) }))).toEqual([])
-    expect(attentionOf(known({ types: [type({})], counts: counts({ ready: 2 }), workers }))).toEqual([])
-  })
-
-  it('is a pause before a failure, and a schedule between them', () => {
-    const found = attentionOf(
-      known({
-        types: [type({ paused: true })],
-        counts: counts({ ready: 1, failed: 3 }),
-        schedules: [{ name: 'nightly', lastError: { name: 'E', message: 'there is no such type' } }],
-      }),
-    )
-
-    expect(found.map(({ text }) => text)).toEqual([
-      'render is paused; 1 task waits.',
-      'The last tick of the schedule nightly published nothing: there is no such type',
-      '3 tasks of render have failed.',
-    ])
   })
 })

@@ -3,7 +3,7 @@ import type { ApiEvent } from '../../shared/api/events.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton, isStatus } from './baton.ts'
 import type { TaskPage } from './merged-lists.ts'
-import { PACE_MS } from './paces.ts'
+import { PACE_MS, UNTOUCHED_FACTOR, UNTOUCHED_MS } from './paces.ts'
 import { isShort, queries, renew } from './queries.ts'
 import { connection, goOnWithoutEvents, logEvent, watchRefusals } from './store.ts'
 
@@ -34,6 +34,8 @@ export function startLive(): void {
     void followEvents(following.signal)
   }
   document.addEventListener('visibilitychange', follow)
+  for (const type of ['pointermove', 'pointerdown', 'keydown'])
+    document.addEventListener(type, noteTouch, { passive: true })
   renewAfterBreaks()
   watchRefusals(queries)
   startRounds(patchRows)
@@ -77,7 +79,7 @@ function take(event: ApiEvent): void {
   if (event.taskId !== undefined && event.status) statuses.set(event.taskId, event.status)
 }
 
-const OF_TASKS = ['tasks', 'counts', 'activity', 'limits', 'canvas', 'failures']
+const OF_TASKS = ['tasks', 'counts', 'activity', 'limits', 'canvas', 'failures', 'attention']
 
 /** The beginnings of the keys of all answers that an event changes. */
 function keysTouchedBy({ type, taskId = '' }: ApiEvent): QueryKey[] {
@@ -171,5 +173,16 @@ function isDue(query: Query): boolean {
   const age = Date.now() - (askedAt.get(query.queryHash) ?? 0) + TIMER_MS
   if (query.state.isInvalidated) return age >= Math.max(restMs, PACE_MS)
   const ms = typeof pace === 'function' ? pace(query.state.data) : pace
-  return ms !== undefined && age >= ms
+  return ms !== undefined && age >= ms * (isUntouched() ? UNTOUCHED_FACTOR : 1)
+}
+
+let lastTouch = Date.now()
+
+function noteTouch(): void {
+  lastTouch = Date.now()
+}
+
+/** Events cost nothing, so only a page that has none slows down. */
+function isUntouched(): boolean {
+  return connection.get() === 'polling' && Date.now() - lastTouch > UNTOUCHED_MS
 }

@@ -14,7 +14,7 @@ import type { Counts } from '../../shared/api/types.ts'
 import { ask, askLocal, baton, isStatus } from './baton.ts'
 import type { Cost, TaskCost } from './cost-answers.ts'
 import { type TaskPage, taskPage } from './merged-lists.ts'
-import { ACTIVITY_MS, COUNTED_MAX, MANY_COUNTS_MS, OPEN_MS, PACE_MS, SLOW_MS } from './paces.ts'
+import { ACTIVITY_MS, ATTENTION_MS, COUNTED_MAX, MANY_COUNTS_MS, OPEN_MS, PACE_MS, SLOW_MS } from './paces.ts'
 
 /**
  * What pages ask the API. The first member of a key names a kind of answer; `live.ts` says which events change which kinds. `pace` says
@@ -255,7 +255,14 @@ export const canvasQuery = (id: string) =>
 export const failuresQuery = queryOptions({
   queryKey: ['failures'],
   queryFn: () => baton.failures({ limit: PAGE_MAX }),
-  ...paced(SLOW_MS),
+  ...paced(ATTENTION_MS, OPEN_MS),
+})
+
+/** What waits for an operator, and what callers last did about it. */
+export const attentionQuery = queryOptions({
+  queryKey: ['attention'],
+  queryFn: () => baton.attention(),
+  ...paced(ATTENTION_MS, OPEN_MS),
 })
 
 export const deadLettersQuery = infiniteQueryOptions({

@@ -1,4 +1,4 @@
-import type { ApiMinute, ApiTypeActivity } from '../../shared/api/diagnosis/statistics.ts'
+import type { ApiFailureGroup, ApiMinute, ApiTypeActivity } from '../../shared/api/diagnosis/statistics.ts'
 
 /** The activity of each minute of a span, also of minutes without any, so that charts have a slot for each. */
 export type Slot = {
@@ -62,4 +62,19 @@ export function openAfter(slots: readonly Slot[], openNow: number): number[] {
     return atEnd
   })
   return backwards.toReversed()
+}
+
+export const HOUR_MS = 3_600_000
+
+/**
+ * How often a group failed in the last hour, and in each hour before on average. Failures are counted by the hours of the clock: of the
+ * hour before the present one, the part counts that the last hour has of it.
+ */
+export function ratesOf({ count, firstAt, hours }: ApiFailureGroup, now: number) {
+  if (Date.parse(firstAt) >= now - HOUR_MS) return { lastHour: count, anHourBefore: 0 }
+  const present = now - (now % HOUR_MS)
+  const inHour = (at: number) => hours.find(hour => Date.parse(hour.at) === at)?.count ?? 0
+  const lastHour = inHour(present) + inHour(present - HOUR_MS) * (1 - (now - present) / HOUR_MS)
+  const hoursBefore = Math.max(1, (now - HOUR_MS - Date.parse(firstAt)) / HOUR_MS)
+  return { lastHour, anHourBefore: Math.max(0, count - lastHour) / hoursBefore }
 }

@@ -24,8 +24,9 @@ export function CostCard({ slots, types }: CostProps) {
         <p className="soft">A day at the pace of {span}</p>
         <strong>{usd(perDay)}</strong>
         <p className="faint" title={OWN}>
-          Metered since <When at={cost.from} />: {usd(cost.usd)}. Of {span}, {usd(ownUsd(cost, types))} belong
-          to no type. List prices of us-east-1 without free tiers.
+          {usd(cost.usd)} since the metering began <When at={cost.from} />. Of the cost of {span},{' '}
+          {usd(ownUsd(cost, types))} belong to the system itself and not to a type. List prices of us-east-1
+          without free tiers.
         </p>
       </div>
     </Card>
@@ -66,8 +67,8 @@ function rowsOf(cost: number, usage: NonNullable<TaskCost['usage']>) {
     ['Read units', amount(readUnits)],
     ['Queue requests', amount(sqsRequests)],
     ['API requests', amount(apiRequests)],
-    ['Invocations', amount(invocations)],
-    ['GB-seconds', amount(gbMs / 1_000)],
+    ['Lambda invocations', amount(invocations)],
+    ['Lambda memory × time', `${amount(gbMs / 1_000)} GB-seconds`],
   ] as const
 }
 

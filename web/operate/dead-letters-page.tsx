@@ -1,10 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { Send } from 'lucide-react'
-import type { ApiDeadLetter, ReplayAnswer } from '../../shared/api/diagnosis/dead-letters.ts'
+import type { ApiDeadLetter, ReplayAnswer, ReplayBody } from '../../shared/api/diagnosis/dead-letters.ts'
 import { baton } from '../api/baton.ts'
 import { deadLettersQuery } from '../api/queries.ts'
-import { Acting, ActionButton, Button, Opener, useAction } from '../parts/controls.tsx'
-import { Confirm } from '../parts/dialog.tsx'
+import { Acting, ActionButton, Button } from '../parts/controls.tsx'
+import { AskedAction } from '../parts/dialog.tsx'
 import { bytes, counted, visible } from '../parts/format.ts'
 import { Answer, Card, Empty, Page } from '../parts/page.tsx'
 import { Explained, IdLink, When } from '../parts/text.tsx'
@@ -45,15 +45,22 @@ function Queues({ letters }: { readonly letters: readonly ApiDeadLetter[] }) {
 }
 
 function Queue({ queue, letters }: { readonly queue: string; readonly letters: readonly ApiDeadLetter[] }) {
-  const replayable = letters.filter(letter => letter.replayable).map(({ id }) => id)
+  const replayable = letters
+    .filter(letter => letter.replayable)
+    .map(({ id }) => id)
+    .slice(0, REPLAYED_MAX)
   return (
     <Card
       title={queue}
       tools={
         replayable.length > 1 && (
-          <Acting>
-            <ReplayShown ids={replayable} />
-          </Acting>
+          <AskedAction
+            icon={Send}
+            text="Send all again"
+            title="Send these messages again?"
+            question={REPLAY}
+            {...replayOf({ ids: replayable })}
+          />
         )
       }
     >
@@ -84,20 +91,24 @@ function Letter({ letter }: { readonly letter: ApiDeadLetter }) {
       </div>
       {replayable && (
         <Acting>
-          <ActionButton icon={Send} text="Send again" {...replayOf([id])} />
+          <ActionButton icon={Send} text="Send again" {...replayOf({ ids: [id] })} />
         </Acting>
       )}
     </li>
   )
 }
 
-function replayOf(ids: readonly string[]) {
+/** Sends dead letters again: by their ids, or the newest ones of a queue. */
+export function replayOf(which: ReplayBody) {
   return {
-    run: () => baton.replayDeadLetters({ ids: [...ids] }),
+    run: () => baton.replayDeadLetters(which),
     done: replayResult,
-    changes: [['dead-letters']],
+    changes: [['dead-letters'], ['attention']],
   }
 }
+
+export const REPLAY =
+  'The messages return to where they came from, at most 100 at once. If the cause is not repaired, they come back here.'
 
 /** Says how many dead letters were sent, and the first reason for which one was not. */
 function replayResult({ results }: ReplayAnswer): string {
@@ -108,28 +119,3 @@ function replayResult({ results }: ReplayAnswer): string {
 }
 
 const REPLAYED_MAX = 100
-
-function ReplayShown({ ids }: { readonly ids: readonly string[] }) {
-  const sent = ids.slice(0, REPLAYED_MAX)
-  const replay = useAction(replayOf(sent))
-  return (
-    <Opener
-      icon={Send}
-      text="Send all again"
-      disabled={replay.isPending}
-      dialog={close => (
-        <Confirm
-          title="Send these messages again?"
-          action="Send again"
-          onConfirm={() => replay.mutate()}
-          onClose={close}
-        >
-          <p>
-            {counted(sent.length, 'message')} return to where they came from. If the cause is not repaired,
-            they come back here.
-          </p>
-        </Confirm>
-      )}
-    />
-  )
-}

@@ -3,12 +3,14 @@ import { Link } from '@tanstack/react-router'
 import { RotateCcw } from 'lucide-react'
 import type { ApiFailureGroup } from '../../shared/api/diagnosis/statistics.ts'
 import { baton } from '../api/baton.ts'
-import { failuresQuery } from '../api/queries.ts'
+import { failuresQuery, taskQuery } from '../api/queries.ts'
 import { Sparkline } from '../charts/chart.tsx'
+import { HOUR_MS, ratesOf } from '../charts/series.ts'
 import { Acting, Opener } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
-import { counted, cut, moment, number, visible } from '../parts/format.ts'
+import { counted, cut, duration, moment, number, visible } from '../parts/format.ts'
 import { Answer, Card, type Column, Empty, Failure, Page, Table } from '../parts/page.tsx'
+import { useSorted } from '../parts/sorted.ts'
 import { IdLink, Name, When } from '../parts/text.tsx'
 import { bulkOf, RETRY } from '../tasks/actions.ts'
 import { ServerNote, startBulk } from '../tasks/bulk.tsx'
@@ -32,7 +34,7 @@ export function FailuresPage() {
               <Empty title="Nothing has failed" />
             ) : (
               <Card>
-                <Table columns={COLUMNS} rows={items} keyOf={({ type, error }) => `${type} ${error}`} />
+                <Groups groups={items} />
               </Card>
             )}
             {nextCursor !== undefined && (
@@ -42,6 +44,13 @@ export function FailuresPage() {
         )}
       </Answer>
     </Page>
+  )
+}
+
+function Groups({ groups }: { readonly groups: readonly ApiFailureGroup[] }) {
+  const { rows, sorting } = useSorted(groups, COLUMNS)
+  return (
+    <Table columns={COLUMNS} rows={rows} keyOf={({ type, error }) => `${type} ${error}`} sorting={sorting} />
   )
 }
 
@@ -60,7 +69,13 @@ const COLUMNS: ReadonlyArray<Column<ApiFailureGroup>> = [
       </>
     ),
   },
-  { name: 'Count', kind: 'number', cell: ({ count }) => number(count) },
+  {
+    name: 'Last hour',
+    kind: 'number',
+    sortBy: group => ratesOf(group, Date.now()).lastHour,
+    cell: group => number(Math.round(ratesOf(group, Date.now()).lastHour)),
+  },
+  { name: 'A day', kind: 'number', sortBy: ({ count }) => count, cell: ({ count }) => number(count) },
   {
     name: '24 hours',
     kind: 'narrow-hidden',
@@ -71,19 +86,44 @@ const COLUMNS: ReadonlyArray<Column<ApiFailureGroup>> = [
       />
     ),
   },
-  { name: 'First', look: 'soft', cell: ({ firstAt }) => <When at={firstAt} /> },
-  { name: 'Last', look: 'soft', cell: ({ lastAt }) => <When at={lastAt} /> },
+  {
+    name: 'First',
+    look: 'soft',
+    sortBy: ({ firstAt }) => firstAt,
+    cell: ({ firstAt }) => <When at={firstAt} />,
+  },
+  {
+    name: 'Last',
+    look: 'soft',
+    sortBy: ({ lastAt }) => -Date.parse(lastAt),
+    cell: ({ lastAt }) => <When at={lastAt} />,
+  },
   {
     name: 'Example',
     look: 'wide-cell',
-    cell: ({ exampleId }) => (
-      <span className="cell-name">
-        <IdLink id={exampleId} />
-      </span>
-    ),
+    cell: ({ exampleId }) => <Example id={exampleId} />,
   },
   { name: 'Actions', kind: 'actions', cell: group => <RetryAll tasks={tasksOfGroup(group)} /> },
 ]
+
+/** A task that failed so, and how long its last run without success took. It may have been removed. */
+function Example({ id }: { readonly id: string }) {
+  const { data: task } = useQuery({ ...taskQuery(id), ...EXAMPLE })
+  const run = task?.runs.findLast(({ state, endedAt }) => state !== 'succeeded' && endedAt !== undefined)
+  return (
+    <span className="cell-name">
+      <IdLink id={id} />
+      {run?.endedAt !== undefined && (
+        <span className="faint nowrap">
+          after {duration(Date.parse(run.endedAt) - Date.parse(run.startedAt))}
+        </span>
+      )}
+    </span>
+  )
+}
+
+/** An example is read once: the page has up to a hundred. */
+const EXAMPLE = { meta: {}, staleTime: Number.POSITIVE_INFINITY, retry: false } as const
 
 /** The filter of the list of tasks that shows a group, or at least all failed tasks of its type since its first failure. */
 function searchOf(group: ApiFailureGroup): TaskFilter {
@@ -91,7 +131,6 @@ function searchOf(group: ApiFailureGroup): TaskFilter {
   return tasksOfGroup(group) ?? { type: [type], status: ['failed'], since: firstAt, order: '-ended' }
 }
 
-const HOUR_MS = 3_600_000
 const HOURS = 24
 
 /** The failures of each of the last 24 hours; the present one comes last. */

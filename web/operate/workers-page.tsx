@@ -1,30 +1,38 @@
 import { useQuery } from '@tanstack/react-query'
 import type { ApiWorker } from '../../shared/api/types.ts'
-import { workersQuery } from '../api/queries.ts'
-import { number } from '../parts/format.ts'
+import { taskQuery, workersQuery } from '../api/queries.ts'
+import { counted, number } from '../parts/format.ts'
 import { Answer, Card, type Column, Empty, Page, Table } from '../parts/page.tsx'
-import { Name, TypeLink, When } from '../parts/text.tsx'
+import { Dotted, IdLink, Name, StatusBadge, TypeLink, When } from '../parts/text.tsx'
 
-/** The live workers: what each serves, how much it runs, and when it was last seen. */
+/** The workers that are there, and for a day those that have stopped or died: what each serves and runs. */
 export function WorkersPage() {
   return (
     <Page title="Workers">
       <Answer of={useQuery(workersQuery)}>
         {workers =>
           workers.length === 0 ? (
-            <Empty title="No worker is running">
+            <Empty title="No worker was there within the last day">
               Lambda handlers appear with their first run. A worker of your own joins with: npx baton worker
               FILE
             </Empty>
           ) : (
             <Card>
-              <Table columns={COLUMNS} rows={workers} keyOf={({ id }) => id} />
+              <Table columns={COLUMNS} rows={workers.toSorted(byState)} keyOf={({ id }) => id} />
             </Card>
           )
         }
       </Answer>
     </Page>
   )
+}
+
+/** Dead workers come first, and those that have stopped last. */
+const STATES: ReadonlyArray<ApiWorker['state']> = ['dead', 'draining', 'live', 'stopped']
+const TONES = { dead: 'bad', draining: 'warn', live: 'good', stopped: 'idle' }
+
+function byState(a: ApiWorker, b: ApiWorker): number {
+  return STATES.indexOf(a.state) - STATES.indexOf(b.state)
 }
 
 const COLUMNS: ReadonlyArray<Column<ApiWorker>> = [
@@ -37,11 +45,46 @@ const COLUMNS: ReadonlyArray<Column<ApiWorker>> = [
       </span>
     ),
   },
+  {
+    name: 'State',
+    cell: ({ state }) => <Dotted tone={TONES[state]}>{state}</Dotted>,
+  },
   { name: 'Kind', look: 'soft', cell: ({ kind }) => kind },
   { name: 'Types', look: 'wide-cell', cell: ({ types }) => <TypeLinks types={types} /> },
-  { name: 'Running', kind: 'number', cell: ({ running }) => number(running) },
-  { name: 'Last seen', look: 'soft', cell: ({ lastSeen }) => <When at={lastSeen} /> },
+  {
+    name: 'Running',
+    kind: 'number',
+    cell: ({ state, running }) => (state === 'live' || state === 'draining' ? number(running) : '–'),
+  },
+  { name: 'Last seen', look: 'soft', cell: ({ lastSeen, stoppedAt }) => <When at={stoppedAt ?? lastSeen} /> },
+  { name: 'Had', look: 'wide-cell', cell: heldTasks },
 ]
+
+/** What a dead worker ran at its last sign of life. It names up to five tasks. */
+function heldTasks({ state, running, tasks = [] }: ApiWorker) {
+  if (state !== 'dead' || running === 0) return null
+  return (
+    <>
+      {counted(running, 'task')}
+      {tasks.map(id => (
+        <Held key={id} id={id} />
+      ))}
+    </>
+  )
+}
+
+/** A task that a dead worker had, and what has become of it. */
+function Held({ id }: { readonly id: string }) {
+  const { data: task } = useQuery(taskQuery(id))
+  const taker = task?.runs.find(({ state }) => state === 'running')?.workerId
+  return (
+    <span className="cell-name">
+      <IdLink id={id} />
+      {task && <StatusBadge state={task.status} />}
+      {taker !== undefined && <Name>{taker}</Name>}
+    </span>
+  )
+}
 
 const TYPES_SHOWN = 6
 

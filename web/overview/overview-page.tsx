@@ -1,23 +1,18 @@
-import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { CircleCheck } from 'lucide-react'
-import { baton } from '../api/baton.ts'
-import { schedulesQuery, workersQuery } from '../api/queries.ts'
+import type { Counts } from '../../shared/api/types.ts'
 import { LatenessChart, ThroughputChart } from '../charts/chart.tsx'
 import { slotsOf } from '../charts/series.ts'
 import { CostCard } from '../cost/cost-card.tsx'
-import { Acting, ActionButton } from '../parts/controls.tsx'
 import { number, sumText } from '../parts/format.ts'
 import { Card, Empty, Failure, Loading, Page } from '../parts/page.tsx'
-import { Dotted, StatusTiles } from '../parts/text.tsx'
-import { TypesTable, useWork } from '../types/types-page.tsx'
-import { type Attention, attentionOf } from './attention.ts'
+import { StatusTiles } from '../parts/text.tsx'
+import { TypesTable } from '../types/types-page.tsx'
+import { AttentionList, useAttention } from './attention-page.tsx'
 
 /** The whole system on one page: what needs attention first, then every type. */
 export function OverviewPage() {
-  const known = { ...useWork(), schedules: useQuery(schedulesQuery), workers: useQuery(workersQuery) }
-  const failed = Object.values(known).find(({ error, data }) => error && !data)
-  const { types, counts, activity, schedules, workers, cost } = known
+  const { work, failed, ...needs } = useAttention()
+  const { types, counts, activity, cost } = work
   // Drawn piece by piece, the page would jump. What counts, schedules and workers fill has its size without them.
   const isWhole = types.data && activity.data && cost.data !== undefined
   return (
@@ -29,23 +24,21 @@ export function OverviewPage() {
           types={types.data}
           counts={counts.data && new Map(counts.data.map(one => [one.type, one.counts]))}
           activity={activity.data}
-          schedules={schedules.data}
-          workers={workers.data}
           cost={cost.data ?? undefined}
+          needs={needs}
         />
       )}
     </Page>
   )
 }
 
-type NotYet<All> = { readonly [Name in keyof All]: All[Name] | undefined }
-
 /** Only the types and their activity are known at first. */
-type Known = Pick<Parameters<typeof attentionOf>[0], 'types'> &
-  NotYet<Omit<Parameters<typeof attentionOf>[0], 'types'>> &
-  Pick<Parameters<typeof TypesTable>[0], 'activity' | 'cost'>
+type Known = Pick<Parameters<typeof TypesTable>[0], 'types' | 'activity' | 'cost'> & {
+  readonly counts: ReadonlyMap<string, Counts> | undefined
+  readonly needs: Parameters<typeof NeedsAttention>[0]
+}
 
-function Overview({ activity, cost, types, counts, schedules, workers }: Known) {
+function Overview({ activity, cost, types, counts, needs }: Known) {
   if (types.length === 0)
     return (
       <Empty title="There are no task types yet">
@@ -55,13 +48,11 @@ function Overview({ activity, cost, types, counts, schedules, workers }: Known) 
   const slots = slotsOf(activity.items, activity.from, activity.to)
   return (
     <>
-      <StatusTiles count={status => (counts ? sumText([...counts.values()].map(one => one[status])) : '–')} />
       <div className={cost ? 'watch with-cost' : 'watch'}>
-        <NeedsAttention
-          items={counts && schedules && workers && attentionOf({ types, counts, schedules, workers })}
-        />
+        <NeedsAttention {...needs} />
         <CostCard slots={slots} types={types.map(({ type }) => type)} />
       </div>
+      <StatusTiles count={status => (counts ? sumText([...counts.values()].map(one => one[status])) : '–')} />
       <div className="charts">
         <ThroughputChart slots={slots} />
         <LatenessChart slots={slots} />
@@ -71,58 +62,19 @@ function Overview({ activity, cost, types, counts, schedules, workers }: Known) 
   )
 }
 
-/** Its height does not depend on what it shows: a long list scrolls in it. Undefined while it is not known. */
-function NeedsAttention({ items }: { readonly items: readonly Attention[] | undefined }) {
+const SHOWN_MAX = 5
+
+/** The most urgent of what needs attention. Its height does not depend on what it shows. Undefined while it is not known. */
+function NeedsAttention({ items, actions }: Pick<ReturnType<typeof useAttention>, 'items' | 'actions'>) {
   return (
     <div className="attention">
-      <Card
-        title="Needs attention"
-        tools={items && items.length > 1 && <span className="faint">{number(items.length)}</span>}
-      >
-        {items === undefined && <Loading rows={2} />}
-        {items?.length === 0 && (
-          <p className="all-well">
-            <CircleCheck size={18} aria-hidden />
-            No task is stuck, and none has failed.
-          </p>
-        )}
-        {items && items.length > 0 && (
-          <ul>
-            {items.map(item => (
-              <li key={item.id}>
-                <Dotted tone={item.tone} />
-                <p className="isolated">{item.text}</p>
-                <AttentionAction action={item.action} />
-              </li>
-            ))}
-          </ul>
-        )}
+      <Card title="Needs attention" tools={<Link to="/attention">{allText(items?.length ?? 0)}</Link>}>
+        {items ? <AttentionList items={items.slice(0, SHOWN_MAX)} actions={actions} /> : <Loading rows={2} />}
       </Card>
     </div>
   )
 }
 
-function AttentionAction({ action }: Pick<Attention, 'action'>) {
-  if (action.kind === 'resume')
-    return (
-      <Acting>
-        <ActionButton
-          text="Resume"
-          run={() => baton.resume(action.type)}
-          done={`${action.type} runs again`}
-          changes={[['types'], ['type', action.type], ['counts']]}
-        />
-      </Acting>
-    )
-  if (action.kind === 'schedules')
-    return (
-      <Link className="button plain" to="/schedules">
-        Show the schedule
-      </Link>
-    )
-  return (
-    <Link className="button plain" to="/tasks" search={{ type: [action.type], status: [action.status] }}>
-      Show the tasks
-    </Link>
-  )
+function allText(count: number): string {
+  return count > SHOWN_MAX ? `Show all ${number(count)}` : 'What was done'
 }

@@ -1,7 +1,7 @@
 import { X } from 'lucide-react'
 import { createContext, type ReactNode, useContext, useEffect, useId, useReducer } from 'react'
 import { isStale, problemText } from '../api/baton.ts'
-import { Button, IconButton, tellProblem } from './controls.tsx'
+import { Acting, Button, type ButtonProps, IconButton, Opener, tellProblem, useAction } from './controls.tsx'
 import { visible } from './format.ts'
 
 type DialogProps = {
@@ -148,6 +148,24 @@ export function FormDialog({
         </footer>
       </form>
     </Dialog>
+  )
+}
+
+type AskedActionProps<Answer> = Parameters<typeof useAction<void, Answer>>[0] &
+  Pick<ButtonProps, 'icon'> & { readonly text: string; readonly title: string; readonly question: string }
+
+/** A button whose action is only done when the reader has confirmed what it will do. */
+export function AskedAction<Answer>({ icon, text, title, question, ...given }: AskedActionProps<Answer>) {
+  const action = useAction(given)
+  const dialog = (close: () => void) => (
+    <Confirm title={title} action={text} onConfirm={() => action.mutate()} onClose={close}>
+      <p className="isolated">{question}</p>
+    </Confirm>
+  )
+  return (
+    <Acting>
+      <Opener icon={icon} text={text} disabled={action.isPending} dialog={dialog} />
+    </Acting>
   )
 }
 

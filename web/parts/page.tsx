@@ -75,26 +75,34 @@ export type Column<Row> = {
   readonly title?: string
   /** More classes of a cell. */
   readonly look?: string | ((row: Row) => string)
+  /** By what a reader can sort the rows: numbers the largest first, texts by the alphabet. @default not at all */
+  readonly sortBy?: (row: Row) => number | string
   readonly cell: (row: Row) => ReactNode
+}
+
+/** By which column a reader has sorted a table. */
+export type Sorting = {
+  readonly column: string | undefined
+  /** Sorts by this column, or again in the given order when it is sorted by it already. */
+  readonly onSort: (column: string) => void
 }
 
 type TableProps<Row> = {
   readonly columns: ReadonlyArray<Column<Row>>
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
+  readonly sorting?: Sorting
 }
 
 /** A table of few rows. The first column names the row. */
-export function Table<Row>({ columns, rows, keyOf }: TableProps<Row>) {
+export function Table<Row>({ columns, rows, keyOf, sorting }: TableProps<Row>) {
   return (
     <div className="table-frame">
       <table>
         <thead>
           <tr>
-            {columns.map(({ name, kind, title }) => (
-              <th key={name} scope="col" className={kind === 'actions' ? undefined : kind} title={title}>
-                {kind === 'actions' ? <span className="visually-hidden">{name}</span> : name}
-              </th>
+            {columns.map(column => (
+              <Heading key={column.name} column={column} sorting={column.sortBy && sorting} />
             ))}
           </tr>
         </thead>
@@ -111,6 +119,25 @@ export function Table<Row>({ columns, rows, keyOf }: TableProps<Row>) {
         </tbody>
       </table>
     </div>
+  )
+}
+
+type HeadingProps = { readonly column: Column<never>; readonly sorting: Sorting | undefined }
+
+function Heading({ column: { name, kind, title }, sorting }: HeadingProps) {
+  const isSorted = sorting?.column === name
+  return (
+    <th scope="col" className={kind === 'actions' ? undefined : kind} title={title}>
+      {kind === 'actions' ? (
+        <span className="visually-hidden">{name}</span>
+      ) : sorting ? (
+        <button type="button" className="sort" aria-pressed={isSorted} onClick={() => sorting.onSort(name)}>
+          {name}
+        </button>
+      ) : (
+        name
+      )}
+    </th>
   )
 }
 
@@ -234,7 +261,8 @@ export function Loading({ rows = 6 }: { readonly rows?: number | undefined }) {
   )
 }
 
-type Changed = { readonly operations?: readonly ApiOperation[] | undefined }
+type Operation = ApiOperation & { readonly subject?: string }
+type Changed = { readonly operations?: readonly Operation[] | undefined }
 
 /** The last changes that people made to a task or a type, newest first. Shows nothing when there are none. */
 export function Operations({ operations = [] }: Changed) {
@@ -242,9 +270,9 @@ export function Operations({ operations = [] }: Changed) {
   return (
     <Card title="Changed by people">
       <ol className="operations">
-        {operations.toReversed().map(({ at, by, what }) => (
+        {operations.toReversed().map(({ at, by, what, subject = '' }) => (
           <li key={`${at} ${what}`}>
-            <Name mono={false}>{operationText(what)}</Name>
+            <Name mono={false}>{`${operationText(what)} ${subject}`.trim()}</Name>
             <span className="soft">
               <Name mono={false}>{by}</Name> <When at={at} />
             </span>

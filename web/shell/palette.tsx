@@ -6,6 +6,7 @@ import {
   CalendarClock,
   CircleX,
   Cpu,
+  Inbox,
   LayoutDashboard,
   ListChecks,
   MailX,
@@ -136,6 +137,7 @@ function matching(commands: readonly Command[], text: string): Command[] {
 /** The pages of the navigation. `key` after `g` leads there. */
 export const PLACES = [
   { to: '/', name: 'Overview', key: 'o', icon: LayoutDashboard },
+  { to: '/attention', name: 'Needs attention', key: 'a', icon: Inbox },
   { to: '/tasks', name: 'Tasks', key: 't', icon: ListChecks },
   { to: '/failures', name: 'Failures', key: 'f', icon: CircleX },
   { to: '/dead-letters', name: 'Dead letters', key: 'd', icon: MailX },

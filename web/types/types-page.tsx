@@ -11,6 +11,7 @@ import { ratesOfType } from '../cost/cost.ts'
 import { Button } from '../parts/controls.tsx'
 import { countText, duration, rate, type Status, usd } from '../parts/format.ts'
 import { Card, type Column, Empty, Failure, Loading, Page, Table } from '../parts/page.tsx'
+import { useSorted } from '../parts/sorted.ts'
 import { TypeLink } from '../parts/text.tsx'
 import { PublishButton } from '../publish/publish-dialog.tsx'
 
@@ -68,15 +69,21 @@ export function TypesTable({ title, types, counts, activity, cost }: TypesTableP
   const pages = Math.ceil(types.length / PAGE_TYPES)
   const from = Math.min(page, pages - 1) * PAGE_TYPES
   const activities = new Map(activity.items.map(one => [one.type, one]))
-  const rows = types.slice(from, from + PAGE_TYPES).map(({ type, kind, paused }): Row => {
+  const all = types.map(({ type, kind, paused }): Row => {
     const ofType = activities.get(type)
     const slots = slotsOf(ofType ? [ofType] : [], activity.from, activity.to)
     return { type, kind, paused, counts: counts.get(type), lateMs: ofType?.lateness?.p95Ms, slots, cost }
   })
   const columns = [...WORK_COLUMNS, ...(cost ? COST_COLUMNS : []), HOUR_COLUMN]
+  const { rows, sorting } = useSorted(all.toSorted(byUrgency), columns)
   return (
     <Card {...(title !== undefined && { title })}>
-      <Table columns={columns} rows={rows} keyOf={({ type }) => type} />
+      <Table
+        columns={columns}
+        rows={rows.slice(from, from + PAGE_TYPES)}
+        keyOf={({ type }) => type}
+        sorting={sorting}
+      />
       {pages > 1 && (
         <footer className="table-foot">
           <span>
@@ -103,17 +110,42 @@ type Row = Pick<ApiType, 'type' | 'kind' | 'paused'> & {
   readonly cost: Cost | undefined
 }
 
+const LATE_MS = 60_000
+
+/** Failures of the last hour come first, then lateness, the backlog, pauses, activity, and names. */
+function byUrgency(a: Row, b: Row): number {
+  const [ofA, ofB] = [urgencyOf(a), urgencyOf(b)]
+  const at = ofA.findIndex((value, index) => value !== ofB[index])
+  return at < 0 ? a.type.localeCompare(b.type) : (ofB[at] ?? 0) - (ofA[at] ?? 0)
+}
+
+function urgencyOf({ slots, lateMs = 0, counts, paused }: Row): readonly number[] {
+  const inHour = (kind: 'failed' | 'started') => slots.reduce((sum, slot) => sum + slot[kind], 0)
+  const ready = counts?.ready ?? 0
+  const late = lateMs > LATE_MS && ready > 0 ? lateMs : 0
+  return [inHour('failed'), late, ready, paused ? 1 : 0, inHour('started')].map(roughly)
+}
+
+/** Numbers of about the same size are equal, so that rows do not change places all the time. */
+function roughly(value: number): number {
+  return Math.ceil(Math.log2(1 + value))
+}
+
 const WORK_COLUMNS: ReadonlyArray<Column<Row>> = [
   {
     name: 'Type',
-    cell: ({ type, paused }) => (
-      <span className="cell-name">
-        <TypeLink type={type} className="cut" />
-        {paused && <span className="tag warn">paused</span>}
-      </span>
+    sortBy: ({ type }) => type,
+    look: 'type-cell',
+    cell: ({ type, kind, paused }) => (
+      <>
+        <span className="cell-name">
+          <TypeLink type={type} className="cut" />
+          {paused && <span className="tag warn">paused</span>}
+        </span>
+        <span className="faint">{kind}</span>
+      </>
     ),
   },
-  { name: 'Kind', kind: 'narrow-hidden', look: 'soft', cell: ({ kind }) => kind },
   countColumn('Waiting', 'ready', 'delayed'),
   countColumn('Running', 'running', 'compensating'),
   rateColumn('Done/min', 'succeeded', ''),
@@ -121,7 +153,8 @@ const WORK_COLUMNS: ReadonlyArray<Column<Row>> = [
   {
     name: 'Lateness',
     kind: 'number',
-    look: 'soft',
+    look: 'soft nowrap',
+    sortBy: ({ lateMs = -1 }) => lateMs,
     cell: ({ lateMs }) => (lateMs === undefined ? '–' : `≤ ${duration(lateMs)}`),
   },
   countColumn('Failed', 'failed'),
@@ -150,6 +183,7 @@ function rateColumn(name: string, status: 'succeeded' | 'failed', look: string):
   return {
     name,
     kind: 'number',
+    sortBy: ({ slots }) => perMinute(slots, status),
     look: ({ slots }) => (perMinute(slots, status) === 0 ? 'zero' : look),
     cell: ({ slots }) => rate(perMinute(slots, status)),
   }
@@ -162,17 +196,20 @@ function costColumn(
   name: string,
   usdOf: (rates: ReturnType<typeof ratesOfType>) => number | undefined,
 ): Column<Row> {
-  const text = ({ type, slots, cost }: Row) => {
-    const value = cost && usdOf(ratesOfType(cost, type, slots))
+  const usdIn = ({ type, slots, cost }: Row) => cost && usdOf(ratesOfType(cost, type, slots))
+  const text = (row: Row) => {
+    const value = usdIn(row)
     return value === undefined ? '–' : usd(value)
   }
-  return { name, kind: 'number', look: 'soft', title: COST, cell: text }
+  return { name, kind: 'number', look: 'soft', title: COST, sortBy: row => usdIn(row) ?? -1, cell: text }
 }
 
 /** How many tasks of the type have one of these statuses. The number leads to them. */
 function countColumn(name: string, ...statuses: readonly Status[]): Column<Row> {
-  const cell = ({ type, counts }: Row) => {
-    const count = counts && statuses.reduce((sum, status) => sum + counts[status], 0)
+  const countOf = ({ counts }: Row) => counts && statuses.reduce((sum, status) => sum + counts[status], 0)
+  const cell = (row: Row) => {
+    const { type } = row
+    const count = countOf(row)
     if (!count) return <span className="zero">{count ?? '–'}</span>
     const text = countText(count)
     return (
@@ -185,5 +222,5 @@ function countColumn(name: string, ...statuses: readonly Status[]): Column<Row> 
       </Link>
     )
   }
-  return { name, kind: 'number', cell }
+  return { name, kind: 'number', sortBy: row => countOf(row) ?? -1, cell }
 }

@@ -33,11 +33,13 @@ const typeCounts = open(
     type: text(),
     /** The numbers of the type's tasks, by status. */
     counts: countsAnswer,
+    /** A task has been ready since this time at least. Left out when none is ready, or when more than 50 run. */
+    readySince: optional(shownTime),
   },
   'TypeCounts',
 )
 
-/** The numbers of the tasks of a type, by status. */
+/** The numbers of the tasks of a type, by status, and since when one of them has been ready. */
 export type TypeCounts = ValueOf<typeof typeCounts>
 
 export const allCountsPage = pageOf(typeCounts)

@@ -52,6 +52,8 @@ const TARGET_PREFIX = 'target#'
 
 /** The partition of all registered workers. They sort by id. */
 export const WORKERS_PARTITION = 'workers'
+/** The partition of the workers that are gone. They sort by id, so only the last incarnation of an id is kept. */
+export const GONE_WORKERS_PARTITION = 'gone-workers'
 
 /**
  * The partition of one chunk of the ends of a canvas's members. Each chunk has its own, because thousands of members may end in a

@@ -7,7 +7,6 @@
  * updates a task (`ifExists: update`) yields it whenever the task is ready afterwards. `EVENT_TYPES` lists the types of events.
  */
 
-import { needsAttention } from '../flow/flow.ts'
 import { isComplete, isIndexedAsRunning } from '../run/finish.ts'
 import type { EventType } from '../states.ts'
 import { statusOf } from '../status.ts'
@@ -15,7 +14,7 @@ import type { ActionRecord } from '../task/flow-state.ts'
 import type { Head } from '../task/head.ts'
 import type { Canvas, Operation } from '../task/head-fields.ts'
 import { RUN_MOVES, type Status } from '../task/lifecycle.ts'
-import { type EndedRun, endedRuns, liveRuns, runId, type Task } from '../task/task.ts'
+import { type EndedRun, endedRuns, liveRuns, needsAttention, runId, type Task } from '../task/task.ts'
 import type { ErrorCause, TaskError } from '../task-error/task-error.ts'
 import { hash32 } from '../values/text.ts'
 

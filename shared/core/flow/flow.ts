@@ -72,9 +72,3 @@ function runOf(action: ActionRecord, piece: string): EndedRun[] {
   if (fence === undefined || workerId === undefined || ranAt === undefined || endedAt === undefined) return []
   return [{ fence, workerId, state: 'succeeded', startedAt: ranAt, endedAt, piece }]
 }
-
-/** Whether an operator must decide, because an undo has failed for good or an owed callback cannot be published. */
-export function needsAttention({ flow, state, unpublished }: Task): boolean {
-  if (unpublished) return true
-  return state === 'failed' && Object.values(flow?.steps ?? {}).some(step => step.state === 'undo-failed')
-}

@@ -19,6 +19,7 @@ import { hash32, orderNumber } from '../values/text.ts'
 import { defined } from '../values/values.ts'
 import type { FairLine } from './claim-order.ts'
 import { fairLineOf, presentTurn, tenantOf, turnAt, turnOrder, workOrder } from './claim-order.ts'
+import { haltedPlaceOf } from './halted.ts'
 
 const MINUTE_MS = 60_000
 
@@ -93,9 +94,10 @@ function placeOfSchedule(schedule: Schedule, now: number): Place | undefined {
  * - A running task that was claimed over HTTP is in the running place of its type. A flow that undoes is in the undoing place.
  * - A task that a handler runs enters the running place only with the first heartbeat of a run (`inRunningPlace`), so short runs
  *   pay nothing for it.
+ * - An ended task for which an operator must decide is in the place of halted tasks. Only operators read it.
  */
 function placeOfTask(task: Task, now: number): Place | undefined {
-  if (task.state !== 'open') return undefined
+  if (task.state !== 'open') return haltedPlaceOf(task)
   const takesWorkers = workersWanted(task) > 0
   if (takesWorkers && isFar(task, now)) return minutePlace(task.id, wakesAt(task))
   if (task.wait)

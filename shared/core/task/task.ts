@@ -284,3 +284,9 @@ function messageOf(previous: Json): Json {
   const { error } = Object(previous) as { error?: { message?: Json } }
   return error?.message ?? null
 }
+
+/** Whether an operator must decide, because an undo has failed for good or an owed callback cannot be published. */
+export function needsAttention({ flow, state, unpublished }: Task): boolean {
+  if (unpublished) return true
+  return state === 'failed' && Object.values(flow?.steps ?? {}).some(step => step.state === 'undo-failed')
+}

@@ -4,7 +4,7 @@
  */
 
 import { tenantOf } from '../../core/place/claim-order.ts'
-import { readyPlace } from '../../core/place/place.ts'
+import { readyPlace, viewPartition } from '../../core/place/place.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
@@ -221,6 +221,28 @@ function foremost(sources: readonly Source[], descending: boolean): Source | und
 function precedes(one: Source, other: Source, descending: boolean): boolean {
   const [a, b] = [one.buffer[0]?.sort ?? 0, other.buffer[0]?.sort ?? 0]
   return descending ? a > b : a < b
+}
+
+/** The oldest ready task is looked for behind at most this many running ones. */
+const RUNNING_SKIPPED_MAX = 50
+
+/**
+ * A time at which a ready task of the type was due, so that the oldest one is due then or earlier. The index has running tasks among the
+ * ready ones: with `running` of them, one of the first `running + 1` entries is ready. Undefined when too many run.
+ */
+export async function readySince(
+  { tasks, clock }: System,
+  type: TaskType,
+  running: number,
+): Promise<number | undefined> {
+  if (running > RUNNING_SKIPPED_MAX) return undefined
+  const ranges = shardNumbers(type).map(shard => ({
+    index: 'view' as const,
+    partition: viewPartition(type.type, 'open', shard),
+    to: clock.now(),
+  }))
+  const first = await take(mergeRanges(tasks, ranges, { pageSize: running + 1 }), running + 1)
+  return first.length > running ? Number(first.at(-1)?.sort) : undefined
 }
 
 /** The next `count` entries. Returns fewer at the end. */

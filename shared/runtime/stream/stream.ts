@@ -1,7 +1,6 @@
 import { EVERY_TYPE } from '../../core/bounds.ts'
-import { needsAttention } from '../../core/flow/flow.ts'
 import { type Head, isTask } from '../../core/task/head.ts'
-import type { Task } from '../../core/task/task.ts'
+import { needsAttention, type Task } from '../../core/task/task.ts'
 import { countEnds } from '../canvas/count-ends.ts'
 import type { PlanFailure } from '../kernel/heads.ts'
 import { logFields } from '../kernel/log-run-ends.ts'

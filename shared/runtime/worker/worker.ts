@@ -8,20 +8,23 @@
 import { runningPlace, undoingPlace } from '../../core/place/place.ts'
 import { liveRuns, type Task } from '../../core/task/task.ts'
 import { servingType, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
-import { isItemFault } from '../../core/values/values.ts'
+import { defined, isItemFault } from '../../core/values/values.ts'
 import { type Planned, planned } from '../../core/wake.ts'
-import { type Marker, WORKER_DROP_MS, type Worker } from '../../core/worker.ts'
+import type { Marker, Worker, WorkerState } from '../../core/worker.ts'
+import { WORKER_DROP_MS, workerStateOf } from '../../core/worker.ts'
 import type { Chance } from '../../ports/machine.ts'
 import { failureOf, type PlanFailure, readEntries, sideBySide } from '../kernel/heads.ts'
 import { createTimedCache, type System } from '../kernel/system.ts'
 import { NOTHING_SWEPT, type SweepReport } from '../repair.ts'
 
-/** A worker that is present. Lambda workers come and go with each invocation, so they are shown as one per type. */
-export type PresentWorker = {
+/**
+ * A worker that is present, or that was within the last day. Lambda workers come and go with each invocation, so they are shown as one
+ * per type.
+ */
+export type KnownWorker = Pick<Worker, 'version' | 'types' | 'tasks' | 'stoppedAt'> & {
   readonly id: string
   readonly kind: Worker['kind'] | 'lambda'
-  readonly version?: string
-  readonly types: readonly string[]
+  readonly state: WorkerState
   readonly running: number
   /** Missing for Lambda, which is there whenever it is needed. */
   readonly lastSeen?: number
@@ -32,24 +35,25 @@ const RUNS_READ_MAX = 200
 const READS_AT_ONCE_MAX = 10
 
 /**
- * The live workers, sorted by id. Standalone workers report how many tasks they run. For HTTP and Lambda
+ * The workers of the last day, sorted by id. Standalone workers report how many tasks they run. For HTTP and Lambda
  * workers the number is counted in the running places of their types, so it lags by up to two seconds and costs
  * no write.
  */
-export async function listWorkers(system: System): Promise<PresentWorker[]> {
-  const [announced, types] = await Promise.all([system.workers.list(), system.types.list()])
+export async function listWorkers(system: System): Promise<KnownWorker[]> {
+  const [announced, types] = await Promise.all([system.workers.listAll(), system.types.list()])
   const held = await heldOverHttp(system, announced, types)
   const lambdas = await sideBySide(types.filter(isServedByLambda), READS_AT_ONCE_MAX, type =>
     lambdaOf(system, type, types),
   )
-  const workers = announced.map(({ workerId: id, kind, version, types, running, lastSeen }) => ({
-    id,
-    kind,
-    ...(version !== undefined && { version }),
-    types,
-    running: running ?? held.get(id) ?? 0,
-    lastSeen,
-  }))
+  const now = system.clock.now()
+  const workers = announced.map(worker => {
+    const { workerId: id, kind, version, types, tasks, running, lastSeen, stoppedAt } = worker
+    return {
+      ...{ id, kind, state: workerStateOf(worker, now), types },
+      ...defined({ version, tasks, stoppedAt }),
+      ...{ running: running ?? held.get(id) ?? 0, lastSeen },
+    }
+  })
   return [...workers, ...lambdas].sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
@@ -61,7 +65,7 @@ async function lambdaOf(
   system: System,
   { type, handlerVersion: version }: TaskType,
   types: readonly TaskType[],
-): Promise<PresentWorker> {
+): Promise<KnownWorker> {
   const served = types.filter(one => servingType(one.type, one.configuration.kind) === type)
   const counts = await sideBySide(served.flatMap(runningRanges), READS_AT_ONCE_MAX, range =>
     system.tasks.count(range),
@@ -70,6 +74,7 @@ async function lambdaOf(
   return {
     id: `lambda:${type}`,
     kind: 'lambda',
+    state: 'live',
     ...(version !== undefined && { version }),
     types: served.map(one => one.type).sort(),
     running,

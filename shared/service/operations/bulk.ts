@@ -20,6 +20,7 @@ import { emptySpanProblem } from '../requests/publish-requests.ts'
 export const bulkOperations = [
   operation({
     name: 'startBulk',
+    isAttending: true,
     tag: 'Bulk',
     summary: 'Retry, cancel or remove many tasks',
     description:

@@ -11,6 +11,7 @@ import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readLimitUsage, type TypeLimitUsage } from '../../runtime/limits/limit-usage.ts'
 import { listTasks } from '../../runtime/list/list.ts'
 import { countTasks } from '../../runtime/list/list-query.ts'
+import { readySince } from '../../runtime/place/ready.ts'
 import { readWhy, readWhyMember, type Why } from '../../runtime/read/why.ts'
 import { firstMinute, readActivity, type TypeActivity } from '../../runtime/stream/statistics.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
@@ -178,10 +179,11 @@ export const activityOperations = [
 async function handleCounts({ system, query }: Call<api.AllCountsQuery, unknown>): Promise<Answer> {
   const page = pageByName(await system.types.list(), query, ({ type }) => type, isTypeName)
   if (!page) return refuseCursor()
-  const items = await sideBySide(page.items, TYPES_AT_ONCE_MAX, async type => ({
-    type: type.type,
-    counts: await countTasks(system, type, query.atMost ?? COUNTED_DEFAULT),
-  }))
+  const items = await sideBySide(page.items, TYPES_AT_ONCE_MAX, async type => {
+    const counts = await countTasks(system, type, query.atMost ?? COUNTED_DEFAULT)
+    const since = counts.ready > 0 ? await readySince(system, type, counts.running) : undefined
+    return { type: type.type, counts, ...defined({ readySince: isoOf(since) }) }
+  })
   return { status: 200, body: { ...page, items } }
 }
 

@@ -6,9 +6,12 @@ import { isLetterId, letterExpiresAt, replayQueueOf, typeOfQueue } from '../../c
 import { FAILURES_SINCE_MS_MAX, HOUR_MS } from '../../core/events/failures.ts'
 import { isName } from '../../core/values/text.ts'
 import { defined } from '../../core/values/values.ts'
+import { isolateEach } from '../../runtime/kernel/heads.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
+import { readAttention } from '../../runtime/operate/attention.ts'
 import type { Replayed } from '../../runtime/operate/dead-letters.ts'
 import { isAfterIn, listDeadLetters, replayDeadLetters } from '../../runtime/operate/dead-letters.ts'
+import { describeHead } from '../../runtime/read/read.ts'
 import { FAILURE_COUNTS_MAX, type FailureGroup, readFailures } from '../../runtime/stream/statistics.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
 import { listWorkers } from '../../runtime/worker/worker.ts'
@@ -22,7 +25,7 @@ import {
   refuseCursor,
 } from '../operation.ts'
 import { problem, unknownTypes } from '../present/problems.ts'
-import { iso, isoOf } from '../present/tasks.ts'
+import { iso, isoOf, presentTask } from '../present/tasks.ts'
 import { explainLetter } from '../why/explain-letter.ts'
 
 export const deadLetterOperations = [
@@ -39,6 +42,7 @@ export const deadLetterOperations = [
   }),
   operation({
     name: 'replayDeadLetters',
+    isAttending: true,
     tag: 'Observing',
     summary: 'Send up to 100 dead letters again',
     description: 'Each dead letter has its own result: by `ids` in their order, by `queue` the newest first.',
@@ -46,7 +50,37 @@ export const deadLetterOperations = [
     body: api.replayBody,
     handle: handleReplay,
   }),
+  operation({
+    name: 'attention',
+    tag: 'Observing',
+    summary: 'Show what waits for an operator',
+    description:
+      'Shows halted tasks, which an operator must decide about, the queues that gave messages up, and what callers last did about such things. Each kind is bounded.',
+    cost: '3 read units, half a unit for each halted task, and half a unit for each 4 KB of dead letters.',
+    answers: { 200: { description: 'What waits, and what was done.', schema: api.attentionAnswer } },
+    handle: handleAttention,
+  }),
 ]
+
+async function handleAttention(call: Call<unknown, unknown, DiagnosticSystem>): Promise<Answer> {
+  const { system } = call
+  const { halted, haltedCount, queues, moreDeadLetters, actions } = await readAttention(system)
+  const body = {
+    halted: await isolateEach(system, halted, halted.length, async task =>
+      presentTask(await describeHead(system, call, task, true)),
+    ),
+    haltedCount,
+    deadLetters: queues.map(([queue, letters]) => ({
+      queue,
+      count: letters.length,
+      replayable: letters.filter(letter => replayQueueOf(letter) !== undefined).length,
+      lastAt: iso(Math.max(...letters.map(({ arrivedAt }) => arrivedAt))),
+    })),
+    moreDeadLetters,
+    actions: actions.map(action => ({ ...action, at: iso(action.at) })),
+  }
+  return { status: 200, body }
+}
 
 async function handleLetters(call: Call<api.DeadLettersQuery, unknown, DiagnosticSystem>): Promise<Answer> {
   const { system, query } = call
@@ -174,9 +208,10 @@ export const observingOperations = [
   operation({
     name: 'listWorkers',
     tag: 'Observing',
-    summary: 'List live workers',
-    description: 'Lists live workers by their ids. The Lambda functions of a type are one entry.',
-    cost: '1 read unit per 4 KB of workers, some 200 bytes each.',
+    summary: 'List workers',
+    description:
+      'Lists workers by their ids: those that are there, and for a day those that have stopped or died. The Lambda functions of a type are one entry.',
+    cost: '1 read unit per 4 KB of workers, some 200 bytes each, at least 2 units.',
     answers: { 200: { description: 'One page of workers.', schema: api.workerPage } },
     query: pageQuery,
     handle: handleWorkers,
@@ -228,6 +263,8 @@ async function handleWorkers({ system, query }: Call<PageQuery, unknown>): Promi
   const isId = (text: string) => isName(text, KEY_CHARACTERS_MAX)
   const page = pageByName(await listWorkers(system), query, ({ id }) => id, isId)
   if (!page) return refuseCursor()
-  const items = page.items.map(one => defined({ ...one, lastSeen: isoOf(one.lastSeen) }))
+  const items = page.items.map(one =>
+    defined({ ...one, lastSeen: isoOf(one.lastSeen), stoppedAt: isoOf(one.stoppedAt) }),
+  )
   return { status: 200, body: { ...page, items } }
 }

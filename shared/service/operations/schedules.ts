@@ -79,6 +79,7 @@ export const scheduleOperations = [
   }),
   operation({
     name: 'pauseSchedule',
+    isAttending: true,
     tag: 'Schedules',
     summary: 'Pause a schedule',
     description:
@@ -92,6 +93,7 @@ export const scheduleOperations = [
   }),
   operation({
     name: 'resumeSchedule',
+    isAttending: true,
     tag: 'Schedules',
     summary: 'Resume a schedule',
     description:
@@ -117,6 +119,7 @@ export const scheduleOperations = [
   }),
   operation({
     name: 'triggerSchedule',
+    isAttending: true,
     tag: 'Schedules',
     summary: 'Publish the task of a schedule now',
     description:

@@ -92,6 +92,7 @@ export const taskOperations = [
   }),
   operation({
     name: 'retry',
+    isAttending: true,
     tag: 'Tasks',
     summary: 'Retry a task',
     description:

@@ -59,6 +59,7 @@ export const typeOperations = [
   }),
   operation({
     name: 'pauseType',
+    isAttending: true,
     tag: 'Types',
     summary: 'Pause a task type',
     description:
@@ -72,6 +73,7 @@ export const typeOperations = [
   }),
   operation({
     name: 'resumeType',
+    isAttending: true,
     tag: 'Types',
     summary: 'Resume a task type',
     description: 'Ends a pause: the waiting tasks run, in the order of their type. The call may be repeated.',
@@ -95,6 +97,7 @@ export const typeOperations = [
   }),
   operation({
     name: 'purge',
+    isAttending: true,
     tag: 'Types',
     summary: 'Purge tasks of a type',
     description:

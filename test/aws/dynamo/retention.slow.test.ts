@@ -77,6 +77,7 @@ const KIND_BY_PARTITION: Readonly<Record<string, string>> = {
   steps: 'steps of a flow',
   target: 'marker',
   workers: 'worker',
+  'gone-workers': 'worker that is gone',
   starts: 'slots',
   permits: 'permits',
   turns: 'turns of a tenant',

@@ -360,6 +360,11 @@ describe('requests', () => {
     expect(await units(targets.mark(MARKER))).toEqual({ table: 1 })
     expect(await units(targets.clear(MARKER))).toEqual({ table: 1 })
     expect(await units(workers.announce(WORKER))).toEqual({ table: 1 })
-    expect(await units(workers.leave(WORKER))).toEqual({ table: 1 })
+  })
+
+  it('of a worker that leaves cost 1 unit to remove it, and 1 to keep it for a day', async () => {
+    await stores.workers.announce(WORKER)
+
+    expect(await units(stores.workers.leave(WORKER))).toEqual({ table: 2 })
   })
 })

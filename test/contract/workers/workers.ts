@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest'
-import { WORKER_LIFE_MS, type Worker } from '../../../shared/core/worker.ts'
+import { GONE_WORKER_KEPT_MS, WORKER_LIFE_MS, type Worker } from '../../../shared/core/worker.ts'
 import { NOW, SECOND } from '../../support/tasks/a-task.ts'
 import type { MakeStores } from '../task-store.ts'
 
@@ -27,12 +27,27 @@ export function workersContract(makeStores: MakeStores): void {
     await workers.announce(aWorker({ workerId: 'silent' }))
     await workers.announce(aWorker({ workerId: 'seen', lastSeen: NOW + SECOND }))
 
-    await workers.leave({ workerId: 'leaves', startedAt: NOW })
-    await workers.leave({ workerId: 'never came', startedAt: NOW })
+    await workers.leave(aWorker({ workerId: 'leaves', stoppedAt: NOW }))
+    await workers.leave(aWorker({ workerId: 'never came' }))
     await clock.advance(WORKER_LIFE_MS)
 
     expect((await workers.list()).map(({ workerId }) => workerId)).toEqual(['seen'])
     expect(await workers.get('silent')).toBeUndefined()
+    expect((await workers.listAll()).map(({ workerId }) => workerId)).toEqual(['leaves', 'seen', 'silent'])
+  })
+
+  it('shows a worker that was dropped for a day, unless one of its id is there again', async () => {
+    const { workers, clock } = await makeStores()
+    for (const workerId of ['gone', 'back']) await workers.announce(aWorker({ workerId }))
+    await workers.dropSilent(NOW + 1, 10)
+    await workers.announce(aWorker({ workerId: 'back', lastSeen: NOW + SECOND }))
+
+    expect(await workers.listAll()).toEqual([
+      aWorker({ workerId: 'back', lastSeen: NOW + SECOND }),
+      aWorker({ workerId: 'gone' }),
+    ])
+    await clock.advance(GONE_WORKER_KEPT_MS)
+    expect((await workers.listAll()).map(({ workerId }) => workerId)).toEqual(['back'])
   })
 
   it('keeps the younger of two standalone workers with one id, whatever the older one announces', async () => {

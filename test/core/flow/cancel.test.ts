@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { needsAttention } from '../../../shared/core/flow/flow.ts'
 import { cancel, remove } from '../../../shared/core/operate/operate.ts'
 import { resolveOptions } from '../../../shared/core/options.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { statusOf } from '../../../shared/core/status.ts'
 import { pieceOf } from '../../../shared/core/task/piece.ts'
-import type { Task } from '../../../shared/core/task/task.ts'
+import { needsAttention, type Task } from '../../../shared/core/task/task.ts'
 import { look } from '../../../shared/core/wake.ts'
 import { aFlow, afterOf, BORN, HOUR, MINUTE, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {

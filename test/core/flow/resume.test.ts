@@ -1,12 +1,11 @@
 import { describe, expect, it } from 'vitest'
-import { needsAttention } from '../../../shared/core/flow/flow.ts'
 import { type ResumeAction, resume } from '../../../shared/core/flow/resume.ts'
 import { cancel, recordCallbacksPublished } from '../../../shared/core/operate/operate.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { statusOf } from '../../../shared/core/status.ts'
 import { memberEnd } from '../../../shared/core/task/head-fields.ts'
 import { attempts, idempotencyKey, pieceOf, resultOf } from '../../../shared/core/task/piece.ts'
-import type { Task } from '../../../shared/core/task/task.ts'
+import { needsAttention, type Task } from '../../../shared/core/task/task.ts'
 import { look } from '../../../shared/core/wake.ts'
 import { aFlow, afterOf, aTask, BORN, HOUR, MINUTE, NOW } from '../../support/tasks/a-task.ts'
 import {

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest'
-import { needsAttention } from '../../../shared/core/flow/flow.ts'
 import { claim } from '../../../shared/core/run/claim.ts'
 import { finish } from '../../../shared/core/run/finish.ts'
 import { heartbeat, lose } from '../../../shared/core/run/lease.ts'
 import { statusOf } from '../../../shared/core/status.ts'
 import { attempts, idempotencyKey, pieceOf, resultOf, workOf } from '../../../shared/core/task/piece.ts'
-import type { Task } from '../../../shared/core/task/task.ts'
+import { needsAttention, type Task } from '../../../shared/core/task/task.ts'
 import { plan } from '../../../shared/core/wake.ts'
 import { aFlow, afterOf, BORN, NOW, SECOND } from '../../support/tasks/a-task.ts'
 import {

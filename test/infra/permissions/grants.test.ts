@@ -91,6 +91,7 @@ describe('a program that publishes', () => {
 
     expect([...keys].filter(key => !key.includes('resize')).sort()).toEqual([
       'canvas:*',
+      'gone-workers',
       'starts#*',
       'steps#*',
       'types',

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest'
 import { eventsOf } from '../../../shared/core/events/events.ts'
-import { needsAttention } from '../../../shared/core/flow/flow.ts'
+import { needsAttention } from '../../../shared/core/task/task.ts'
 import { plan } from '../../../shared/core/wake.ts'
 import { contentOf } from '../../../shared/runtime/claim/claimed-task.ts'
 import { restartTask, retryCallbacks } from '../../../shared/runtime/operate/operate.ts'

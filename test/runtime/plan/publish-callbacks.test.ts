@@ -1,6 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest'
-import { needsAttention } from '../../../shared/core/flow/flow.ts'
-import type { Task } from '../../../shared/core/task/task.ts'
+import { needsAttention, type Task } from '../../../shared/core/task/task.ts'
 import { BatonError } from '../../../shared/core/values/values.ts'
 import { cancelTask, removeTask, restartTask } from '../../../shared/runtime/operate/operate.ts'
 import { publish } from '../../../shared/runtime/publish/publish.ts'

@@ -210,6 +210,7 @@ const OPERATIONS: { readonly [Operation in keyof Client]: () => Promise<void> } 
   health: async () => expect(await client.health()).toMatchObject({ status: 'ok' }),
   openapi: async () =>
     expect(await client.openapi()).toMatchObject({ openapi: expect.stringMatching(/^3\.1/) }),
+  attention: async () => expect(await client.attention()).toMatchObject({ halted: [], deadLetters: [] }),
   workers: async () => {
     await client.claim({ type: 'sheet', workerId: 'reader' })
     expect((await client.workers({ limit: 1 })).items).toHaveLength(1)

@@ -1,10 +1,10 @@
 import type { WorkerChange } from '../../../core/events/events.ts'
-import { WORKER_LIFE_MS, type Worker } from '../../../core/worker.ts'
+import { GONE_WORKER_KEPT_MS, WORKER_LIFE_MS, type Worker } from '../../../core/worker.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { WorkerStore } from '../../../ports/stores.ts'
 import type { AttributeValue, Documents, Item, RequestOf } from '../documents.ts'
 import { bodyFromItem, namesOf, pagesOf, readAll, SCHEMA, ttlSeconds } from '../documents.ts'
-import { WORKERS_PARTITION } from '../keys.ts'
+import { GONE_WORKERS_PARTITION, WORKERS_PARTITION } from '../keys.ts'
 
 /** Registers workers in a DynamoDB table with the keys of `keys.ts`. */
 export function createWorkerStore(
@@ -16,15 +16,24 @@ export function createWorkerStore(
       await documents.put(putWorker(table, worker))
     },
     leave: async worker => {
-      await documents.delete(deleteWorker(table, worker))
+      const { isWritten } = await documents.delete(deleteWorker(table, worker))
+      if (isWritten) await documents.put(putGoneWorker(table, worker))
     },
     get: async workerId => {
       const item = await documents.get(getWorker(table, workerId))
-      return item && workerFromItem(item, clock.now())
+      return item && workerFromItem(item, clock.now() - WORKER_LIFE_MS)
     },
     list: async () => {
       const items = await readAll(documents, listWorkers(table))
-      return items.flatMap(item => workerFromItem(item, clock.now()) ?? [])
+      return items.flatMap(item => workerFromItem(item, clock.now() - WORKER_LIFE_MS) ?? [])
+    },
+    // A worker that is present comes later, and so replaces what is kept of its last incarnation.
+    listAll: async () => {
+      const partitions = [GONE_WORKERS_PARTITION, WORKERS_PARTITION]
+      const found = await Promise.all(partitions.map(one => readAll(documents, listWorkers(table, one))))
+      const since = clock.now() - GONE_WORKER_KEPT_MS
+      const workers = found.flat().flatMap(item => workerFromItem(item, since) ?? [])
+      return [...new Map(workers.map(worker => [worker.workerId, worker])).values()]
     },
     dropSilent: async (since, limit) => {
       const silent: Item[] = []
@@ -41,6 +50,7 @@ export function createWorkerStore(
 /** Removes a worker unless it was seen since `item` was read. Returns the id of a removed worker. */
 async function dropIfSilent(documents: Documents, table: string, item: Item): Promise<string[]> {
   const workerId = item.sk as string
+  await documents.put(putGoneWorker(table, bodyFromItem(item) as unknown as Worker))
   const request = deleteSilentWorker(table, workerId, item.seen as number)
   return (await documents.delete(request)).isWritten ? [workerId] : []
 }
@@ -101,17 +111,23 @@ export function getWorker(table: string, workerId: string): RequestOf<'get'> {
   return { TableName: table, Key: workerKey(workerId), ConsistentRead: true }
 }
 
+/** Keeps a worker that is gone. No guard: the last incarnation of an id replaces the one before. */
+export function putGoneWorker(table: string, worker: Worker): RequestOf<'put'> {
+  const Item = { ...workerItem(worker), pk: GONE_WORKERS_PARTITION }
+  return { TableName: table, Item }
+}
+
 function workerKey(workerId: string) {
   return { pk: WORKERS_PARTITION, sk: workerId }
 }
 
-/** Reads all workers by id. Strongly consistent. */
-export function listWorkers(table: string): RequestOf<'query'> {
+/** Reads all workers by id, those that are present or those that are gone. Strongly consistent. */
+export function listWorkers(table: string, partition = WORKERS_PARTITION): RequestOf<'query'> {
   return {
     TableName: table,
     KeyConditionExpression: '#pk = :workers',
     ExpressionAttributeNames: namesOf('pk'),
-    ExpressionAttributeValues: { ':workers': WORKERS_PARTITION },
+    ExpressionAttributeValues: { ':workers': partition },
     ConsistentRead: true,
   }
 }
@@ -125,14 +141,13 @@ export function workerItem(worker: Worker): Item {
     started: worker.startedAt,
     seen: worker.lastSeen,
     json: JSON.stringify(worker),
-    ttl: ttlSeconds(worker.lastSeen + WORKER_LIFE_MS),
+    ttl: ttlSeconds(worker.lastSeen + GONE_WORKER_KEPT_MS),
   }
 }
 
-/** The worker in an item; undefined when its last sign of life is too old. */
-function workerFromItem(item: Item, now: number): Worker | undefined {
-  const isLive = (item.seen as number) + WORKER_LIFE_MS > now
-  return isLive ? (bodyFromItem(item) as unknown as Worker) : undefined
+/** The worker in an item; undefined when it was last seen at `since` or before. */
+function workerFromItem(item: Item, since: number): Worker | undefined {
+  return (item.seen as number) > since ? (bodyFromItem(item) as unknown as Worker) : undefined
 }
 
 /** The members of a stream record that this file reads. `ApproximateCreationDateTime` is in seconds since the epoch. */

@@ -2,9 +2,10 @@ import { describe, expect, it } from 'vitest'
 import { createApi } from '../../../../functions/http/create-api.ts'
 import { WORKER_LIFE_MS } from '../../../../shared/core/worker.ts'
 import { registerHandlerType } from '../../../../shared/runtime/types/types.ts'
+import { sweepWorkers } from '../../../../shared/runtime/worker/worker.ts'
 import { ALL_OPERATIONS } from '../../../../shared/service/operations.ts'
 import { anApiPerTest, claimed, published } from '../../../support/http/an-api.ts'
-import { NOW, SECOND } from '../../../support/tasks/a-task.ts'
+import { MINUTE, NOW, SECOND } from '../../../support/tasks/a-task.ts'
 
 const api = anApiPerTest()
 
@@ -36,13 +37,21 @@ describe('the listed workers', () => {
 
     expect(await list()).toEqual({
       items: [
-        { id: 'w1', kind: 'http', version: '1.2', types: ['jobs', 'other'], running: 2, lastSeen: iso(NOW) },
-        { id: 'w2', kind: 'http', types: ['jobs'], running: 1, lastSeen: iso(NOW) },
+        {
+          id: 'w1',
+          kind: 'http',
+          state: 'live',
+          version: '1.2',
+          types: ['jobs', 'other'],
+          running: 2,
+          lastSeen: iso(NOW),
+        },
+        { id: 'w2', kind: 'http', state: 'live', types: ['jobs'], running: 1, lastSeen: iso(NOW) },
       ],
     })
   })
 
-  it('leave the list after 30 silent seconds; a heartbeat ends the silence', async () => {
+  it('have stopped after 30 silent seconds; a heartbeat ends the silence', async () => {
     await published(api)
     const { path, fence } = await claimed(api, { workerId: 'busy' })
     await claim('silent')
@@ -52,14 +61,42 @@ describe('the listed workers', () => {
       await api.call('POST', `${path}/heartbeat`, { fence })
     }
 
-    expect((await list()).items.map(({ id }: { id: string }) => id)).toEqual(['busy'])
+    expect((await list()).items).toMatchObject([
+      { id: 'busy', state: 'live' },
+      { id: 'silent', state: 'stopped' },
+    ])
+  })
+
+  it('are dead when they fall silent, and say that they stop: both for a day, with what they ran', async () => {
+    const { workers, clock } = api.system
+    const own = { kind: 'standalone', types: ['jobs'], startedAt: NOW, lastSeen: NOW } as const
+    await workers.announce({ ...own, workerId: 'dies', running: 1, tasks: ['jobs:a'] })
+    await workers.announce({ ...own, workerId: 'drains', draining: true })
+    await workers.leave({ ...own, workerId: 'drains', stoppedAt: NOW })
+    await workers.announce({ ...own, workerId: 'drains too', lastSeen: NOW + SECOND, draining: true })
+
+    await clock.advance(WORKER_LIFE_MS)
+    const before = (await list()).items
+    await sweepWorkers(api.system)
+    await clock.advance(WORKER_LIFE_MS)
+    await sweepWorkers(api.system)
+
+    expect(before).toMatchObject([
+      { id: 'dies', state: 'dead', running: 1, tasks: ['jobs:a'], lastSeen: iso(NOW) },
+      { id: 'drains', state: 'stopped', stoppedAt: iso(NOW) },
+      { id: 'drains too', state: 'draining' },
+    ])
+    expect(await workers.list()).toEqual([])
+    expect((await list()).items).toMatchObject([before[0], before[1], { state: 'dead' }])
+    await clock.advance(24 * 60 * MINUTE)
+    expect((await list()).items).toEqual([])
   })
 
   it('include one entry for the Lambda functions of each type with a deployed handler', async () => {
     await registerHandlerType(api.system, 'resize', { kind: 'handler', defaults: {} })
 
     expect((await list()).items).toEqual([
-      { id: 'lambda:resize', kind: 'lambda', types: ['resize'], running: 0 },
+      { id: 'lambda:resize', kind: 'lambda', state: 'live', types: ['resize'], running: 0 },
     ])
   })
 
@@ -71,12 +108,18 @@ describe('the listed workers', () => {
       { servedBy: 'workers' },
     )
     const before = await list()
-    const worker = { workerId: 'host-1', kind: 'standalone', types: ['resize'], running: 7 } as const
+    const worker = {
+      workerId: 'host-1',
+      kind: 'standalone',
+      state: 'live',
+      types: ['resize'],
+      running: 7,
+    } as const
     await api.system.workers.announce({ ...worker, startedAt: NOW, lastSeen: NOW })
 
     expect(before.items).toEqual([])
     expect((await list()).items).toEqual([
-      { id: 'host-1', kind: 'standalone', types: ['resize'], running: 7, lastSeen: iso(NOW) },
+      { id: 'host-1', kind: 'standalone', state: 'live', types: ['resize'], running: 7, lastSeen: iso(NOW) },
     ])
   })
 
