@@ -9,19 +9,14 @@
  */
 
 import { QueryClientProvider } from '@tanstack/react-query'
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  RouterProvider,
-} from '@tanstack/react-router'
-import { type ReactNode, StrictMode } from 'react'
+import { createRootRoute, createRoute, createRouter, RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { startLive } from './api/live.ts'
 import { queries } from './api/queries.ts'
 import { parseSearch, stringifySearch } from './api/search.ts'
 import { Empty, Failure, Loading } from './parts/page.tsx'
+import { lazyPage, loadPagesAhead, openPagesAgain } from './shell/lazy-page.tsx'
 import { Shell } from './shell/shell.tsx'
 import { readTaskFilter } from './tasks/filter.ts'
 
@@ -31,22 +26,16 @@ const root = createRootRoute({
 })
 const under = () => root
 
-type Pages<Name extends string> = Readonly<Record<Name, () => ReactNode>>
-
-/** A page with its address. Its code is loaded when a reader goes there, or points at a link to it. */
-function page<Path extends string, Name extends string>(
-  path: Path,
-  load: () => Promise<Pages<Name>>,
-  name: Name,
-) {
-  return createRoute({ getParentRoute: under, path, component: lazyRouteComponent(load, name) })
+/** A page with its address. */
+function page<Path extends string>(path: Path, component: ReturnType<typeof lazyPage>) {
+  return createRoute({ getParentRoute: under, path, component })
 }
 
 const tasks = createRoute({
   getParentRoute: under,
   path: '/tasks',
   validateSearch: readTaskFilter,
-  component: lazyRouteComponent(() => import('./tasks/tasks-page.tsx'), 'TasksPage'),
+  component: lazyPage(() => import('./tasks/tasks-page.tsx'), 'TasksPage'),
 })
 const task = createRoute({
   getParentRoute: under,
@@ -54,28 +43,63 @@ const task = createRoute({
   // The canvas of a member, which knows why a task is not published yet.
   validateSearch: ({ canvasId }: Record<string, unknown>): { canvasId?: string } =>
     typeof canvasId === 'string' ? { canvasId } : {},
-  component: lazyRouteComponent(() => import('./task/task-page.tsx'), 'TaskPage'),
+  component: lazyPage(() => import('./task/task-page.tsx'), 'TaskPage'),
 })
 const router = createRouter({
   routeTree: root.addChildren([
-    page('/', () => import('./overview/overview-page.tsx'), 'OverviewPage'),
+    page(
+      '/',
+      lazyPage(() => import('./overview/overview-page.tsx'), 'OverviewPage'),
+    ),
     tasks,
     task,
-    page('/canvases/$id', () => import('./canvases/canvas-page.tsx'), 'CanvasPage'),
-    page('/types', () => import('./types/types-page.tsx'), 'TypesPage'),
-    page('/types/$type', () => import('./types/type-page.tsx'), 'TypePage'),
-    page('/schedules', () => import('./schedules/schedules-page.tsx'), 'SchedulesPage'),
-    page('/workers', () => import('./operate/workers-page.tsx'), 'WorkersPage'),
-    page('/failures', () => import('./operate/failures-page.tsx'), 'FailuresPage'),
-    page('/dead-letters', () => import('./operate/dead-letters-page.tsx'), 'DeadLettersPage'),
-    page('/events', () => import('./operate/events-page.tsx'), 'EventsPage'),
+    page(
+      '/canvases/$id',
+      lazyPage(() => import('./canvases/canvas-page.tsx'), 'CanvasPage'),
+    ),
+    page(
+      '/types',
+      lazyPage(() => import('./types/types-page.tsx'), 'TypesPage'),
+    ),
+    page(
+      '/types/$type',
+      lazyPage(() => import('./types/type-page.tsx'), 'TypePage'),
+    ),
+    page(
+      '/schedules',
+      lazyPage(() => import('./schedules/schedules-page.tsx'), 'SchedulesPage'),
+    ),
+    page(
+      '/workers',
+      lazyPage(() => import('./operate/workers-page.tsx'), 'WorkersPage'),
+    ),
+    page(
+      '/failures',
+      lazyPage(() => import('./operate/failures-page.tsx'), 'FailuresPage'),
+    ),
+    page(
+      '/dead-letters',
+      lazyPage(() => import('./operate/dead-letters-page.tsx'), 'DeadLettersPage'),
+    ),
+    page(
+      '/events',
+      lazyPage(() => import('./operate/events-page.tsx'), 'EventsPage'),
+    ),
   ]),
   parseSearch,
   stringifySearch,
   defaultPreload: 'intent',
   scrollRestoration: true,
   defaultPendingComponent: Loading,
-  defaultErrorComponent: ({ error, reset }) => <Failure error={error} onRetry={reset} />,
+  defaultErrorComponent: ({ error, reset }) => (
+    <Failure
+      error={error}
+      onRetry={() => {
+        openPagesAgain()
+        reset()
+      }}
+    />
+  ),
 })
 
 declare module '@tanstack/react-router' {
@@ -94,4 +118,5 @@ if (element) {
       </QueryClientProvider>
     </StrictMode>,
   )
+  addEventListener('load', loadPagesAhead, { once: true })
 }

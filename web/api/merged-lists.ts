@@ -1,7 +1,7 @@
 import type { Page } from '../../shared/api/scalars.ts'
 import type { ApiTask, ListFilter } from '../../shared/api/tasks.ts'
 
-/** The API merges the lists of at most this many types. */
+/** The API merges the lists of at most this many types. Lists side by side are read by several functions at the same time. */
 const LISTED_TYPES_MAX = 10
 const PAGE_TASKS = 50
 
@@ -45,9 +45,14 @@ export async function taskPage(
   return { items, ...(rest.length > 0 && { next: rest }) }
 }
 
+/** How many lists of the API a list consists of. */
+export function listsOf({ type = [] }: ListFilter): number {
+  return Math.max(1, Math.ceil([type].flat().length / LISTED_TYPES_MAX))
+}
+
 function partsOf({ type: given = [] }: ListFilter): Part[] {
   const type = [given].flat()
-  const count = Math.max(1, Math.ceil(type.length / LISTED_TYPES_MAX))
+  const count = listsOf({ type: given })
   return Array.from({ length: count }, (_, nth) => ({
     type: type.slice(nth * LISTED_TYPES_MAX, (nth + 1) * LISTED_TYPES_MAX),
     waiting: [],
@@ -83,6 +88,6 @@ function inOrder({ order = '-created' }: ListFilter, a: Part, b: Part): number {
 
 /** The time by which a list of this order is sorted. ISO times sort as texts. */
 function timeOf(task: ApiTask, order: string): string {
-  if (order.endsWith('due')) return task.dueAt
-  return (order.endsWith('ended') ? task.finishedAt : undefined) ?? task.createdAt
+  if (order.endsWith('created')) return task.createdAt
+  return (order.endsWith('ended') ? task.finishedAt : undefined) ?? task.dueAt
 }
