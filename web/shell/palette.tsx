@@ -58,7 +58,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     <Dialog title="Go to" onClose={onClose}>
       <input
         className="palette-input"
-        autoFocus
+        data-first
         role="combobox"
         aria-expanded
         aria-controls={listId}

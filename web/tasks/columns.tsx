@@ -16,7 +16,7 @@ type TaskColumn = {
 
 export const COLUMNS: Readonly<Record<ColumnName, TaskColumn>> = {
   state: {
-    title: 'What it waits for, or how it ended',
+    title: 'Waits for, or ended by',
     width: 'minmax(0, 2.2fr)',
     cell: task => <Situation task={task} />,
   },

@@ -57,9 +57,6 @@ const ENDED: NamedOrders = [
   ['ended', 'Oldest first'],
 ]
 
-/** Delayed tasks would come before all others, and hide them, so they have a list of their own. */
-export const NOT_DELAYED: readonly Status[] = STATUSES.filter(status => status !== 'delayed')
-
 const TEXTS = ['q', 'userId', 'canvasId', 'error', 'since', 'until'] as const
 
 /** The filter in an address. What is not legal is left out. */

@@ -84,7 +84,8 @@ function useRows(count: number, onEnd: () => void) {
   useEffect(() => {
     if (last >= count - OVERSCAN) onEnd()
   }, [last, count, onEnd])
-  useEffect(() => rows.measure(), [rows])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows have another height when the screen becomes narrow
+  useEffect(() => rows.measure(), [rows, rowPx])
   return { frame, rows, offset, rowPx }
 }
 
@@ -153,8 +154,7 @@ function Row({ task, columns, match, index, top, height, isCurrent, isSelected, 
         <Link to="/tasks/$id" params={{ id }} search={{}} className="cut">
           <Name>{key}</Name>
         </Link>
-        <span className="faint cut">{type}</span>
-        {match !== undefined && <span className="tag">by {match}</span>}
+        <span className="faint cut">{match === undefined ? type : `${type} · found by ${match}`}</span>
       </span>
       {columns.map(name => (
         <span key={name} role="cell" className={`row-${name} soft cut ${COLUMNS[name].look ?? ''}`}>

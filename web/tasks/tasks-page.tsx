@@ -1,5 +1,5 @@
 import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
-import { getRouteApi, Link, useNavigate } from '@tanstack/react-router'
+import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { RefreshCw } from 'lucide-react'
 import { useCallback, useMemo, useRef, useState } from 'react'
 import type { SearchAnswer } from '../../shared/api/diagnosis/search.ts'
@@ -13,7 +13,7 @@ import { counted, number } from '../parts/format.ts'
 import { Answer, Empty, Loading, Page, Unanswered } from '../parts/page.tsx'
 import { ACTIONS, type Action, bulkOf } from './actions.ts'
 import { ServerNote, startBulk } from './bulk.tsx'
-import { type ColumnName, columnsOf, NOT_DELAYED, ordersOf, type TaskFilter } from './filter.ts'
+import { type ColumnName, columnsOf, ordersOf, type TaskFilter } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { TaskList, useSelection } from './task-list.tsx'
 
@@ -44,7 +44,7 @@ function listFilter({ columns: _shown, q: _sought, ...filter }: TaskFilter, type
   const [[order] = []] = ordersOf(filter)
   return {
     ...(order && { order }),
-    ...(!isOwned && { type: types.map(({ type }) => type), status: NOT_DELAYED }),
+    ...(!isOwned && { type: types.map(({ type }) => type) }),
     ...filter,
   }
 }
@@ -62,7 +62,6 @@ function FilteredTasks({ filter, columns }: FilteredProps) {
   if (!data) return <Unanswered of={query} rows={12} />
   return (
     <>
-      {filter.status === NOT_DELAYED && <DelayedNote />}
       {isStale && data.pages.length > 1 && (
         <Button
           className="button accent outdated"
@@ -82,18 +81,6 @@ function FilteredTasks({ filter, columns }: FilteredProps) {
       )}
       {hasNextPage && <Loading rows={2} />}
     </>
-  )
-}
-
-function DelayedNote() {
-  const show = (search: TaskFilter) => ({ ...search, status: ['delayed' as const] })
-  return (
-    <p className="soft list-note">
-      Delayed tasks have a list of their own.{' '}
-      <Link from="/tasks" to="/tasks" search={show}>
-        Show delayed tasks
-      </Link>
-    </p>
   )
 }
 
