@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { writeTasks } from '../support/local-system/write-tasks.ts'
 import { anEndedRun, aRun, aTask, HOUR } from '../support/tasks/a-task.ts'
 import { chromiumPath } from '../support/web/browser.ts'
@@ -55,63 +55,243 @@ describe.skipIf(chromiumPath === undefined)('with 5,500 tasks of 50 types', () =
     await writeTasks(system, TYPES * TASKS_OF_TYPE, nth => taskOf(nth, now))
   })
 
-  it('focus', async () => {
-    await page.goto('/')
-    await page.getByRole('table').first().waitFor()
-    await page.keyboard.press('Control+k')
-    console.log(await page.evaluate('document.activeElement.outerHTML'))
-    await page.waitForTimeout(500)
-    console.log(await page.evaluate('document.activeElement.outerHTML'))
-    await page.keyboard.type('order-17')
-    console.log(await page.locator('.palette-input').inputValue())
-    await page.waitForTimeout(3000)
-    console.log(await page.locator('.palette-input').inputValue())
-    console.log(await page.locator('dialog').innerText())
-    console.log(complaints())
+  it('the Tasks page lists them in every order that it offers, and the tiles lead to lists', async () => {
+    await page.goto('/tasks?order=-created')
+    await rows().nth(20).waitFor()
+    expect((await names()).slice(0, 3)).toEqual(['order-109', 'order-109', 'order-109'])
+    for (const query of [
+      '',
+      'status=failed&status=ready',
+      'status=ready',
+      'userId=user-3',
+      `type=${LONG_TYPE}`,
+    ]) {
+      await page.goto(`/tasks?${query}`)
+      const orders = await page.getByLabel('Order').locator('option').evaluateAll(ORDER_VALUES)
+      for (const order of orders) {
+        await page.getByLabel('Order').selectOption(order)
+        await rows().nth(1).waitFor()
+      }
+    }
+    for (const status of ['failed', 'running', 'succeeded', 'delayed', 'ready']) {
+      await page.goto('/')
+      await page.locator(`.tile:has-text("${status}")`).click()
+      await rows().nth(1).waitFor()
+    }
+    expect(await page.getByRole('alert').count()).toBe(0)
+    expect(complaints()).toEqual([])
   })
 
-  it('SHOTS', async () => {
-    const shot = async (name: string) => {
-      for (const width of [390, 768, 1440])
-        for (const colorScheme of ['light', 'dark'] as const) {
-          await page.setViewportSize({ width, height: 900 })
-          await page.emulateMedia({ colorScheme })
-          await page.waitForTimeout(300)
-          await page.screenshot({ path: `/tmp/w/bshots/${name}-${width}-${colorScheme}.png` })
-        }
+  it('shows for each status what helps: the error and how long it took, the worker, why and since when it waits', async () => {
+    const situation = page.locator('.row-state').first()
+    const seen: string[] = []
+    for (const query of ['status=failed', 'status=running', 'status=ready', 'status=delayed&order=due']) {
+      await page.goto(`/tasks?${query}`)
+      seen.push(await situation.innerText())
     }
+
+    expect(seen).toEqual([
+      expect.stringMatching(/^1\.3 s TimeoutError: no answer of the shop <img src=x .*\\u202etxt$/),
+      expect.stringMatching(/^\d+ (h|min).* on worker-9$/),
+      expect.stringMatching(
+        /^\d+ (h|min).* (nothing serves its type|no worker is there|waits to be claimed)$/,
+      ),
+      expect.stringMatching(/^waits for its retry after TimeoutError: no answer of the shop/),
+    ])
+  })
+
+  it('a key is found in every type, from the palette and from the Tasks page, by keyboard alone', async () => {
+    const { keyboard } = page
     await page.goto('/')
     await page.getByRole('table').first().waitFor()
-    await page.keyboard.press('Control+k')
-    await page.keyboard.type('order-17')
-    await page.waitForTimeout(5000)
-    await shot('palette')
-    console.log(await page.locator('dialog').innerText())
-    await page.keyboard.press('Escape')
-    const t = Date.now()
-    await page.goto('/tasks')
-    await rows().nth(1).waitFor()
-    console.log('tasks page', Date.now() - t)
-    await shot('tasks')
-    await page.goto('/tasks?status=failed')
-    await rows().nth(1).waitFor()
-    await shot('failed')
-    await page.goto(
-      '/tasks?status=ready&status=running&status=delayed&columns=state&columns=tags&columns=created&columns=when',
+    await keyboard.press('Control+k')
+    await keyboard.type('order-17')
+    await page.getByText('8 tasks found so far').waitFor()
+    expect(await page.getByRole('option').first().innerText()).toMatch(
+      /^order-17\s+type-0 · succeeded \d+ min ago · key$/,
     )
-    await rows().nth(1).waitFor()
-    await press('More')
-    await shot('open')
-    await page.goto('/tasks?q=order-17')
-    await rows().nth(1).waitFor()
-    await shot('search')
+    await keyboard.press('ArrowDown')
+    await keyboard.press('Enter')
+    await page.waitForURL('**/tasks/type-1%3Aorder-17')
+
+    await keyboard.press('g')
+    await keyboard.press('t')
+    await page.getByLabel('Search tasks').waitFor()
+    await keyboard.press('/')
+    await keyboard.type('order-17')
+    await page.getByText('50 tasks found').waitFor()
+    expect(new Set(await names())).toEqual(new Set(['order-17']))
+    expect(new URL(page.url()).searchParams.get('q')).toBe('order-17')
+    await page.goBack()
+    expect(await page.getByLabel('Search tasks').inputValue()).toBe('')
+  })
+
+  it.each([
+    ['type-3:order-9', 'type-3 · by id', 1],
+    ['user-12', 'type-12 · by user', 1],
+    ['team:red-107', LONG_TYPE, 1],
+    ['red-107', LONG_TYPE, 1],
+    ['No Answer of', 'type-0 · by error', 2],
+  ])('%s finds its tasks', async (q, found, least) => {
+    await page.goto(`/tasks?q=${encodeURIComponent(q)}`)
+    const further = page.getByRole('button', { name: /^Search/ })
+    const first = page.locator('.row-name .faint').filter({ hasText: found }).first()
+    while (!(await first.isVisible())) {
+      if (await further.isEnabled().catch(() => false)) await further.click()
+      await page.waitForTimeout(100)
+    }
+
+    expect(await page.locator('.row-name').count()).toBeGreaterThanOrEqual(least)
+  })
+
+  it('says that nothing is found, and why a search fails', async () => {
     await page.goto('/tasks?q=nothing-like-this')
     await page.getByText('Nothing found').waitFor()
-    await shot('nothing')
-    await page.goto('/tasks?status=failed')
+    await page.goto(`/tasks?q=${'x'.repeat(400)}`)
+    await page.getByRole('alert').getByText('q ').waitFor()
+  })
+
+  it('a view keeps filters, order and columns under a name, and its link shows the same elsewhere', async () => {
+    await page.goto('/tasks?status=failed&order=ended')
+    await press('More')
+    await page.getByLabel('Runs').uncheck()
+    await page.getByLabel('Error contains').fill('TimeoutError')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**error=TimeoutError**')
     await press('Views')
-    await page.getByLabel('Keep the present view as').fill('failed ones of the long weekend '.repeat(3))
+    await page.getByLabel('Keep the present view as').fill('Timeouts')
+    await page.keyboard.press('Enter')
+    await page.getByRole('link', { name: 'Timeouts' }).waitFor()
+    await press('Copy link')
+    const link = await page.evaluate<string>('navigator.clipboard.readText()')
+
+    await page.goto('/tasks')
+    await press('Views')
+    await page.getByRole('link', { name: 'Timeouts' }).click()
+    await page.waitForURL('**error=TimeoutError**')
+    expect(sorted(page.url())).toEqual(sorted(link))
+    const headers = () => page.getByRole('columnheader').allInnerTexts()
+    await expect.poll(headers).not.toContain('Runs')
+    await page.evaluate('localStorage.clear()')
+    await page.goto(link)
+    await expect
+      .poll(headers)
+      .toEqual(['', 'Status', 'Task', 'Waits for, or ended by', 'User', 'Due or ended'])
+  })
+
+  it('says so when the browser keeps no views', async () => {
+    await page.addInitScript(
+      "Storage.prototype.setItem = () => { throw new Error('The quota is exceeded.') }",
+    )
+    await page.goto('/tasks')
+    await press('Views')
+    await page.getByLabel('Keep the present view as').fill('mine')
     await press('Keep')
-    await shot('views')
+
+    await page
+      .getByText('This browser does not keep the view: The quota is exceeded. Copy the link')
+      .waitFor()
+  })
+
+  it('no list is wider than a phone', async () => {
+    await page.setViewportSize({ width: 390, height: 844 })
+    for (const path of [`/tasks?type=${LONG_TYPE}`, '/tasks?q=order-17', '/tasks?status=failed']) {
+      await page.goto(path)
+      await rows().nth(1).waitFor()
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(390)
+    }
   })
 })
+
+const sorted = (url: string) => [...new URL(url).searchParams].map(pair => pair.join('=')).sort()
+
+const ORDER_VALUES = (options: unknown[]) => options.map(option => (option as { value: string }).value)
+
+describe.skipIf(chromiumPath === undefined)('a reader is not lost', () => {
+  const { system, page } = aDashboardTab()
+  const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
+  const open = (name: string) => page.getByRole('navigation').getByRole('link', { name, exact: true }).click()
+  let loads = 0
+
+  beforeEach(() => {
+    loads = 0
+    page.on('load', () => {
+      loads += 1
+    })
+  })
+
+  it('when the system ends: the code of all pages is there already', async () => {
+    await page.goto('/')
+    await heading('Overview')
+    await expect.poll(() => page.evaluate<number>(PAGE_FILES)).toBeGreaterThan(10)
+
+    await page.context().setOffline(true)
+    for (const name of ['Tasks', 'Failures', 'Dead letters', 'Types', 'Schedules', 'Workers', 'Events']) {
+      await open(name)
+      await heading(name)
+    }
+    await page.context().setOffline(false)
+    expect(loads).toBe(1)
+  })
+
+  it('when the system ends before that: the app stays, says so, and tries again', async () => {
+    await withoutIdleTime(page)
+    await page.goto('/')
+    await heading('Overview')
+    await page.route(/workers-page|index\.html/, route => route.abort())
+
+    await open('Workers')
+    await page.getByText('The code of this page is not loaded yet, and the system does not answer.').waitFor()
+    await page.getByRole('button', { name: 'Try again' }).click()
+    await page.getByText('The code of this page is not loaded yet').waitFor()
+    await page.unroute(/workers-page|index\.html/)
+    await page.getByRole('button', { name: 'Try again' }).click()
+
+    await heading('Workers')
+    expect(loads).toBe(1)
+  })
+
+  it('when a new version is installed: the app loads itself again, once', async () => {
+    await withoutIdleTime(page)
+    await page.goto('/')
+    await heading('Overview')
+    await page.route(/workers-page/, route => route.fulfill({ status: 404, body: '' }))
+
+    await open('Workers')
+    await page.getByText('The code of this page is not on the server').waitFor()
+    expect(loads).toBe(2)
+    await page.unroute(/workers-page/)
+    await page.getByRole('button', { name: 'Try again' }).click()
+
+    await heading('Workers')
+  })
+
+  it('by a link of another site, which can do nothing else', async () => {
+    const to = `${system.cloud.apiUrl}/types`
+    const other = createServer((_request, response) => {
+      response.setHeader('content-type', 'text/html')
+      response.end(`<a href="${to}">from the chat</a><iframe src="${to}"></iframe>`)
+    })
+    await new Promise<void>(resolve => other.listen(0, '127.0.0.1', resolve))
+    const { port } = other.address() as AddressInfo
+    const answers: number[] = []
+    page.on('response', answer => answer.url() === to && answers.push(answer.status()))
+
+    await page.goto(`http://localhost:${port}/`)
+    await expect.poll(() => answers).toEqual([403])
+    expect(await page.evaluate(`fetch('${to}').then(() => 'read', () => 'refused')`)).toBe('refused')
+    await page.getByRole('link', { name: 'from the chat' }).click()
+
+    await heading('Types')
+    expect(answers.at(-1)).toBe(200)
+    other.close()
+  })
+})
+
+const PAGE_FILES =
+  "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).length"
+
+/** Pages are not loaded ahead, as for a reader who is faster. */
+async function withoutIdleTime(page: Page): Promise<void> {
+  await page.addInitScript('globalThis.requestIdleCallback = () => 0')
+}

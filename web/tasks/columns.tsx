@@ -54,7 +54,7 @@ function Situation({ task }: { readonly task: ApiTask }) {
   const { took, text } = situationOf(task, now)
   return (
     <>
-      {took !== undefined && <span className="took">{duration(took)}</span>}
+      {took !== undefined && <span className="took">{duration(took)}</span>}{' '}
       {text !== undefined && (
         <bdi className="cut" dir="auto" title={text}>
           {text}

@@ -154,7 +154,7 @@ function Row({ task, columns, match, index, top, height, isCurrent, isSelected, 
         <Link to="/tasks/$id" params={{ id }} search={{}} className="cut">
           <Name>{key}</Name>
         </Link>
-        <span className="faint cut">{match === undefined ? type : `${type} · found by ${match}`}</span>
+        <span className="faint cut">{match === undefined ? type : `${type} · by ${match}`}</span>
       </span>
       {columns.map(name => (
         <span key={name} role="cell" className={`row-${name} soft cut ${COLUMNS[name].look ?? ''}`}>
