@@ -193,6 +193,27 @@ describe.skipIf(chromiumPath === undefined)('with 5,500 tasks of 50 types', () =
       .waitFor()
   })
 
+  it.each(['/', '/tasks', '/events'])(
+    'the heap of %s stays below 50 MB with the events of ten minutes',
+    async path => {
+      let sent = 0
+      await page.route('**/v1/events', route => {
+        const body =
+          sent < EVENTS ? Array.from({ length: 1_000 }, (_, nth) => eventText(sent + nth)).join('') : ''
+        sent += 1_000
+        return route.fulfill({ contentType: 'text/event-stream', body })
+      })
+      await page.goto(path)
+      await expect.poll(() => sent).toBeGreaterThan(EVENTS)
+
+      const cdp = await page.context().newCDPSession(page)
+      await cdp.send('HeapProfiler.collectGarbage')
+      const { usedSize } = await cdp.send('Runtime.getHeapUsage')
+      console.log(`heap of ${path} after ${EVENTS} events: ${(usedSize / 1e6).toFixed(1)} MB`)
+      expect(usedSize).toBeLessThan(50e6)
+    },
+  )
+
   it('no list is wider than a phone', async () => {
     await page.setViewportSize({ width: 390, height: 844 })
     for (const path of [`/tasks?type=${LONG_TYPE}`, '/tasks?q=order-17', '/tasks?status=failed']) {
@@ -202,6 +223,23 @@ describe.skipIf(chromiumPath === undefined)('with 5,500 tasks of 50 types', () =
     }
   })
 })
+
+/** Twenty a second for ten minutes. */
+const EVENTS = 12_000
+
+function eventText(nth: number): string {
+  const [type, key] = [typeName(nth % TYPES), `order-${nth % 2_000}`]
+  const status = nth % 2 === 0 ? 'running' : 'succeeded'
+  const event = {
+    id: `e${nth}`,
+    type: 'task.succeeded',
+    taskId: `${type}:${key}`,
+    taskType: type,
+    status,
+    at: new Date(nth).toISOString(),
+  }
+  return `id: e${nth}\nevent: task.succeeded\ndata: ${JSON.stringify(event)}\n\n`
+}
 
 const sorted = (url: string) => [...new URL(url).searchParams].map(pair => pair.join('=')).sort()
 
