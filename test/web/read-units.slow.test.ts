@@ -57,7 +57,7 @@ it('costs at most $0.05', async () => {
   expect(total).toBeLessThan(USD_MAX)
 })
 
-/** Types that are no flows have four buckets: open, succeeded, failed and cancelled. */
+/** A type that is not a flow has four buckets: open, succeeded, failed and cancelled. */
 const BUCKETS = 4
 const LISTED_TYPES = 50
 const LIST_TASKS = 50

@@ -329,7 +329,7 @@ describe.skipIf(chromiumPath === undefined)('a reader is not lost', () => {
 const PAGE_FILES =
   "performance.getEntriesByType('resource').filter(({ name }) => name.endsWith('.js')).length"
 
-/** Pages are not loaded ahead, as for a reader who is faster. */
+/** Pages are not loaded ahead, as for a fast reader. */
 async function withoutIdleTime(page: Page): Promise<void> {
   await page.addInitScript('globalThis.requestIdleCallback = () => 0')
 }

@@ -4,7 +4,7 @@ import { baton } from './baton.ts'
 /** What a text finds: by id, key, user, tag and error. */
 
 const PAGE_TASKS = 50
-/** At most so many pages are read for a reader who has found nothing yet. Each reads up to some 2,000 tasks. */
+/** At most so many pages are read while nothing is found. Each reads up to some 2,000 tasks. */
 const EMPTY_PAGES_MAX = 5
 
 /** All that is found. A reader asks for further pages, because they read the tasks of one type after the other. */

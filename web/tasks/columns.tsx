@@ -48,7 +48,7 @@ export const COLUMNS: Readonly<Record<ColumnName, TaskColumn>> = {
 
 const SITUATION_CHARACTERS_MAX = 300
 
-/** What helps to know about a task at a glance: why and since when it waits, who runs it, or why it failed; and how long that took. */
+/** What helps to know about a task at a glance: why and since when it waits, on which worker it runs, or why it failed; and how long that took. */
 function Situation({ task }: { readonly task: ApiTask }) {
   const now = useNow()
   const { took, text } = situationOf(task, now)
@@ -66,7 +66,7 @@ function Situation({ task }: { readonly task: ApiTask }) {
 
 type Situation = { readonly took?: number | undefined; readonly text?: string | undefined }
 
-export function situationOf(task: ApiTask, now: number): Situation {
+function situationOf(task: ApiTask, now: number): Situation {
   const { status, startedAt, finishedAt, runs, step } = task
   const error = errorText(task.error)
   if (finishedAt !== undefined) return { took: since(startedAt, Date.parse(finishedAt)), text: error }

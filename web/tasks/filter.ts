@@ -30,7 +30,7 @@ export function columnsOf({ columns = USUAL_COLUMNS }: TaskFilter): readonly Col
   return columns
 }
 
-export type Order = '-created' | 'created' | 'due' | '-due' | '-ended' | 'ended'
+type Order = '-created' | 'created' | 'due' | '-due' | '-ended' | 'ended'
 
 /**
  * The orders in which any number of tasks can be listed, with their names, the usual one first. The API sorts in other orders, too, but
