@@ -16,7 +16,7 @@ import { startLive } from './api/live.ts'
 import { queries } from './api/queries.ts'
 import { parseSearch, stringifySearch } from './api/search.ts'
 import { Empty, Failure, Loading } from './parts/page.tsx'
-import { lazyPage, loadPagesAhead, openPagesAgain } from './shell/lazy-page.tsx'
+import { lazyPage, loadPagesAhead, openPagesAgain, type Pages } from './shell/lazy-page.tsx'
 import { Shell } from './shell/shell.tsx'
 import { readTaskFilter } from './tasks/filter.ts'
 
@@ -27,8 +27,12 @@ const root = createRootRoute({
 const under = () => root
 
 /** A page with its address. */
-function page<Path extends string>(path: Path, component: ReturnType<typeof lazyPage>) {
-  return createRoute({ getParentRoute: under, path, component })
+function page<Path extends string, Name extends string>(
+  path: Path,
+  load: () => Promise<Pages<Name>>,
+  name: Name,
+) {
+  return createRoute({ getParentRoute: under, path, component: lazyPage(load, name) })
 }
 
 const tasks = createRoute({
@@ -47,44 +51,17 @@ const task = createRoute({
 })
 const router = createRouter({
   routeTree: root.addChildren([
-    page(
-      '/',
-      lazyPage(() => import('./overview/overview-page.tsx'), 'OverviewPage'),
-    ),
+    page('/', () => import('./overview/overview-page.tsx'), 'OverviewPage'),
     tasks,
     task,
-    page(
-      '/canvases/$id',
-      lazyPage(() => import('./canvases/canvas-page.tsx'), 'CanvasPage'),
-    ),
-    page(
-      '/types',
-      lazyPage(() => import('./types/types-page.tsx'), 'TypesPage'),
-    ),
-    page(
-      '/types/$type',
-      lazyPage(() => import('./types/type-page.tsx'), 'TypePage'),
-    ),
-    page(
-      '/schedules',
-      lazyPage(() => import('./schedules/schedules-page.tsx'), 'SchedulesPage'),
-    ),
-    page(
-      '/workers',
-      lazyPage(() => import('./operate/workers-page.tsx'), 'WorkersPage'),
-    ),
-    page(
-      '/failures',
-      lazyPage(() => import('./operate/failures-page.tsx'), 'FailuresPage'),
-    ),
-    page(
-      '/dead-letters',
-      lazyPage(() => import('./operate/dead-letters-page.tsx'), 'DeadLettersPage'),
-    ),
-    page(
-      '/events',
-      lazyPage(() => import('./operate/events-page.tsx'), 'EventsPage'),
-    ),
+    page('/canvases/$id', () => import('./canvases/canvas-page.tsx'), 'CanvasPage'),
+    page('/types', () => import('./types/types-page.tsx'), 'TypesPage'),
+    page('/types/$type', () => import('./types/type-page.tsx'), 'TypePage'),
+    page('/schedules', () => import('./schedules/schedules-page.tsx'), 'SchedulesPage'),
+    page('/workers', () => import('./operate/workers-page.tsx'), 'WorkersPage'),
+    page('/failures', () => import('./operate/failures-page.tsx'), 'FailuresPage'),
+    page('/dead-letters', () => import('./operate/dead-letters-page.tsx'), 'DeadLettersPage'),
+    page('/events', () => import('./operate/events-page.tsx'), 'EventsPage'),
   ]),
   parseSearch,
   stringifySearch,

@@ -5,7 +5,7 @@ import { type ComponentType, type ReactNode, use } from 'react'
  * system has ended. A page whose code cannot be loaded stays in the app and says why.
  */
 
-type Pages<Name extends string> = Readonly<Record<Name, () => ReactNode>>
+export type Pages<Name extends string> = Readonly<Record<Name, () => ReactNode>>
 
 const ahead: Array<() => Promise<void>> = []
 const refusals = new Set<() => void>()
