@@ -13,7 +13,7 @@ import { counted, number } from '../parts/format.ts'
 import { Answer, Empty, Loading, Page, Unanswered } from '../parts/page.tsx'
 import { ACTIONS, type Action, bulkOf } from './actions.ts'
 import { ServerNote, startBulk } from './bulk.tsx'
-import { type ColumnName, columnsOf, ordersOf, type TaskFilter } from './filter.ts'
+import { type ColumnName, columnsOf, ordersOf, readTaskFilter, type TaskFilter } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { TaskList, useSelection } from './task-list.tsx'
 
@@ -21,7 +21,8 @@ const route = getRouteApi('/tasks')
 
 /** The list of tasks, live as long as its first page is shown. */
 export function TasksPage() {
-  const filter = route.useSearch()
+  // The router passes on what the route has left out.
+  const filter = readTaskFilter(route.useSearch())
   const columns = columnsOf(filter)
   const types = useQuery(typesQuery)
   return (
