@@ -28,7 +28,10 @@ export type ArrivalBounds = Pick<
 >
 
 /** The refusal of a request; undefined if it is admitted. */
-export type Admit = (request: Pick<IncomingMessage, 'headers'>) => HttpAnswer | undefined
+export type Admit = (request: Pick<IncomingMessage, 'headers' | 'method' | 'url'>) => HttpAnswer | undefined
+
+/** The paths of the API. Every other path is a page of the dashboard, when a browser asks for a document. */
+export const API_PATH = /^\/(v1|healthz)(\/|$)/
 
 const LOOPBACK = ['localhost', '127.0.0.1', '[::1]']
 /** Values of `Sec-Fetch-Site` for requests from the API's own pages, and for addresses that a person has typed. */
@@ -45,6 +48,9 @@ const LOCAL_SYSTEM: Named = { name: 'the local system', hint: '; --allow-host NA
  * sends the page's origin, or a header that says that the request is cross-site. A page whose host name was pointed at this
  * machine (DNS rebinding) counts as the same origin, but it sends that name as the host. Programs send only `Host` of these
  * headers.
+ *
+ * A link of a mail, a wiki or a chat opens a page of the dashboard. The browser marks that it shows the answer as the document of a tab,
+ * so the foreign page reads nothing of it, and a page of the dashboard does nothing by being opened.
  */
 export function admitting(
   port: string,
@@ -54,7 +60,8 @@ export function admitting(
   const hosts = new Set([...LOOPBACK, ...allowedHosts].flatMap(host => spellingsOf(host.toLowerCase(), port)))
   const known = [...hosts].join(', ')
 
-  return ({ headers }) => {
+  return request => {
+    const { headers } = request
     const host = (headers.host ?? '').toLowerCase()
     if (!hosts.has(host)) {
       const addressed = host === '' ? 'without a host' : `for the host ${host}`
@@ -63,10 +70,15 @@ export function admitting(
     const { origin, 'sec-fetch-site': site } = headers
     if (origin !== undefined && origin.toLowerCase() !== `http://${host}`)
       return forbidden(name, `a page of ${origin} must not use ${name}`)
-    if (site !== undefined && !OWN_SITES.includes(String(site)))
+    if (site !== undefined && !OWN_SITES.includes(String(site)) && !opensPage(request))
       return forbidden(name, `a page of another site must not use ${name} (Sec-Fetch-Site: ${site})`)
     return undefined
   }
+}
+
+function opensPage({ method, url = '', headers }: Parameters<Admit>[0]): boolean {
+  const isDocument = headers['sec-fetch-mode'] === 'navigate' && headers['sec-fetch-dest'] === 'document'
+  return isDocument && method === 'GET' && !API_PATH.test(url.split('?')[0] ?? '')
 }
 
 /** The values of `Host` for this name: with the port, and also without it on the default port of HTTP. */

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { extname, join, sep } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { type RequestHandler, targetOf } from './loopback.ts'
+import { API_PATH, type RequestHandler, targetOf } from './loopback.ts'
 
 /** A built file of the dashboard, as it is sent. */
 type Page = {
@@ -43,9 +43,6 @@ const SECURITY_HEADERS = {
   'cross-origin-opener-policy': 'same-origin',
   'cross-origin-resource-policy': 'same-origin',
 }
-
-/** The paths of the API. Every other path is a page of the dashboard, when a browser asks for a document. */
-export const API_PATH = /^\/(v1|healthz)(\/|$)/
 
 /**
  * Serves the dashboard from the folder of its built files. It reads them once. A path that names no file is answered with the one

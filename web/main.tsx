@@ -9,19 +9,14 @@
  */
 
 import { QueryClientProvider } from '@tanstack/react-query'
-import {
-  createRootRoute,
-  createRoute,
-  createRouter,
-  lazyRouteComponent,
-  RouterProvider,
-} from '@tanstack/react-router'
-import { type ReactNode, StrictMode } from 'react'
+import { createRootRoute, createRoute, createRouter, RouterProvider } from '@tanstack/react-router'
+import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { startLive } from './api/live.ts'
 import { queries } from './api/queries.ts'
 import { parseSearch, stringifySearch } from './api/search.ts'
 import { Empty, Failure, Loading } from './parts/page.tsx'
+import { lazyPage, loadPagesAhead, openPagesAgain, type Pages } from './shell/lazy-page.tsx'
 import { Shell } from './shell/shell.tsx'
 import { readTaskFilter } from './tasks/filter.ts'
 
@@ -31,22 +26,20 @@ const root = createRootRoute({
 })
 const under = () => root
 
-type Pages<Name extends string> = Readonly<Record<Name, () => ReactNode>>
-
-/** A page with its address. Its code is loaded when a reader goes there, or points at a link to it. */
+/** A page with its address. */
 function page<Path extends string, Name extends string>(
   path: Path,
   load: () => Promise<Pages<Name>>,
   name: Name,
 ) {
-  return createRoute({ getParentRoute: under, path, component: lazyRouteComponent(load, name) })
+  return createRoute({ getParentRoute: under, path, component: lazyPage(load, name) })
 }
 
 const tasks = createRoute({
   getParentRoute: under,
   path: '/tasks',
   validateSearch: readTaskFilter,
-  component: lazyRouteComponent(() => import('./tasks/tasks-page.tsx'), 'TasksPage'),
+  component: lazyPage(() => import('./tasks/tasks-page.tsx'), 'TasksPage'),
 })
 const task = createRoute({
   getParentRoute: under,
@@ -54,7 +47,7 @@ const task = createRoute({
   // The canvas of a member, which knows why a task is not published yet.
   validateSearch: ({ canvasId }: Record<string, unknown>): { canvasId?: string } =>
     typeof canvasId === 'string' ? { canvasId } : {},
-  component: lazyRouteComponent(() => import('./task/task-page.tsx'), 'TaskPage'),
+  component: lazyPage(() => import('./task/task-page.tsx'), 'TaskPage'),
 })
 const router = createRouter({
   routeTree: root.addChildren([
@@ -78,7 +71,15 @@ const router = createRouter({
   defaultPreload: 'intent',
   scrollRestoration: true,
   defaultPendingComponent: Loading,
-  defaultErrorComponent: ({ error, reset }) => <Failure error={error} onRetry={reset} />,
+  defaultErrorComponent: ({ error, reset }) => (
+    <Failure
+      error={error}
+      onRetry={() => {
+        openPagesAgain()
+        reset()
+      }}
+    />
+  ),
 })
 
 declare module '@tanstack/react-router' {
@@ -97,4 +98,5 @@ if (element) {
       </QueryClientProvider>
     </StrictMode>,
   )
+  addEventListener('load', loadPagesAhead, { once: true })
 }

@@ -1,7 +1,7 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import type { ListFilter } from '../../shared/api/tasks.ts'
 import { STATUSES } from '../../shared/core/states.ts'
-import { BatonError, defined } from '../../shared/core/values/values.ts'
+import { defined } from '../../shared/core/values/values.ts'
 import { repeated, someOf, timeBefore } from '../terminal/command.ts'
 
 const NAMES = ['type', 'status', 'userId', 'canvasId', 'tag', 'error', 'since', 'until', 'order'] as const
@@ -46,15 +46,7 @@ export function tagFilter(text: string, earlier?: readonly string[]): string[] {
   return repeated(isNamed ? text : text.replace('=', ':'), earlier)
 }
 
-/**
- * Makes the filter of a list from the options.
- *
- * @throws BatonError `invalid` when the options name neither a type nor a user nor a canvas.
- */
+/** Makes the filter of a list from the options. Without a type, a user and a canvas it lists the tasks of every type. */
 export function filterOf(options: FilterOptions): ListFilter {
-  const { type, userId, canvasId } = options
-  const problem = 'name a type, or give --user-id or --canvas-id: tasks are listed by one of them'
-  if (type === undefined && userId === undefined && canvasId === undefined)
-    throw new BatonError('invalid', problem)
   return defined(Object.fromEntries(NAMES.map(name => [name, options[name]])))
 }

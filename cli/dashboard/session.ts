@@ -1,7 +1,6 @@
 import { createHash, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { type HttpAnswer, problemAnswer, targetOf } from '../../loopback/loopback.ts'
-import { API_PATH } from '../../loopback/pages.ts'
+import { API_PATH, type HttpAnswer, problemAnswer, targetOf } from '../../loopback/loopback.ts'
 
 /**
  * A dashboard has one session. It belongs to the first browser that opens the printed address, which holds a secret of this start. The first
@@ -107,7 +106,7 @@ function entering(cookie: string, token: string): HttpAnswer {
     'content-security-policy': `default-src 'none'; script-src 'nonce-${nonce}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
     'cross-origin-opener-policy': 'same-origin',
     'x-content-type-options': 'nosniff',
-    'set-cookie': `${cookie}; Path=/; HttpOnly; SameSite=Strict`,
+    'set-cookie': `${cookie}; Path=/; HttpOnly; SameSite=Lax`,
   }
   const page = `<!doctype html><title>Baton</title><script nonce="${nonce}">${script}</script>`
   return { status: 200, headers, body: Buffer.from(page) }

@@ -48,7 +48,9 @@ export const publishSteps: readonly Step[] = [
   shows('list', 'page', 200, 'Open tasks of a type by their due time', {
     query: { type: ['resize'], status: ['delayed', 'ready'], order: 'due', limit: 10 },
   }),
-  shows('list', 'invalid', 400, 'Neither a type nor a user nor a canvas', { query: { status: ['failed'] } }),
+  shows('list', 'invalid', 400, 'A span without a moment', {
+    query: { since: '2026-11-23T10:00:00Z', until: '2026-11-23T09:00:00Z' },
+  }),
   shows('search', 'found', 200, 'The tasks with this key, of any type', { query: { q: 'img-2', limit: 10 } }),
   shows('why', 'due', 200, 'A task that is not due yet'),
   shows('patch', 'changed', 200, 'A higher priority, due now, without tags', {

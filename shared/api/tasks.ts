@@ -29,7 +29,7 @@ export const tagFilters = listOf(tagFilter, { max: TAG_FILTERS_MAX })
 export const canvasId = name(KEY_CHARACTERS_MAX + 20)
 
 export const listQuery = strict({
-  /** The types of the tasks. The lists of several types are merged in their order. @default every type, of a user or a canvas */
+  /** The types of the tasks. The lists of several types are merged in their order. @default every type */
   type: optional(listOf(typeNameRule, { max: LIST_TYPES_MAX })),
   /** The canvas whose tasks are listed. @default the tasks of types or of a user */
   canvasId: optional(canvasId),
@@ -59,7 +59,7 @@ type OneOrMore<Value> = Value | readonly Value[]
 
 /** Which tasks to list. `type`, `status` and `tag` take one value or several. */
 export type ListFilter = Omit<ListQuery, 'type' | 'status' | 'tag'> & {
-  /** The types of the tasks, at most 10. @default every type, which needs a user or a canvas */
+  /** The types of the tasks, at most 10. @default every type */
   readonly type?: OneOrMore<string>
   /** The statuses of the tasks. @default every status */
   readonly status?: OneOrMore<NonNullable<ListQuery['status']>[number]>

@@ -66,6 +66,7 @@ describe('a task', () => {
       input: { width: 2 },
     })
     expect((await baton('list', 'jobs')).out).toMatch(/^ID +STATUS/)
+    expect((await baton('list')).out).toContain('jobs:a')
     expect(JSON.parse((await baton('list', 'jobs', '--json')).out)).toMatchObject({ id: 'jobs:a' })
     expect((await baton('cancel', 'jobs:a')).out).toBe('jobs:a cancelled\n')
     expect((await baton('retry', 'jobs:a')).out).toBe('jobs:a retried\n')
@@ -143,7 +144,6 @@ describe('a task', () => {
 
   it.each([
     ['an input that is not JSON', ['publish', 'jobs', '{'], 'the input is not JSON'],
-    ['a list of nothing', ['list'], 'name a type'],
     ['a status that there is not', ['list', 'jobs', '--status', 'odd'], 'Give some of delayed'],
     ['ids and a filter', ['remove', 'jobs:a', '--type', 'jobs'], 'either ids or --type, not both'],
     ['no number', ['list', 'jobs', '--limit', '0'], 'Give a whole number'],

@@ -109,7 +109,7 @@ describe('the printed address', () => {
       'content-security-policy': expect.stringMatching(/^default-src 'none'; script-src 'nonce-[\w-]{43}';/),
     })
     expect(first.body).not.toContain(search.slice('?secret='.length))
-    expect(cookie).toMatch(/^baton-dashboard-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/)
+    expect(cookie).toMatch(/^baton-dashboard-\d+=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax$/)
     expect(cookie).not.toContain(search.slice('?secret='.length))
     expect(page).toMatchObject({ status: 200, body: '<title>the dashboard</title>' })
     expect(again.status).toBe(401)

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http'
 import { expect, it } from 'vitest'
 import { type Admit, admitting } from '../../loopback/loopback.ts'
 
-const isAdmitted = (admit: Admit, headers: Record<string, string>) =>
-  admit({ headers } as unknown as IncomingMessage) === undefined
+const isAdmitted = (admit: Admit, headers: Record<string, string>, target: object = {}) =>
+  admit({ headers, ...target } as unknown as IncomingMessage) === undefined
 
 it.each([
   ['host.docker.internal:7070', true],
@@ -36,4 +36,23 @@ it('on port 80 a host is admitted without the port', () => {
   ])
   expect(isAdmitted(admit, { host: 'evil.example' })).toBe(false)
   expect(isAdmitted(admit, {})).toBe(false)
+})
+
+const LINK = { 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' }
+
+it.each([
+  ['a link in a mail', { url: '/tasks/order%3A17?x=/v1' }, LINK, true],
+  ['a frame', {}, { ...LINK, 'sec-fetch-dest': 'iframe' }, false],
+  ['a form', { method: 'POST' }, LINK, false],
+  ['a preflight', { method: 'OPTIONS' }, LINK, false],
+  ['a read by a script', {}, { 'sec-fetch-mode': 'cors', 'sec-fetch-dest': 'empty' }, false],
+  ['a picture', {}, { 'sec-fetch-mode': 'no-cors', 'sec-fetch-dest': 'image' }, false],
+  ['a link to the API', { url: '/v1/tasks?limit=1' }, LINK, false],
+  ['a link under another host', {}, { ...LINK, host: 'evil.example:7070' }, false],
+  ['a link that names its page', {}, { ...LINK, origin: 'https://evil.example' }, false],
+])('%s of another site: %j %j is admitted (%s)', (_name, target, more, admitted) => {
+  for (const site of ['cross-site', 'same-site']) {
+    const headers = { host: 'localhost:7070', 'sec-fetch-site': site, ...more }
+    expect(isAdmitted(admitting('7070', []), headers, { method: 'GET', url: '/', ...target })).toBe(admitted)
+  }
 })

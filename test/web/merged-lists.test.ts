@@ -48,6 +48,24 @@ describe('the tasks of many types', () => {
     expect(Math.max(...asked.map(({ length }) => length))).toBeLessThanOrEqual(10)
   })
 
+  it('that are delayed come last in the order of ends, where they would hide all others', async () => {
+    const statuses: unknown[] = []
+    const read: ReadList = async ({ status, order }) => {
+      statuses.push([[status].flat().length, order])
+      return { items: [status].flat().includes('delayed') ? [aTask('delayed')] : [aTask('ended')] }
+    }
+    const aTask = (id: string) => ({ id, dueAt: at(id === 'delayed' ? 9 : 1) }) as ApiTask
+
+    const { items, next } = await taskPage(read, { type: 't1', order: '-ended' })
+
+    expect(items.map(({ id }) => id)).toEqual(['ended', 'delayed'])
+    expect(next).toBeUndefined()
+    expect(statuses).toEqual([
+      [6, '-ended'],
+      [1, 'due'],
+    ])
+  })
+
   it('costs one request for each ten types on the first page', async () => {
     await taskPage(listPage, { type: types(35), order: '-created' })
 

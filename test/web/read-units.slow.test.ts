@@ -1,19 +1,24 @@
 import { BatchWriteCommand } from '@aws-sdk/lib-dynamodb'
 import { expect, it } from 'vitest'
 import { prices } from '../../local/gateway/meter.ts'
+import { headItem } from '../../shared/aws/dynamo/head/items.ts'
 import { activityExpiresAt, MINUTE_MS } from '../../shared/core/events/activity.ts'
 import { runningPlace, viewPartition } from '../../shared/core/place/place.ts'
+import { taskPage } from '../../web/api/merged-lists.ts'
 import {
   ACTIVITY_MS,
   ATTENTION_MS,
   COUNTED_MAX,
+  LIST_MS,
   MANY_COUNTS_MS,
   SLOW_MS,
   UNTOUCHED_FACTOR,
 } from '../../web/api/paces.ts'
+import { stringifySearch } from '../../web/api/search.ts'
 import type { DynamoStores } from '../support/dynamo/dynamo-stores.ts'
 import { aMeteredDynamo } from '../support/dynamo/metered-dynamo.ts'
 import { anApi, type TestApi } from '../support/http/an-api.ts'
+import { aTask } from '../support/tasks/a-task.ts'
 
 /** What a tab with the overview costs that is open for a day, of which it is used for an hour: a deployed system of 20 types, 100,000 open tasks. */
 
@@ -62,6 +67,57 @@ it('costs at most $0.05', async () => {
   const total = costs.reduce((sum, [, , usd]) => sum + usd, 0)
   console.log(`an open overview for a day: $${total.toFixed(4)}`, costs)
   expect(total).toBeLessThan(USD_MAX)
+})
+
+/** A type that is not a flow has four buckets: open, succeeded, failed and cancelled. */
+const BUCKETS = 4
+const LISTED_TYPES = 50
+const LIST_TASKS = 50
+const DAY_MS = 86_400_000
+
+it('a page of the tasks of 50 types reads half a unit of each partition, and 50 heads for each ten types', async () => {
+  const stores = dynamo.storesOf(await dynamo.createTable())
+  const api = await anApi({ ...stores })
+  const types = many(LISTED_TYPES, nth => `type-${nth}`)
+  for (const type of types) await api.call('PUT', `/v1/types/${type}`, { kind: 'http' })
+  const now = api.system.clock.now()
+  const states = ['open', 'succeeded', 'failed', 'cancelled'] as const
+  const heads = many(LISTED_TYPES * 48, nth => {
+    const [shard, state] = [Math.floor(nth / LISTED_TYPES) % SHARDS, states[Math.floor(nth / 200) % BUCKETS]]
+    const at = now - nth
+    const head = {
+      type: types[nth % LISTED_TYPES] ?? '',
+      key: `order-of-shop-${nth}`,
+      shard,
+      kind: 'http' as const,
+    }
+    return headItem(
+      aTask({
+        ...head,
+        state: state ?? 'open',
+        dueAt: at,
+        updatedAt: at,
+        ...(state !== 'open' && { finishedAt: at, expiresAt: now + DAY_MS }),
+      }),
+    )
+  })
+  await putAll(stores, heads)
+  dynamo.takeByKind()
+
+  const page = await taskPage(
+    async filter => (await api.call('GET', `/v1/tasks${stringifySearch(filter as never)}`)).body,
+    { type: types, order: '-ended' },
+  )
+
+  const { reads } = dynamo.takeByKind()
+  const usd = (DAY_MS / (5 * LIST_MS)) * (reads * prices.readUnit + 5 * callCost())
+  console.log(
+    `a page of the tasks of ${LISTED_TYPES} types: ${reads} units, $${usd.toFixed(2)} for an open day`,
+  )
+  expect(page.items.map(({ id }) => id)).toEqual(heads.slice(0, LIST_TASKS).map(({ pk }) => pk))
+  const [partitions, read] = [LISTED_TYPES * SHARDS * BUCKETS, (LISTED_TYPES / 10) * LIST_TASKS]
+  // Each type is read for the list and for the reasons of its open tasks, and the workers once for each request.
+  expect(reads).toBeLessThanOrEqual(partitions * 0.5 + read * 0.5 + 2 * LISTED_TYPES + 5)
 })
 
 function callCost(): number {

@@ -1,13 +1,16 @@
 import type { Page } from '../../shared/api/scalars.ts'
 import type { ApiTask, ListFilter } from '../../shared/api/tasks.ts'
+import { STATUSES } from '../../shared/core/states.ts'
 
-/** The API merges the lists of at most this many types. */
+/** The API merges the lists of at most this many types. Lists that are read side by side are read by several functions at a time. */
 const LISTED_TYPES_MAX = 10
 const PAGE_TASKS = 50
 
 /** A part of a long list: some types, what was read of them and is not shown yet, and where the rest begins. */
 type Part = {
-  readonly type: readonly string[]
+  readonly filter: ListFilter
+  /** Later stages follow when nothing is left of the earlier ones. */
+  readonly stage: number
   readonly waiting: readonly ApiTask[]
   readonly cursor?: string
   readonly isRead: boolean
@@ -33,11 +36,12 @@ export async function taskPage(
 ): Promise<TaskPage> {
   let parts = from ?? partsOf(filter)
   const items: ApiTask[] = []
-  while (items.length < PAGE_TASKS) {
-    parts = await Promise.all(parts.map(part => filled(read, filter, part)))
-    const [first] = parts.filter(({ waiting }) => waiting.length > 0).sort((a, b) => inOrder(filter, a, b))
-    if (!first) break
-    const [task, ...waiting] = first.waiting
+  while (items.length < PAGE_TASKS && parts.length > 0) {
+    const stage = Math.min(...parts.map(part => part.stage))
+    const present = await Promise.all(parts.map(part => (part.stage === stage ? filled(read, part) : part)))
+    parts = present.filter(({ waiting, isRead }) => waiting.length > 0 || !isRead)
+    const [first] = parts.filter(part => part.stage === stage).sort(inOrder)
+    const [task, ...waiting] = first?.waiting ?? []
     if (task) items.push(task)
     parts = parts.map(part => (part === first ? { ...part, waiting } : part))
   }
@@ -45,28 +49,48 @@ export async function taskPage(
   return { items, ...(rest.length > 0 && { next: rest }) }
 }
 
-function partsOf({ type: given = [] }: ListFilter): Part[] {
-  const type = [given].flat()
-  const count = Math.max(1, Math.ceil(type.length / LISTED_TYPES_MAX))
-  return Array.from({ length: count }, (_, nth) => ({
-    type: type.slice(nth * LISTED_TYPES_MAX, (nth + 1) * LISTED_TYPES_MAX),
-    waiting: [],
-    isRead: false,
-  }))
+/** How many lists of the API a list consists of. */
+export function listsOf({ type = [] }: ListFilter): number {
+  return Math.max(1, Math.ceil([type].flat().length / LISTED_TYPES_MAX))
+}
+
+function partsOf(filter: ListFilter): Part[] {
+  const type = [filter.type ?? []].flat()
+  const groups = Array.from({ length: listsOf(filter) }, (_, nth) =>
+    type.slice(nth * LISTED_TYPES_MAX, (nth + 1) * LISTED_TYPES_MAX),
+  )
+  return stagesOf(filter).flatMap((narrowed, stage) =>
+    groups.map(some => ({
+      filter: { ...narrowed, ...(some.length > 0 && { type: some }) },
+      stage,
+      waiting: [],
+      isRead: false,
+    })),
+  )
+}
+
+/** In the order of ends the delayed tasks would come first, and hide what has happened. So they come last. */
+function stagesOf(filter: ListFilter): ListFilter[] {
+  if (filter.status !== undefined || filter.order !== '-ended') return [filter]
+  return [
+    { ...filter, status: STATUSES.filter(status => status !== 'delayed') },
+    { ...filter, status: ['delayed'], order: 'due' },
+  ]
 }
 
 /** The part with a task to show, unless it has no more. A page of the API may be empty and lead to another one. */
-async function filled(read: ReadList, filter: ListFilter, part: Part): Promise<Part> {
+async function filled(read: ReadList, part: Part): Promise<Part> {
   let present = part
   while (present.waiting.length === 0 && !present.isRead) {
+    const { cursor } = present
     const { items, nextCursor } = await read({
-      ...filter,
-      ...(present.type.length > 0 && { type: [...present.type] }),
+      ...present.filter,
       limit: PAGE_TASKS,
-      ...(present.cursor !== undefined && { cursor: present.cursor }),
+      ...(cursor !== undefined && { cursor }),
     })
+    const { cursor: _read, ...rest } = present
     present = {
-      type: present.type,
+      ...rest,
       waiting: items,
       isRead: nextCursor === undefined,
       ...(nextCursor !== undefined && { cursor: nextCursor }),
@@ -75,7 +99,8 @@ async function filled(read: ReadList, filter: ListFilter, part: Part): Promise<P
   return present
 }
 
-function inOrder({ order = '-created' }: ListFilter, a: Part, b: Part): number {
+function inOrder(a: Part, b: Part): number {
+  const { order = '-created' } = a.filter
   const [one, other] = [a, b].map(({ waiting: [task] }) => (task ? timeOf(task, order) : ''))
   const ascending = (one ?? '') < (other ?? '') ? -1 : 1
   return order.startsWith('-') ? -ascending : ascending
@@ -83,6 +108,6 @@ function inOrder({ order = '-created' }: ListFilter, a: Part, b: Part): number {
 
 /** The time by which a list of this order is sorted. ISO times sort as texts. */
 function timeOf(task: ApiTask, order: string): string {
-  if (order.endsWith('due')) return task.dueAt
-  return (order.endsWith('ended') ? task.finishedAt : undefined) ?? task.createdAt
+  if (order.endsWith('created')) return task.createdAt
+  return (order.endsWith('ended') ? task.finishedAt : undefined) ?? task.dueAt
 }

@@ -5,6 +5,8 @@
 export const PACE_MS = 2_000
 /** What is open changes by itself, and a type may be without events. */
 export const OPEN_MS = 5_000
+/** For each list of ten types that a list consists of. */
+export const LIST_MS = 3_000
 /** The activity of the present minute. */
 export const ACTIVITY_MS = 10_000
 /** Answers that rarely change. */

@@ -13,8 +13,17 @@ import type { ApiTask, ListFilter } from '../../shared/api/tasks.ts'
 import type { Counts } from '../../shared/api/types.ts'
 import { ask, askLocal, baton, isStatus } from './baton.ts'
 import type { Cost, TaskCost } from './cost-answers.ts'
-import { type TaskPage, taskPage } from './merged-lists.ts'
-import { ACTIVITY_MS, ATTENTION_MS, COUNTED_MAX, MANY_COUNTS_MS, OPEN_MS, PACE_MS, SLOW_MS } from './paces.ts'
+import { listsOf, type TaskPage, taskPage } from './merged-lists.ts'
+import {
+  ACTIVITY_MS,
+  ATTENTION_MS,
+  COUNTED_MAX,
+  LIST_MS,
+  MANY_COUNTS_MS,
+  OPEN_MS,
+  PACE_MS,
+  SLOW_MS,
+} from './paces.ts'
 
 /**
  * What pages ask the API. The first member of a key names a kind of answer; `live.ts` says which events change which kinds. `pace` says
@@ -88,11 +97,13 @@ export const listed = {
   ...paced(OPEN_MS),
 }
 
+/** Each list of the API costs up to some 100 read units, so many of them rest longer. */
 export const tasksQuery = (filter: ListFilter) =>
   infiniteQueryOptions({
     queryKey: ['tasks', filter],
-    queryFn: ({ pageParam }) => taskPage(baton.listPage, filter, pageParam),
+    queryFn: ({ pageParam, signal }) => taskPage(page => baton.listPage(page, { signal }), filter, pageParam),
     ...listed,
+    ...paced(Math.max(OPEN_MS, listsOf(filter) * LIST_MS), (listsOf(filter) - 1) * LIST_MS),
     initialPageParam: undefined as TaskPage['next'],
     getNextPageParam: (page: TaskPage) => page.next,
   })

@@ -37,8 +37,10 @@ export function Dialog({ title, onClose, children, look = 'middle' }: DialogProp
   )
 }
 
+/** The browser would give the focus to the first button, which closes the dialog. */
 function showModal(dialog: HTMLDialogElement | null): void {
   dialog?.showModal()
+  dialog?.querySelector<HTMLElement>('[data-first], .dialog-body :is(input, select, textarea)')?.focus()
 }
 
 type FieldNews = readonly [field: string, isUnsendable: boolean]
@@ -196,7 +198,7 @@ export function Confirm({
     <Dialog title={title} onClose={onClose}>
       <div className="dialog-body">{children}</div>
       <footer className="dialog-foot">
-        <Button text="Keep as it is" onClick={onClose} autoFocus />
+        <Button text="Keep as it is" onClick={onClose} data-first />
         <Button look={isDanger ? 'danger' : 'accent'} text={action} onClick={confirm} disabled={!isReady} />
       </footer>
     </Dialog>

@@ -165,6 +165,18 @@ export function useNow(everyMs = 1_000): number {
   return now
 }
 
+const SETTLED_MS = 250
+
+/** The value, once it has not changed for a moment. */
+export function useSettled<Value>(value: Value): Value {
+  const [settled, setSettled] = useState(value)
+  useEffect(() => {
+    const timer = setTimeout(() => setSettled(() => value), SETTLED_MS)
+    return () => clearTimeout(timer)
+  }, [value])
+  return settled
+}
+
 type DottedProps = { readonly tone: string; readonly look?: string; readonly children?: ReactNode }
 
 /** A dot in one of the six colours, and the text next to it. */

@@ -13,24 +13,35 @@ import {
   Workflow,
 } from 'lucide-react'
 import { type KeyboardEvent as ReactKeyboardEvent, useEffect, useId, useState } from 'react'
-import { typesQuery } from '../api/queries.ts'
+import type { SearchAnswer } from '../../shared/api/diagnosis/search.ts'
+import { problemText } from '../api/baton.ts'
+import { FOUND_CHARACTERS_MIN, foundQuery } from '../api/found.ts'
+import { schedulesQuery, typesQuery } from '../api/queries.ts'
 import { isForPage } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { cut, visible } from '../parts/format.ts'
+import { counted, cut, relative, visible } from '../parts/format.ts'
+import { useSettled } from '../parts/text.tsx'
 import { setTheme } from './theme.ts'
 
-/** The navigation: the pages, the palette that leads to them and to all types and tasks, and the keys. */
+/** The navigation: the pages, the palette that leads to them and to all types, schedules and tasks, and the keys. */
 
-type Command = { readonly title: string; readonly hint: string; readonly run: () => void }
+type Command = {
+  readonly title: string
+  readonly hint: string
+  readonly run: () => void
+  /** The id of a task. */
+  readonly id?: string
+}
 
 const SHOWN_MAX = 12
 
-/** The command palette: pages, types, and any task by its id. */
+/** The command palette: pages, types, schedules, and tasks by all that a search finds. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
   const listId = useId()
-  const commands = matching(useCommands(text.trim()), text.trim())
+  const found = useFound(text.trim())
+  const commands = [...matching(useCommands(), text.trim()), ...found.commands]
   const current = Math.min(chosen, commands.length - 1)
   const run = (command: Command | undefined) => {
     if (!command) return
@@ -49,13 +60,13 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
     <Dialog title="Go to" onClose={onClose}>
       <input
         className="palette-input"
-        autoFocus
+        data-first
         role="combobox"
         aria-expanded
         aria-controls={listId}
         aria-activedescendant={`${listId}-${current}`}
-        aria-label="A page, a type, or the id of a task"
-        placeholder="A page, a type, or the id of a task"
+        aria-label="A page, a type, or a task by its key, id, user, tag or error"
+        placeholder="A page, a type, or a task by its key, id, user, tag or error"
         value={text}
         onChange={event => {
           setText(event.target.value)
@@ -66,7 +77,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       <div id={listId} className="palette-list" role="listbox" aria-label="Matches">
         {commands.map((command, index) => (
           <div
-            key={`${command.hint} ${command.title}`}
+            key={command.id ?? `${command.hint} ${command.title}`}
             id={`${listId}-${index}`}
             role="option"
             aria-selected={index === current}
@@ -77,17 +88,59 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
             <span className="faint">{command.hint}</span>
           </div>
         ))}
-        {commands.length === 0 && <p className="note soft">Nothing matches.</p>}
       </div>
+      <p className="palette-note soft isolated" role="status">
+        {found.note}
+      </p>
     </Dialog>
   )
 }
 
-function useCommands(text: string): Command[] {
+/** The tasks that the text finds, what leads to all of them, and how far the search is. */
+function useFound(text: string): { readonly commands: readonly Command[]; readonly note: string } {
+  const navigate = useNavigate()
+  const q = useSettled(text)
+  const { data, error } = useQuery(foundQuery(q))
+  if (text === '') return { commands: [], note: '' }
+  const found = q === text ? data : undefined
+  const { items = [], matches = [] } = found ?? {}
+  const tasks = items.map(({ id, key, type, status, finishedAt, dueAt }, nth) => ({
+    id,
+    title: short(key),
+    hint: `${type} · ${status} ${relative(finishedAt ?? dueAt, Date.now())} · ${matches[nth]}`,
+    run: () => void navigate({ to: '/tasks/$id', params: { id }, search: {} }),
+  }))
+  const canvas = {
+    title: short(text),
+    hint: 'open the canvas',
+    run: () => void navigate({ to: '/canvases/$id', params: { id: text } }),
+  }
+  const all = {
+    title: `Search all tasks for ${short(text)}`,
+    hint: 'tasks',
+    run: () => void navigate({ to: '/tasks', search: { q: text } }),
+  }
+  const commands = [...tasks, ...(text.startsWith('canvas:') ? [canvas] : []), all]
+  return { commands, note: error ? `The search failed: ${problemText(error)}` : noteOf(text, found) }
+}
+
+function noteOf(text: string, found: SearchAnswer | undefined): string {
+  if (text.length < FOUND_CHARACTERS_MIN) return ''
+  if (!found) return 'Searching …'
+  return `${counted(found.items.length, 'task')} found${found.nextCursor === undefined ? '' : ' so far'}`
+}
+
+function short(text: string): string {
+  return cut(visible(text), NAME_CHARACTERS_MAX)
+}
+
+const NAME_CHARACTERS_MAX = 80
+
+function useCommands(): Command[] {
   const navigate = useNavigate()
   const { data: types = [] } = useQuery(typesQuery)
+  const { data: schedules = [] } = useQuery(schedulesQuery)
   return [
-    ...idCommands(text, navigate),
     ...PLACES.map(({ to, name, key }) => ({
       title: name,
       hint: `g ${key}`,
@@ -103,6 +156,11 @@ function useCommands(text: string): Command[] {
       hint: 'tasks',
       run: () => void navigate({ to: '/tasks', search: { type: [type] } }),
     })),
+    ...schedules.map(({ name }) => ({
+      title: name,
+      hint: 'schedule',
+      run: () => void navigate({ to: '/schedules' }),
+    })),
     ...(['light', 'dark', 'system'] as const).map(theme => ({
       title: `Theme: ${theme}`,
       hint: 'theme',
@@ -111,25 +169,11 @@ function useCommands(text: string): Command[] {
   ]
 }
 
-/** What has a colon is the id of a task, and may be the id of a canvas. */
-function idCommands(id: string, navigate: ReturnType<typeof useNavigate>): Command[] {
-  if (!id.includes(':')) return []
-  const title = cut(visible(id), 80)
-  return [
-    {
-      title,
-      hint: 'open the task',
-      run: () => void navigate({ to: '/tasks/$id', params: { id }, search: {} }),
-    },
-    { title, hint: 'open the canvas', run: () => void navigate({ to: '/canvases/$id', params: { id } }) },
-  ]
-}
-
 function matching(commands: readonly Command[], text: string): Command[] {
   const words = text.toLowerCase().split(/\s+/)
   const fits = ({ title, hint }: Command) => {
     const whole = `${title} ${hint}`.toLowerCase()
-    return hint.startsWith('open the') || words.every(word => whole.includes(word))
+    return words.every(word => whole.includes(word))
   }
   return commands.filter(fits).slice(0, SHOWN_MAX)
 }

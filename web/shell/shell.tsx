@@ -39,7 +39,7 @@ export function Shell() {
           />
           <button type="button" className="search-button" onClick={() => setOpen('palette')}>
             <Search size={15} aria-hidden />
-            <span className="cut">Go to a task, a type, a page</span>
+            <span className="cut">Find a task, a type, a page</span>
             <kbd>Ctrl K</kbd>
           </button>
           <ConnectionState />

@@ -1,11 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { ListFilter as FilterIcon } from 'lucide-react'
-import { type FormEvent, useState } from 'react'
+import { Bookmark, ListFilter as FilterIcon } from 'lucide-react'
+import { useEffect, useRef, useState } from 'react'
 import { typesQuery } from '../api/queries.ts'
-import { Button } from '../parts/controls.tsx'
+import { Button, Opener } from '../parts/controls.tsx'
 import { STATUSES, toneOf } from '../parts/format.ts'
-import { ORDER_NAMES, type TaskFilter } from './filter.ts'
+import { useSettled } from '../parts/text.tsx'
+import { COLUMNS } from './columns.tsx'
+import { COLUMN_NAMES, type ColumnName, columnsOf, ordersOf, type TaskFilter } from './filter.ts'
+import { ViewsDialog } from './views.tsx'
 
 type FilterProps = {
   readonly filter: TaskFilter
@@ -16,18 +19,36 @@ type FilterProps = {
 export function FilterBar({ filter }: { readonly filter: TaskFilter }) {
   const navigate = useNavigate()
   const change: FilterProps['change'] = next =>
-    void navigate({ to: '/tasks', search: { ...filter, ...next } as TaskFilter })
+    void navigate({
+      to: '/tasks',
+      search: { ...filter, ...next } as TaskFilter,
+      // A text that is still written is one step back.
+      replace: filter.q !== undefined && next.q !== undefined,
+    })
   const [isMore, setMore] = useState(TEXT_FILTERS.some(([name]) => filter[name] !== undefined))
+  const orders = ordersOf(filter)
+  if (filter.q !== undefined)
+    return (
+      <div className="filters">
+        <TaskSearch filter={filter} change={change} />
+        <Button text="Back to the list" onClick={() => change({ q: undefined })} />
+      </div>
+    )
   return (
     <div className="filters">
-      <IdSearch />
+      <TaskSearch filter={filter} change={change} />
       <TypeChoice filter={filter} change={change} />
       <Select
         id="order"
         label="Order"
-        value={filter.order ?? '-created'}
-        options={Object.entries(ORDER_NAMES)}
+        value={filter.order ?? orders[0]?.[0] ?? ''}
+        options={orders}
         onChoose={order => change({ order })}
+      />
+      <Opener
+        text="Views"
+        icon={Bookmark}
+        dialog={close => <ViewsDialog filter={filter} onClose={close} />}
       />
       <Button
         look="quiet"
@@ -42,23 +63,40 @@ export function FilterBar({ filter }: { readonly filter: TaskFilter }) {
   )
 }
 
-/** A whole id leads to its task. */
-function IdSearch() {
-  const navigate = useNavigate()
-  const open = (event: FormEvent<HTMLFormElement>) => {
-    event.preventDefault()
-    const id = String(new FormData(event.currentTarget).get('id') ?? '').trim()
-    if (id !== '') void navigate({ to: '/tasks/$id', params: { id }, search: {} })
+/** Searches while a reader writes. A pause of the reader sends the text, and Enter sends it at once. */
+function TaskSearch({ filter: { q = '' }, change }: FilterProps) {
+  const [text, setText] = useState(q)
+  const sent = useRef(q)
+  const send = (next: string) => {
+    if (next === sent.current) return
+    sent.current = next
+    change({ q: next === '' ? undefined : next })
   }
+  useEffect(() => {
+    // Back and links change the address, too.
+    if (q !== sent.current) setText(q)
+    sent.current = q
+  }, [q])
+  const sendLatest = useRef(send)
+  sendLatest.current = send
+  const settled = useSettled(text.trim())
+  useEffect(() => sendLatest.current(settled), [settled])
   return (
-    <form onSubmit={open} className="id-search">
+    <form
+      className="id-search"
+      onSubmit={event => {
+        event.preventDefault()
+        send(text.trim())
+      }}
+    >
       <input
-        name="id"
         type="search"
         data-search
         autoComplete="off"
-        aria-label="Open a task by its id"
-        placeholder="type:key  —  open by id"
+        aria-label="Search tasks"
+        placeholder="Key, id, user, tag or error"
+        value={text}
+        onChange={({ target }) => setText(target.value)}
       />
     </form>
   )
@@ -142,6 +180,9 @@ const TEXT_FILTERS = [
 ] as const
 
 function MoreFilters({ filter, change }: FilterProps) {
+  const columns = columnsOf(filter)
+  const choose = (name: ColumnName, isShown: boolean) =>
+    change({ columns: COLUMN_NAMES.filter(one => (one === name ? isShown : columns.includes(one))) })
   return (
     <div className="more-filters">
       {TEXT_FILTERS.map(([name, label, placeholder]) => (
@@ -155,6 +196,19 @@ function MoreFilters({ filter, change }: FilterProps) {
           />
         </label>
       ))}
+      <fieldset className="chips">
+        <legend className="visually-hidden">Columns</legend>
+        {COLUMN_NAMES.map(name => (
+          <label key={name}>
+            <input
+              type="checkbox"
+              checked={columns.includes(name)}
+              onChange={({ target }) => choose(name, target.checked)}
+            />
+            {COLUMNS[name].title}
+          </label>
+        ))}
+      </fieldset>
     </div>
   )
 }

@@ -1,9 +1,12 @@
 import type { ApiFailureGroup } from '../../shared/api/diagnosis/statistics.ts'
+import { areOpen } from '../../shared/core/states.ts'
 import { manyOf, oneOf } from '../api/search.ts'
 import { STATUSES, type Status } from '../parts/format.ts'
 
 /** What the list of tasks shows. The address of the page has it. */
 export type TaskFilter = {
+  /** A text that is searched for. The page then shows what is found, whatever the other filters say. */
+  readonly q?: string
   readonly type?: readonly string[]
   readonly status?: readonly Status[]
   readonly userId?: string
@@ -15,39 +18,66 @@ export type TaskFilter = {
   readonly since?: string
   readonly until?: string
   readonly order?: Order
+  /** The columns of the list. */
+  readonly columns?: readonly ColumnName[]
 }
 
-const ORDERS = ['-created', 'created', 'due', '-due', '-ended', 'ended'] as const
-export type Order = (typeof ORDERS)[number]
+export const COLUMN_NAMES = ['state', 'user', 'tags', 'runs', 'created', 'when'] as const
+export type ColumnName = (typeof COLUMN_NAMES)[number]
+const USUAL_COLUMNS: readonly ColumnName[] = ['state', 'user', 'runs', 'when']
 
-export const ORDER_NAMES: Readonly<Record<Order, string>> = {
-  '-created': 'Newest first',
-  created: 'Oldest first',
-  due: 'Due first',
-  '-due': 'Due last',
-  '-ended': 'Ended last',
-  ended: 'Ended first',
+export function columnsOf({ columns = USUAL_COLUMNS }: TaskFilter): readonly ColumnName[] {
+  return columns
 }
 
-const TEXTS = ['userId', 'canvasId', 'error', 'since', 'until'] as const
+type Order = '-created' | 'created' | 'due' | '-due' | '-ended' | 'ended'
+
+/**
+ * The orders in which any number of tasks can be listed, with their names, the usual one first. The API sorts in other orders, too, but
+ * only few tasks.
+ */
+export function ordersOf({ userId, canvasId, status = [] }: Omit<TaskFilter, 'order'>) {
+  if (canvasId !== undefined) return CREATED.toReversed()
+  if (userId !== undefined) return CREATED
+  return areOpen(status) ? DUE : ENDED
+}
+
+type NamedOrders = ReadonlyArray<readonly [order: Order, name: string]>
+
+const CREATED: NamedOrders = [
+  ['-created', 'Newest first'],
+  ['created', 'Oldest first'],
+]
+const DUE: NamedOrders = [
+  ['due', 'Due first'],
+  ['-due', 'Due last'],
+]
+const ENDED: NamedOrders = [
+  ['-ended', 'Latest first'],
+  ['ended', 'Oldest first'],
+]
+
+const TEXTS = ['q', 'userId', 'canvasId', 'error', 'since', 'until'] as const
 
 /** The filter in an address. What is not legal is left out. */
 export function readTaskFilter(search: Record<string, unknown>): TaskFilter {
   const type = manyOf(search.type)
   const status = manyOf(search.status).filter((one): one is Status => STATUSES.some(known => known === one))
-  const order = ORDERS.find(one => one === search.order)
+  const columns = COLUMN_NAMES.filter(name => manyOf(search.columns).includes(name))
   const texts = TEXTS.flatMap(name => {
     const value = oneOf(search[name])
     return value === undefined ? [] : [[name, value]]
   })
   const tag = manyOf(search.tag)
-  return {
+  const filter = {
     ...(type.length > 0 && { type }),
     ...(status.length > 0 && { status }),
     ...Object.fromEntries(texts),
     ...(tag.length > 0 && { tag }),
-    ...(order && { order }),
+    ...(columns.length > 0 && { columns }),
   }
+  const [order] = ordersOf(filter).find(([name]) => name === search.order) ?? []
+  return { ...filter, ...(order && { order }) }
 }
 
 const CHARACTERS_MIN = 4

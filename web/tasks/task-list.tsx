@@ -1,22 +1,29 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState } from 'react'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { isForPage } from '../parts/controls.tsx'
-import { number } from '../parts/format.ts'
-import { Name, StatusBadge, When } from '../parts/text.tsx'
+import { Name, StatusBadge } from '../parts/text.tsx'
+import { COLUMNS } from './columns.tsx'
+import type { ColumnName } from './filter.ts'
 
 const ROW_PX = 44
-const PHONE_ROW_PX = 64
+const PHONE_ROW_PX = 84
 const PHONE = '(max-width: 720px)'
 /** Rows outside the screen that are drawn, so that fast scrolling shows no gaps. */
 const OVERSCAN = 12
 
 type Selection = ReturnType<typeof useSelection>
 
-type Listed = { readonly tasks: readonly ApiTask[]; readonly selection: Selection }
+type Listed = {
+  readonly tasks: readonly ApiTask[]
+  readonly selection: Selection
+  readonly columns: readonly ColumnName[]
+}
 
 type ListProps = Listed & {
+  /** How a search has found each task. */
+  readonly matches?: ReadonlyMap<string, string>
   /** Asks for more rows. */
   readonly onEnd: () => void
   /** Receives the function that scrolls to a row. */
@@ -24,12 +31,18 @@ type ListProps = Listed & {
 }
 
 /** Rows of tasks. Only those on the screen are in the document, so a list of 10,000 scrolls as one of ten. */
-export function TaskList({ tasks, selection, onEnd, scrollTo }: ListProps) {
+export function TaskList({ tasks, selection, columns, matches, onEnd, scrollTo }: ListProps) {
   const { frame, rows, offset, rowPx } = useRows(tasks.length, onEnd)
   scrollTo.current = index => rows.scrollToIndex(index)
   return (
-    <div className="rows" role="table" aria-label="Tasks" aria-rowcount={tasks.length + 1}>
-      <Head tasks={tasks} selection={selection} />
+    <div
+      className="rows"
+      role="table"
+      aria-label="Tasks"
+      aria-rowcount={tasks.length + 1}
+      style={{ '--columns': columns.map(name => COLUMNS[name].width).join(' ') } as CSSProperties}
+    >
+      <Head tasks={tasks} selection={selection} columns={columns} />
       <div ref={frame} role="rowgroup" style={{ height: rows.getTotalSize(), position: 'relative' }}>
         {rows.getVirtualItems().map(({ index, start }) => {
           const task = tasks[index]
@@ -38,6 +51,8 @@ export function TaskList({ tasks, selection, onEnd, scrollTo }: ListProps) {
               <Row
                 key={task.id}
                 task={task}
+                columns={columns}
+                match={matches?.get(task.id)}
                 index={index}
                 top={start - offset}
                 height={rowPx}
@@ -69,13 +84,12 @@ function useRows(count: number, onEnd: () => void) {
   useEffect(() => {
     if (last >= count - OVERSCAN) onEnd()
   }, [last, count, onEnd])
-  useEffect(() => rows.measure(), [rows])
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the rows have another height when the screen becomes narrow
+  useEffect(() => rows.measure(), [rows, rowPx])
   return { frame, rows, offset, rowPx }
 }
 
-const COLUMNS = [['Status'], ['Task'], ['User'], ['Runs', 'number'], ['Due', 'number']] as const
-
-function Head({ tasks, selection }: Listed) {
+function Head({ tasks, selection, columns }: Listed) {
   const isAll = tasks.length > 0 && selection.selected.size >= tasks.length
   return (
     <div className="row row-head" role="row">
@@ -87,9 +101,11 @@ function Head({ tasks, selection }: Listed) {
           onChange={() => selection.select(isAll ? [] : tasks.map(({ id }) => id))}
         />
       </span>
-      {COLUMNS.map(([name, look]) => (
-        <span key={name} role="columnheader" className={look}>
-          {name}
+      <span role="columnheader">Status</span>
+      <span role="columnheader">Task</span>
+      {columns.map(name => (
+        <span key={name} role="columnheader" className={`cut ${COLUMNS[name].look ?? ''}`}>
+          {COLUMNS[name].title}
         </span>
       ))}
     </div>
@@ -98,6 +114,8 @@ function Head({ tasks, selection }: Listed) {
 
 type RowProps = {
   readonly task: ApiTask
+  readonly columns: readonly ColumnName[]
+  readonly match: string | undefined
   readonly index: number
   readonly top: number
   readonly height: number
@@ -106,9 +124,9 @@ type RowProps = {
   readonly onToggle: (id: string) => void
 }
 
-function Row({ task, index, top, height, isCurrent, isSelected, onToggle }: RowProps) {
+function Row({ task, columns, match, index, top, height, isCurrent, isSelected, onToggle }: RowProps) {
   const navigate = useNavigate()
-  const { id, type, key, status, statusReason, userId, attempts, dueAt, needsAttention } = task
+  const { id, type, key, status, needsAttention } = task
   const open = () => void navigate({ to: '/tasks/$id', params: { id }, search: {} })
   return (
     <div
@@ -129,29 +147,25 @@ function Row({ task, index, top, height, isCurrent, isSelected, onToggle }: RowP
         />
       </span>
       <span role="cell" className="cut">
-        <StatusBadge state={status} reason={statusReason} />
+        <StatusBadge state={status} />
         {needsAttention && <span className="tag bad">needs attention</span>}
       </span>
       <span role="cell" className="row-name">
         <Link to="/tasks/$id" params={{ id }} search={{}} className="cut">
           <Name>{key}</Name>
         </Link>
-        <span className="faint cut">{type}</span>
+        <span className="faint cut">{match === undefined ? type : `${type} · by ${match}`}</span>
       </span>
-      <span role="cell" className="row-user soft cut">
-        {userId !== undefined && <Name mono={false}>{userId}</Name>}
-      </span>
-      <span role="cell" className="number row-runs soft">
-        {number(attempts.used)}
-      </span>
-      <span role="cell" className="number row-due soft">
-        <When at={dueAt} />
-      </span>
+      {columns.map(name => (
+        <span key={name} role="cell" className={`row-${name} soft cut ${COLUMNS[name].look ?? ''}`}>
+          {COLUMNS[name].cell(task)}
+        </span>
+      ))}
     </div>
   )
 }
 
-/** The height of a row: on a phone it has two lines. */
+/** The height of a row: on a phone it has three lines. */
 function useRowPx(): number {
   const [isPhone, setPhone] = useState(() => matchMedia(PHONE).matches)
   useEffect(() => {

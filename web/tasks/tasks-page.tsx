@@ -2,17 +2,19 @@ import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { RefreshCw } from 'lucide-react'
 import { useCallback, useMemo, useRef, useState } from 'react'
+import type { SearchAnswer } from '../../shared/api/diagnosis/search.ts'
 import type { ListFilter } from '../../shared/api/tasks.ts'
 import type { ApiType } from '../../shared/api/types.ts'
+import { searchQuery } from '../api/found.ts'
 import { queries, tasksQuery, typesQuery } from '../api/queries.ts'
 import { Acting, Button } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
-import { counted } from '../parts/format.ts'
+import { counted, number } from '../parts/format.ts'
 import { Answer, Empty, Loading, Page, Unanswered } from '../parts/page.tsx'
 import { ACTIONS, type Action, bulkOf } from './actions.ts'
 import { ServerNote, startBulk } from './bulk.tsx'
 import { BulkRecord } from './bulk-record.tsx'
-import type { TaskFilter } from './filter.ts'
+import { type ColumnName, columnsOf, ordersOf, readTaskFilter, type TaskFilter } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
 import { TaskList, useSelection } from './task-list.tsx'
 
@@ -20,45 +22,46 @@ const route = getRouteApi('/tasks')
 
 /** The list of tasks, live as long as its first page is shown. */
 export function TasksPage() {
-  const filter = route.useSearch()
+  // The router passes on what the route has left out.
+  const filter = readTaskFilter(route.useSearch())
+  const columns = columnsOf(filter)
+  const types = useQuery(typesQuery)
   return (
     <Page title="Tasks" actions={<BulkRecord />}>
       <FilterBar filter={filter} />
-      <Answer of={useQuery(typesQuery)} rows={12}>
-        {types => <FilteredTasks filter={listFilter(filter, types)} />}
-      </Answer>
+      {filter.q === undefined ? (
+        <Answer of={types} rows={12}>
+          {all => <FilteredTasks filter={listFilter(filter, all)} columns={columns} />}
+        </Answer>
+      ) : (
+        <FoundTasks q={filter.q} columns={columns} />
+      )}
     </Page>
   )
 }
 
-/** The filter as the API takes it: a list shows the tasks of some types, of a user, or of a canvas. */
-function listFilter({ order = '-created', ...filter }: TaskFilter, types: readonly ApiType[]): ListFilter {
-  const isNarrow = filter.type ?? filter.userId ?? filter.canvasId
-  return { order, ...(isNarrow === undefined && { type: types.map(({ type }) => type) }), ...filter }
+/** The filter as the API takes it. The lists of all types are read side by side. */
+function listFilter({ columns: _shown, q: _sought, ...filter }: TaskFilter, types: readonly ApiType[]) {
+  const isOwned = filter.userId !== undefined || filter.canvasId !== undefined
+  const [[order] = []] = ordersOf(filter)
+  return {
+    ...(order && { order }),
+    ...(!isOwned && { type: types.map(({ type }) => type) }),
+    ...filter,
+  }
 }
 
-function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
+type FilteredProps = { readonly filter: ListFilter; readonly columns: readonly ColumnName[] }
+
+function FilteredTasks({ filter, columns }: FilteredProps) {
   const query = useInfiniteQuery(tasksQuery(filter))
   const { data, hasNextPage, isFetchingNextPage, fetchNextPage, isStale } = query
   const tasks = useMemo(() => data?.pages.flatMap(({ items }) => items) ?? [], [data])
-  const ids = useMemo(() => tasks.map(({ id }) => id), [tasks])
-  const navigate = useNavigate()
-  const scrollTo = useRef((_index: number) => {})
-  const show = useCallback((index: number) => scrollTo.current(index), [])
-  const open = useCallback(
-    (id: string) => void navigate({ to: '/tasks/$id', params: { id }, search: {} }),
-    [navigate],
-  )
-  const selection = useSelection(ids, { open, show })
   const onEnd = useCallback(() => {
     if (hasNextPage && !isFetchingNextPage) void fetchNextPage()
   }, [hasNextPage, isFetchingNextPage, fetchNextPage])
 
   if (!data) return <Unanswered of={query} rows={12} />
-  if (tasks.length === 0 && !hasNextPage)
-    return (
-      <Empty title="No task fits">Tasks appear here when they are published. A filter may hide them.</Empty>
-    )
   return (
     <>
       {isStale && data.pages.length > 1 && (
@@ -69,15 +72,87 @@ function FilteredTasks({ filter }: { readonly filter: ListFilter }) {
           onClick={() => void queries.resetQueries(tasksQuery(filter))}
         />
       )}
-      <TaskList tasks={tasks} selection={selection} onEnd={onEnd} scrollTo={scrollTo} />
+      <SelectableTasks
+        tasks={tasks}
+        columns={columns}
+        onEnd={onEnd}
+        filter={hasNextPage ? filter : undefined}
+      />
+      {tasks.length === 0 && !hasNextPage && (
+        <Empty title="No task fits">Tasks appear here when they are published. A filter may hide them.</Empty>
+      )}
       {hasNextPage && <Loading rows={2} />}
+    </>
+  )
+}
+
+/** What a text finds. The exact matches come at once, and tags and errors by and by. */
+function FoundTasks({ q, columns }: { readonly q: string; readonly columns: readonly ColumnName[] }) {
+  const query = useInfiniteQuery(searchQuery(q))
+  const { data, hasNextPage, isFetchingNextPage, fetchNextPage } = query
+  const { tasks, matches, examined } = useMemo(() => foundIn(data?.pages ?? []), [data])
+  if (!data) return <Unanswered of={query} rows={4} />
+  const reached = data.pages.at(-1)?.reached
+  return (
+    <>
+      <SelectableTasks tasks={tasks} columns={columns} matches={matches} />
+      {tasks.length === 0 && (
+        <Empty title={hasNextPage ? 'Nothing found so far' : 'Nothing found'}>
+          No task has this id, key, user, tag or text in its error.
+        </Empty>
+      )}
+      {isFetchingNextPage && <Loading rows={2} />}
+      <p className="soft list-note isolated" role="status">
+        {counted(tasks.length, 'task')} found, {number(examined)} read.{' '}
+        {hasNextPage && (
+          <Button
+            text={reached === undefined ? 'Search tags and errors, too' : `Search on, from ${reached}`}
+            disabled={isFetchingNextPage}
+            onClick={() => void fetchNextPage()}
+          />
+        )}
+      </p>
+    </>
+  )
+}
+
+function foundIn(pages: readonly SearchAnswer[]) {
+  const tasks = pages.flatMap(({ items }) => items)
+  const matches = pages.flatMap(page => page.matches)
+  return {
+    tasks,
+    matches: new Map(tasks.map(({ id }, nth) => [id, matches[nth] ?? ''])),
+    examined: pages.reduce((sum, page) => sum + page.examined, 0),
+  }
+}
+
+type SelectableProps = Pick<Parameters<typeof TaskList>[0], 'tasks' | 'columns' | 'matches'> & {
+  readonly onEnd?: () => void
+  /** The filter that more tasks fit; undefined when all of them are here. */
+  readonly filter?: ListFilter | undefined
+}
+
+const atNoEnd = () => {}
+
+/** A list of tasks with what can be done with the selected ones. */
+function SelectableTasks({ filter, onEnd = atNoEnd, ...list }: SelectableProps) {
+  const { tasks } = list
+  const ids = useMemo(() => tasks.map(({ id }) => id), [tasks])
+  const navigate = useNavigate()
+  const scrollTo = useRef((_index: number) => {})
+  const show = useCallback((index: number) => scrollTo.current(index), [])
+  const open = useCallback(
+    (id: string) => void navigate({ to: '/tasks/$id', params: { id }, search: {} }),
+    [navigate],
+  )
+  const selection = useSelection(ids, { open, show })
+  if (tasks.length === 0) return null
+  return (
+    <>
+      <TaskList {...list} selection={selection} onEnd={onEnd} scrollTo={scrollTo} />
       {selection.selected.size > 0 && (
         <Acting>
-          <BulkBar
-            ids={[...selection.selected]}
-            filter={hasNextPage ? filter : undefined}
-            onDone={() => selection.select([])}
-          />
+          <BulkBar ids={[...selection.selected]} filter={filter} onDone={() => selection.select([])} />
         </Acting>
       )}
     </>

@@ -105,9 +105,9 @@ export function Purges({ type: { type, purges = [] } }: { readonly type: ApiType
   const { data: counts } = useQuery({ ...countsQuery(type), enabled: purges.length > 0 })
   return purges.map(({ status, before, askedAt }) => (
     <p key={`${askedAt} ${before} ${status}`} className="preview isolated" role="status">
-      A purge that began <When at={askedAt} /> removes tasks from before <When at={before} as="both" /> that are{' '}
-      {status.join(', ')}; {counts && `at most ${sumText(status.map(one => counts[one]))} are left.`} It ends
-      with a second pass, a minute or more later.
+      A purge that began <When at={askedAt} /> removes tasks from before <When at={before} as="both" /> that
+      are {status.join(', ')}; {counts && `at most ${sumText(status.map(one => counts[one]))} are left.`} It
+      ends with a second pass, a minute or more later.
     </p>
   ))
 }

@@ -189,6 +189,11 @@ export function shardsOf({ shards = DEFAULT_SHARDS }: TypeConfiguration): number
   return shards
 }
 
+/** Whether tasks of the type may undo steps: the type is a flow, or was one. */
+export function mayHaveFlows({ configuration, wasFlow }: TaskType): boolean {
+  return configuration.kind === 'flow' || wasFlow === true
+}
+
 /** The numbers of the partitions over which each bucket of the type's indexes is spread. */
 export function shardNumbers({ configuration }: Pick<TaskType, 'configuration'>): number[] {
   return [...Array(shardsOf(configuration)).keys()]

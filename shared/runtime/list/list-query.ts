@@ -5,13 +5,13 @@ import { statusOf } from '../../core/status.ts'
 import type { View } from '../../core/task/head-fields.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import type { Task } from '../../core/task/task.ts'
-import { shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import { mayHaveFlows, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import { hash32 } from '../../core/values/text.ts'
 import { defined } from '../../core/values/values.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import { readTasks, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
-import type { MergedEntry } from '../place/ready.ts'
+import { type MergedEntry, RANGES_AT_ONCE_MAX } from '../place/ready.ts'
 
 /**
  * `ended` sorts ended tasks by their end and all others by their due time, as the index of a type does. For
@@ -24,6 +24,8 @@ export type ListOrder = 'due' | '-due' | 'created' | '-created' | 'ended' | '-en
  */
 export type ListQuery = ListFilter & {
   readonly types: readonly TaskType[]
+  /** The types are all that the system has, so a type may be added between two pages. */
+  readonly isEveryType?: boolean
   readonly userId?: string
   readonly statuses: readonly Status[]
   readonly order: ListOrder
@@ -40,10 +42,7 @@ export function isInIndexOrder({ userId, order, statuses }: ListQuery): boolean 
   return order.endsWith('ended') || (order.endsWith('due') && areOpen(statuses))
 }
 
-/**
- * The partitions that a query reads, shard by shard, so that later added shards come last. Where the index keeps the order of the
- * query, the times of the filter bound each range.
- */
+/** The partitions that a query reads. Where the index keeps the order of the query, the times of the filter bound each range. */
 export function listRanges(query: ListQuery, now: number): IndexRange[] {
   const ranges = partitionsOf(query, now)
   return isInIndexOrder(query) ? ranges.map(range => withinTimes(range, query)) : ranges
@@ -51,20 +50,17 @@ export function listRanges(query: ListQuery, now: number): IndexRange[] {
 
 function partitionsOf({ types, userId, statuses }: ListQuery, now: number): IndexRange[] {
   if (userId !== undefined) return [{ index: 'owner', partition: ownerPartition(userId) }]
-  const shards = [...Array(Math.max(0, ...types.map(type => shardNumbers(type).length))).keys()]
-  return shards.flatMap(shard =>
-    types
-      .filter(type => shard < shardNumbers(type).length)
-      .flatMap(({ type }) => viewRanges(type, shard, statuses, now)),
-  )
+  return types.flatMap(type => shardNumbers(type).flatMap(shard => viewRanges(type, shard, statuses, now)))
 }
 
-function viewRanges(type: string, shard: number, statuses: readonly Status[], now: number): IndexRange[] {
-  return bucketsOf(statuses).map(bucket => ({
-    index: 'view' as const,
-    partition: viewPartition(type, bucket, shard),
-    ...(bucket === 'open' ? openBounds(statuses, now) : {}),
-  }))
+function viewRanges(type: TaskType, shard: number, statuses: readonly Status[], now: number): IndexRange[] {
+  return bucketsOf(statuses)
+    .filter(bucket => bucket !== 'compensating' || mayHaveFlows(type))
+    .map(bucket => ({
+      index: 'view' as const,
+      partition: viewPartition(type.type, bucket, shard),
+      ...(bucket === 'open' ? openBounds(statuses, now) : {}),
+    }))
 }
 
 export function sortKeyOf({ state, dueAt, createdAt, view }: Task, order: ListOrder): number {
@@ -78,12 +74,11 @@ function bucketsOf(statuses: readonly Status[]): Array<View['bucket']> {
   return [...(isOpen ? (['open'] as const) : []), ...NOT_OPEN.filter(status => statuses.includes(status))]
 }
 
-/** The bounds that separate delayed from ready tasks. A running task is within the bounds of ready ones, also if a patch has delayed it. */
+/** The bounds that separate delayed from other open tasks. A running task has an entry at its start, also if a patch has delayed it. */
 function openBounds(statuses: readonly Status[], now: number): { from?: number; to?: number } {
-  if (statuses.length === 0 || statuses.includes('running')) return {}
-  const [delayed, ready] = [statuses.includes('delayed'), statuses.includes('ready')]
-  if (delayed && !ready) return { from: now + 1 }
-  return ready && !delayed ? { to: now } : {}
+  if (statuses.length === 0) return {}
+  if (!statuses.includes('delayed')) return { to: now }
+  return statuses.includes('ready') || statuses.includes('running') ? {} : { from: now + 1 }
 }
 
 /** The tasks among `ids` that match the query, by id. Ids in `seen` are skipped, and the others are added to it. */
@@ -181,7 +176,7 @@ export function filterName({ since, until, tags = [], error, text }: ListFilter)
 }
 
 /** Cursors of an older form are refused; the reader then begins the list again. */
-const VERSION = 1
+const VERSION = 2
 
 /**
  * Encodes a position in a list as opaque text. The position is valid only within the query that it was made for, so
@@ -213,16 +208,15 @@ export function cursorOf(value: unknown): string {
   return Buffer.from(JSON.stringify(value)).toString('base64url')
 }
 
-/** The value in a cursor; undefined when it is malformed. */
+/** The value in a cursor; undefined when it is malformed, or has a character too many. */
 export function jsonIn(cursor: string): unknown {
   try {
-    return JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    const value: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return cursorOf(value) === cursor ? value : undefined
   } catch {
     return undefined
   }
 }
-
-const RANGES_AT_ONCE_MAX = 32
 
 /**
  * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished
@@ -260,7 +254,7 @@ export async function countTasks(
     delayed: ifOpen(() => view('open', { from: now + 1 })),
     ready: Promise.all([due, running]).then(([all, begun]) => Math.max(0, all - begun)),
     running,
-    compensating: view('compensating'),
+    compensating: mayHaveFlows(taskType) ? view('compensating') : Promise.resolve(0),
     succeeded: view('succeeded'),
     failed: view('failed'),
     cancelled: view('cancelled'),

@@ -5,7 +5,7 @@ import type { FieldProblem } from '../../core/values/values.ts'
 import { compareTexts, defined } from '../../core/values/values.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import { type MergedEntry, mergeRanges, take } from '../place/ready.ts'
+import { entriesOfEach, type MergedEntry, mergeRanges, take } from '../place/ready.ts'
 import {
   decodeCursor,
   encodeCursor,
@@ -78,8 +78,9 @@ function tooManyToSort({ order, userId, statuses }: ListQuery): string {
 }
 
 function queryName(query: ListQuery): string {
-  const { types, userId, statuses, order } = query
-  const names = types.map(({ type }) => type)
+  const { types, isEveryType, userId, statuses, order } = query
+  // A type that is added between two pages must not end the list of every type.
+  const names = isEveryType ? '*' : types.map(({ type }) => type)
   return JSON.stringify([names, userId ?? null, [...new Set(statuses)].sort(), order, filterName(query)])
 }
 
@@ -120,8 +121,9 @@ async function indexPage(
   name: string,
   after: MergedEntry | undefined,
 ): Promise<ListAnswer> {
-  const entries = mergeRanges(system.tasks, listRanges(query, system.clock.now()), {
-    pageSize: Math.min(query.limit + 1, BATCH_ENTRIES),
+  const ranges = listRanges(query, system.clock.now())
+  const entries = mergeRanges(system.tasks, ranges, {
+    pageSize: entriesOfEach(ranges, Math.min(query.limit + 1, BATCH_ENTRIES)),
     descending: query.order.startsWith('-'),
     after,
   })
@@ -215,7 +217,7 @@ async function collect(
   ranges: readonly IndexRange[],
   entriesMax: number,
 ): Promise<{ tasks: Task[]; isAll: boolean }> {
-  const entries = mergeRanges(system.tasks, ranges, { pageSize: BATCH_ENTRIES })
+  const entries = mergeRanges(system.tasks, ranges, { pageSize: entriesOfEach(ranges, BATCH_ENTRIES) })
   const tasks: Task[] = []
   const seen = new Set<string>()
   for (let examined = 0; examined <= entriesMax; examined += BATCH_ENTRIES) {

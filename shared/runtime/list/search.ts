@@ -3,9 +3,10 @@ import { isGone } from '../../core/publish.ts'
 import { splitTaskId, type Task, taskId } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { hash32, isName } from '../../core/values/text.ts'
-import { compareTexts, defined, type FieldProblem } from '../../core/values/values.ts'
+import { defined, type FieldProblem } from '../../core/values/values.ts'
 import { readTasksInOrder } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
+import { allTypes } from '../types/types.ts'
 import { type ListAnswer, listTasks } from './list.ts'
 import { cursorOf, isLabelled, jsonIn } from './list-query.ts'
 
@@ -47,7 +48,7 @@ const EXAMINED_TASKS_MAX = 1_000
 export async function searchTasks(system: System, query: SearchQuery): Promise<SearchAnswer> {
   const position = query.cursor === undefined ? START : positionIn(query.text, query.cursor)
   if (!position) return { ok: false, problem: { path: 'cursor', message: FOREIGN_CURSOR } }
-  const types = [...(await system.types.list())].sort((a, b) => compareTexts(a.type, b.type))
+  const types = await allTypes(system)
   return position.at === 'exact'
     ? searchExactly(system, query, types, position.from)
     : searchOn(system, query, types, position)

@@ -8,10 +8,11 @@ import { readyPlace, viewPartition } from '../../core/place/place.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import { hash32 } from '../../core/values/text.ts'
 import { defined } from '../../core/values/values.ts'
 import type { Chance } from '../../ports/machine.ts'
 import type { IndexEntry, IndexRange, TaskStore } from '../../ports/stores.ts'
-import { readTasksInOrder } from '../kernel/heads.ts'
+import { readTasksInOrder, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 
 /** The page size for `scatter`: one page of each partition is enough for most windows. */
@@ -135,7 +136,7 @@ export function isTicket(named: Task, type: TaskType | undefined): boolean {
   return type !== undefined && (type.isFair === true || orderingOf(type) !== 'arrival')
 }
 
-/** An entry, with the number of the merged range that it came from. */
+/** An entry, with the number of the merged range that it came from: a hash of the partition. */
 export type MergedEntry = IndexEntry & { readonly range: number }
 
 type Source = {
@@ -153,20 +154,32 @@ type MergeOptions = {
   readonly after?: MergedEntry | undefined
 }
 
+/** An index returns up to this many entries for half a read unit, the least that a request costs, if ids have some 100 characters. */
+const ENTRIES_OF_HALF_A_UNIT = 25
+
+/** How many entries of each range to read at once for this many tasks. Of many ranges few entries each are needed. */
+export function entriesOfEach(ranges: readonly IndexRange[], limit: number): number {
+  return Math.min(limit, Math.max(ENTRIES_OF_HALF_A_UNIT, Math.ceil((2 * limit) / ranges.length)))
+}
+
+/** At most this many partitions are read at the same time. A list of 50 types has some 1,000. */
+export const RANGES_AT_ONCE_MAX = 32
+
 /**
  * Merges the entries of several partitions into one order, read page by page. Entries are sorted by their sort key. Among
- * equal keys, entries of an earlier range come first; within a range, the index's order holds.
+ * equal keys, the ranges have an order that depends on their partitions alone; within a range, the index's order holds.
  *
- * So one entry marks a position in all ranges, whatever order the index keeps among equal keys. Ranges may be added at the
- * end between two pages.
+ * So one entry marks a position in all ranges, whatever order the index keeps among equal keys. Ranges may be added between two pages.
  */
 export async function* mergeRanges(
   tasks: TaskStore,
   ranges: readonly IndexRange[],
   options: MergeOptions,
 ): AsyncGenerator<MergedEntry, void, undefined> {
-  const sources = ranges.map((range, number) => sourceOf(range, number, options))
-  await Promise.all(sources.map(source => fill(tasks, source, options)))
+  const sources = ranges
+    .map(range => sourceOf(range, hash32(range.partition), options))
+    .sort((a, b) => a.number - b.number)
+  await sideBySide(sources, RANGES_AT_ONCE_MAX, source => fill(tasks, source, options))
   for (;;) {
     const next = foremost(sources, options.descending ?? false)
     const entry = next?.buffer.shift()

@@ -2,7 +2,7 @@ import { patch } from '../../core/operate/patch.ts'
 import { runningPlace, viewPartition } from '../../core/place/place.ts'
 import { sweepRecord } from '../../core/record-names.ts'
 import type { Task } from '../../core/task/task.ts'
-import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
+import { mayHaveFlows, orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import { readEntries, sideBySide } from '../kernel/heads.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
@@ -82,9 +82,7 @@ async function candidatesOf(round: SweepRound, type: TaskType, shard: number): P
     ...running,
     ...(await inPass('open', view('open', to), budgetOf(budget), known)),
     ...(to < until ? await inPass('later', view('open', until), budgetOf('queued'), known) : []),
-    ...(type.configuration.kind === 'flow' || type.wasFlow
-      ? await inPass('undoing', view('compensating', until), budgetOf('waiting'))
-      : []),
+    ...(mayHaveFlows(type) ? await inPass('undoing', view('compensating', until), budgetOf('waiting')) : []),
     ...(await readRecent(system, { ...view('open', until), from: until - LOOK_BACK_MS }, now)),
   ]
   const candidates = new Map<string, SweepCandidate>()

@@ -3,7 +3,7 @@ import { unknownTypeProblem } from '../../core/rules/rules.ts'
 import type { TypeKind } from '../../core/states.ts'
 import { shardsOf, type TaskType, type TypeConfiguration } from '../../core/types/task-type.ts'
 import { webhookInputProblems } from '../../core/types/webhook.ts'
-import type { FieldProblem } from '../../core/values/values.ts'
+import { compareTexts, type FieldProblem } from '../../core/values/values.ts'
 import { sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { applyTypeChange, changeType, flowsWithStepsOf, startJob } from './change-type.ts'
@@ -107,8 +107,13 @@ async function stepProblems(
 }
 
 /** The names of all registered types, sorted. The refusal of an unknown type shows them, so that its caller finds the right one. */
-export async function registeredNames({ types }: Pick<System, 'types'>): Promise<string[]> {
-  return (await types.list()).map(({ type }) => type).sort()
+export async function registeredNames(system: Pick<System, 'types'>): Promise<string[]> {
+  return (await allTypes(system)).map(({ type }) => type)
+}
+
+/** All types, by their names. */
+export async function allTypes({ types }: Pick<System, 'types'>): Promise<TaskType[]> {
+  return [...(await types.list())].sort((a, b) => compareTexts(a.type, b.type))
 }
 
 /** An index may show a waiting task late, so a second pass follows after this time. */

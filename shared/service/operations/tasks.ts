@@ -2,7 +2,7 @@ import * as api from '../../api/index.ts'
 import { type ExpectedRevision, expectedRevision, type Page } from '../../api/scalars.ts'
 import { areOpen } from '../../core/states.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
-import { defined, type FieldProblem } from '../../core/values/values.ts'
+import { defined } from '../../core/values/values.ts'
 import { listMembers } from '../../runtime/canvas/describe-canvas.ts'
 import { isolateEach } from '../../runtime/kernel/heads.ts'
 import type { System } from '../../runtime/kernel/system.ts'
@@ -13,7 +13,7 @@ import { patchTask } from '../../runtime/operate/patch-task.ts'
 import { retryTask } from '../../runtime/operate/retry-task.ts'
 import { describeHead, readTask } from '../../runtime/read/read.ts'
 import type { StatusReaders } from '../../runtime/read/served.ts'
-import { registeredNames } from '../../runtime/types/types.ts'
+import { allTypes, registeredNames } from '../../runtime/types/types.ts'
 import type { Answer, Call, Parts } from '../operation.ts'
 import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT, recording } from '../operation.ts'
 import { invalid, noSuchTask, operationProblem, problem, unknownTypes } from '../present/problems.ts'
@@ -33,8 +33,8 @@ export const readOperations = [
     tag: 'Tasks',
     summary: 'List tasks',
     description:
-      'Lists the tasks of types, of a user or of a canvas: one of `type`, `userId` and `canvasId` is required. Items leave out input and result. A list may lag 2 seconds behind. Filters are applied to pages, so a page may have fewer tasks than `limit` and still have a `nextCursor`. A list that would have to sort too many tasks is refused with 400, and the refusal names an order that works.',
-    cost: 'Half a read unit for each task that the page examines (at most 1,000 in an order that an index keeps, at most some 5,000 otherwise), and half a unit for each partition and for some 50 entries in it.',
+      'Lists the tasks of types, of a user, of a canvas, or without any of these of every type. Items leave out input and result. A list may lag 2 seconds behind. Filters are applied to pages, so a page may have fewer tasks than `limit` and still have a `nextCursor`. Without `order` a list can have any number of tasks. An `order` by which too many tasks would have to be sorted is refused with 400, and the refusal names one that works.',
+    cost: 'Half a read unit for each task that the page examines (at most 1,000 in an order that an index keeps, at most some 5,000 otherwise), and half a unit for each partition and for some 25 entries in it. A type has 4 partitions for each of its shards, and a flow 5, so a list of every type and status costs 8 units for each type with 4 shards.',
     answers: { 200: { description: 'One page of tasks.', schema: api.taskPage } },
     problems: ['not-found', 'unknown-type'],
     query: api.listQuery,
@@ -176,15 +176,17 @@ type Listed =
 /** Reads one page of a list as the API shows it, without inputs and results. The fields of `filter` are legal one by one. */
 async function listPage(system: System, readers: StatusReaders, filter: api.ListQuery): Promise<Listed> {
   const { userId, canvasId, status = [], limit = PAGE_ITEMS_DEFAULT, cursor } = filter
-  const problems = listProblems(filter)
-  if (problems.length > 0) return { ok: false, problem: invalid(problems) }
+  const emptySpan = emptySpanProblem(filter)
+  if (emptySpan) return { ok: false, problem: invalid([emptySpan]) }
   const names = [...new Set(filter.type)].sort()
   const found = await Promise.all(names.map(name => system.types.get(name)))
   const unknown = names.filter((_name, index) => !found[index]).map(type => ({ type, path: 'type' }))
   if (unknown.length > 0) return { ok: false, problem: unknownTypes(unknown, await registeredNames(system)) }
   if (canvasId !== undefined) return pageOfCanvas(system, readers, { ...filter, canvasId }, names)
+  const isEveryType = names.length === 0 && userId === undefined
   const answer = await listTasks(system, {
-    types: found.filter(type => type !== undefined),
+    types: isEveryType ? await allTypes(system) : found.filter(type => type !== undefined),
+    isEveryType,
     ...defined({ userId, cursor }),
     ...narrowing(filter),
     statuses: status,
@@ -192,14 +194,6 @@ async function listPage(system: System, readers: StatusReaders, filter: api.List
     limit,
   })
   return presentPage(system, readers, answer)
-}
-
-function listProblems({ type = [], userId, canvasId, ...span }: api.ListQuery): FieldProblem[] {
-  const isAnywhere = type.length === 0 && userId === undefined && canvasId === undefined
-  return [
-    ...(isAnywhere ? [{ path: 'type', message: 'is required, unless userId or canvasId is given' }] : []),
-    ...[emptySpanProblem(span) ?? []].flat(),
-  ]
 }
 
 function narrowing({ since, until, tag, error }: api.ListQuery): ListFilter {

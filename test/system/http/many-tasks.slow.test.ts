@@ -1,8 +1,6 @@
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb'
-import { BatchWriteCommand, DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { headItem } from '../../../shared/aws/dynamo/head/items.ts'
 import { aLocalSystem } from '../../support/local-system/local-system.ts'
+import { writeTasks } from '../../support/local-system/write-tasks.ts'
 import { aTask } from '../../support/tasks/a-task.ts'
 
 /** A bulk operation and searches on a local system with 50,000 tasks, whose heads the test writes into the table itself. */
@@ -10,39 +8,25 @@ import { aTask } from '../../support/tasks/a-task.ts'
 const TASKS = 50_000
 const FAILED = 10_000
 const SHARDS = 4
-const BATCH_ITEMS = 25
-const BATCHES_AT_ONCE = 8
 
 const system = aLocalSystem()
 
 beforeAll(async () => {
   await system.call('PUT', '/v1/types/many', { kind: 'http' })
-  const { clientOptions, outputs } = system.cloud
-  const documents = DynamoDBDocumentClient.from(new DynamoDBClient(clientOptions as object))
   const now = Date.now()
-  const batch = (from: number) =>
-    Array.from({ length: BATCH_ITEMS }, (_, nth) => ({ PutRequest: { Item: failedOrNot(from + nth, now) } }))
-  for (let at = 0; at < TASKS; at += BATCH_ITEMS * BATCHES_AT_ONCE) {
-    const batches = Array.from({ length: BATCHES_AT_ONCE }, (_, nth) => batch(at + nth * BATCH_ITEMS))
-    const written = batches.map(items =>
-      documents.send(new BatchWriteCommand({ RequestItems: { [outputs.TableName as string]: items } })),
-    )
-    await Promise.all(written)
-  }
+  await writeTasks(system, TASKS, nth => failedOrNot(nth, now))
 }, 600_000)
 
 /** The first 10,000 have failed, the others have succeeded. */
 function failedOrNot(nth: number, now: number) {
   const finishedAt = now - TASKS + nth
   const ending = nth < FAILED ? { error: { name: 'E', message: `no ${nth}.` } } : {}
-  return headItem(
-    aTask({
-      ...{ type: 'many', key: `k${nth}`, kind: 'http', ordering: 'priority', shard: nth % SHARDS },
-      ...{ state: nth < FAILED ? 'failed' : 'succeeded', finishedAt, updatedAt: finishedAt },
-      ...{ createdAt: finishedAt, dueAt: finishedAt, expiresAt: now + 86_400_000, userId: `u${nth}` },
-      ...ending,
-    }),
-  )
+  return aTask({
+    ...{ type: 'many', key: `k${nth}`, kind: 'http', ordering: 'priority', shard: nth % SHARDS },
+    ...{ state: nth < FAILED ? 'failed' : 'succeeded', finishedAt, updatedAt: finishedAt },
+    ...{ createdAt: finishedAt, dueAt: finishedAt, expiresAt: now + 86_400_000, userId: `u${nth}` },
+    ...ending,
+  })
 }
 
 describe('among 50,000 tasks', () => {

@@ -58,6 +58,23 @@ describe('a list of several types', () => {
   })
 })
 
+describe('a list without a type', () => {
+  it('has the tasks of every type in one order, and continues when a type is added', async () => {
+    for (const [n, type] of ['jobs', 'mail', 'resize', 'mail'].entries())
+      await published(api, { type, key: `k${n}`, delayMs: HOUR + n * MINUTE })
+    const first = await api.call('GET', '/v1/tasks?limit=2&order=-ended')
+    await api.call('PUT', '/v1/types/added', { kind: 'http' })
+
+    const next = await api.call('GET', `/v1/tasks?limit=2&order=-ended&cursor=${first.body.nextCursor}`)
+
+    expect([first, next].map(({ body }) => keysIn(body))).toEqual([
+      ['k3', 'k2'],
+      ['k1', 'k0'],
+    ])
+    expect(await keysOf('status=delayed')).toEqual(['k0', 'k1', 'k2', 'k3'])
+  })
+})
+
 describe('since and until', () => {
   it('bound the time by which the list is sorted', async () => {
     for (const [n, key] of ['a', 'b', 'c', 'd'].entries()) {
