@@ -33,6 +33,8 @@ export const observingSteps: readonly Step[] = [
     }),
   ),
   shows('replayDeadLetters', 'invalid', 400, 'Neither ids nor a queue', { body: {} }),
+  shows('attention', 'answer', 200, 'What waits for an operator'),
+  shows('attention', 'invalid', 400, 'A field that the query does not have', { query: { since: 1 } }),
   shows('listBulks', 'page', 200, 'No bulk operation has begun: dry runs are not listed'),
   shows('getBulk', 'finished', 200, 'The tasks are counted', answerOf => ({
     path: { id: answerOf('startBulk', 'begun').id },

@@ -112,7 +112,6 @@ describe('a list', () => {
   })
 
   it.each<[object, number, string]>([
-    [{}, 400, 'type'],
     [{ type: 'job' }, 404, 'type'],
     [{ type: 'jobs', state: 'failed' }, 400, 'state'],
     [{ type: 'jobs', status: 'done' }, 400, 'status'],

@@ -22,7 +22,7 @@ import { isItemFault } from '../../core/values/values.ts'
 import { isolateEach, readTask, readTasksInOrder } from '../kernel/heads.ts'
 import { applyChange } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { isTicket, mergeRanges } from '../place/ready.ts'
+import { isTicket, mergeRanges, rangeNumber } from '../place/ready.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 import { limitRulesOf, linesOf } from './line.ts'
 
@@ -154,11 +154,13 @@ async function frontOf(
     }
   }
   let examined = 0
+  // Tasks whose heads record the wait are in the limit's place; others are in the ready place of their type.
+  const recorded = new Set(shardNumbers(type).map(shard => rangeNumber(limitPlace(line, shard))))
   let isRecorded = false
   const pageSize = Math.min(PAGE_ENTRIES, wanted + SPARE_ENTRIES)
   for await (const { id, range } of entriesOf(system, line, type, pageSize)) {
     examined += 1
-    isRecorded ||= range < shardNumbers(type).length
+    isRecorded ||= recorded.has(range)
     if (remembered.mayBeSent(id)) unread.push(id)
     else waiting.push(id)
     if (unread.length >= Math.min(PAGE_ENTRIES, wanted - tasks.length + SPARE_ENTRIES)) await read()

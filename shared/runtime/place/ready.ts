@@ -139,6 +139,11 @@ export function isTicket(named: Task, type: TaskType | undefined): boolean {
 /** An entry, with the number of the merged range that it came from: a hash of the partition. */
 export type MergedEntry = IndexEntry & { readonly range: number }
 
+/** The number of the range of this partition. It does not depend on the other ranges. */
+export function rangeNumber(partition: string): number {
+  return hash32(partition)
+}
+
 type Source = {
   readonly range: IndexRange
   readonly number: number
@@ -177,7 +182,7 @@ export async function* mergeRanges(
   options: MergeOptions,
 ): AsyncGenerator<MergedEntry, void, undefined> {
   const sources = ranges
-    .map(range => sourceOf(range, hash32(range.partition), options))
+    .map(range => sourceOf(range, rangeNumber(range.partition), options))
     .sort((a, b) => a.number - b.number)
   await sideBySide(sources, RANGES_AT_ONCE_MAX, source => fill(tasks, source, options))
   for (;;) {

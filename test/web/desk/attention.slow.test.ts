@@ -1,10 +1,10 @@
 import { SQSClient } from '@aws-sdk/client-sqs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { hasEnded } from '../support/local-system/local-system.ts'
-import { queuesOf } from '../support/local-system/queues.ts'
-import { chromiumPath } from '../support/web/browser.ts'
-import { aDashboardTab } from '../support/web/dashboard.ts'
-import { startWorker, type WorkerProcess } from '../support/workers/worker-process.ts'
+import { hasEnded } from '../../support/local-system/local-system.ts'
+import { queuesOf } from '../../support/local-system/queues.ts'
+import { chromiumPath } from '../../support/web/browser.ts'
+import { aDashboardTab } from '../../support/web/dashboard.ts'
+import { startWorker, type WorkerProcess } from '../../support/workers/worker-process.ts'
 
 /** What an operator finds on the overview when something is wrong, what can be done there, and the record of it. */
 

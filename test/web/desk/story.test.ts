@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import { clockTicksOf, stepOf, ticksOf, timeStepOf } from '../../web/charts/ticks.ts'
-import { duration, exactTime, localTime, relative, withButtons } from '../../web/parts/format.ts'
-import { spanOf, storyOf } from '../../web/task/story.ts'
+import { clockTicksOf, stepOf, ticksOf, timeStepOf } from '../../../web/charts/ticks.ts'
+import { duration, exactTime, localTime, relative, withButtons } from '../../../web/parts/format.ts'
+import { spanOf, storyOf } from '../../../web/task/story.ts'
 
 /** The story of a task, the marks of axes, and times as text. */
 

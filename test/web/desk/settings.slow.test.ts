@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath } from '../support/web/browser.ts'
-import { aDashboardTab } from '../support/web/dashboard.ts'
+import { chromiumPath } from '../../support/web/browser.ts'
+import { aDashboardTab } from '../../support/web/dashboard.ts'
 
 /** How an operator reads and changes schedules, limits and options, and removes tasks. */
 

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { formOf, variantOf } from '../../web/publish/schema.ts'
+import { formOf, variantOf } from '../../../web/publish/schema.ts'
 import {
   limitSentences,
   optionSentences,
   scheduleSentences,
   waitingSentence,
-} from '../../web/settings/sentences.ts'
-import { differencesOf, inWords } from '../../web/settings/settings.ts'
+} from '../../../web/settings/sentences.ts'
+import { differencesOf, inWords } from '../../../web/settings/settings.ts'
 
 /** What settings do, in sentences, and how the API's schemas become forms. */
 

@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { pathOf } from '../../shared/api/endpoints.ts'
-import { chromiumPath } from '../support/web/browser.ts'
-import { aDashboard } from '../support/web/dashboard.ts'
+import { pathOf } from '../../../shared/api/endpoints.ts'
+import { chromiumPath } from '../../support/web/browser.ts'
+import { aDashboard } from '../../support/web/dashboard.ts'
 
 /** What an operator learns from the page of a task, and how an operator comes there. */
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
-import { ratesOf } from '../../web/charts/series.ts'
-import { attentionOf, type Known } from '../../web/overview/attention.ts'
+import { ratesOf } from '../../../web/charts/series.ts'
+import { attentionOf, type Known } from '../../../web/overview/attention.ts'
 
 /** What needs attention: its order, its words, and that each cause appears once. */
 

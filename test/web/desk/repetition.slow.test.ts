@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest'
-import { chromiumPath } from '../support/web/browser.ts'
-import { aDashboardTab } from '../support/web/dashboard.ts'
+import { chromiumPath } from '../../support/web/browser.ts'
+import { aDashboardTab } from '../../support/web/dashboard.ts'
 
 /** No action repeats what has been done without saying so and asking, and what was done stays visible. */
 

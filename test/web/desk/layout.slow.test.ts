@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import type { Page } from 'playwright-core'
 import { beforeAll, describe, expect, it } from 'vitest'
-import { pathOf } from '../../shared/api/endpoints.ts'
-import { findingsOf } from '../support/web/axe.ts'
-import { chromiumPath } from '../support/web/browser.ts'
-import { aDashboard } from '../support/web/dashboard.ts'
+import { pathOf } from '../../../shared/api/endpoints.ts'
+import { findingsOf } from '../../support/web/axe.ts'
+import { chromiumPath } from '../../support/web/browser.ts'
+import { aDashboard } from '../../support/web/dashboard.ts'
 
 /** No page is wider than its screen, whatever names are in it. A page that is added needs its address here. */
 
