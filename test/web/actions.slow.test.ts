@@ -134,7 +134,10 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await system.call('POST', '/v1/tasks/batch', { tasks })
     const select = async (query: string) => {
       await page.goto(`/tasks?${query}`)
-      await page.getByLabel('Select many:m59', { exact: true }).check()
+      await page
+        .getByLabel(/^Select many:/)
+        .first()
+        .check()
     }
 
     await select('type=many&until=2100-01-01T00:00:00Z')

@@ -100,6 +100,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
 function useFound(text: string): { readonly commands: readonly Command[]; readonly note: string } {
   const navigate = useNavigate()
   const q = useSettled(text)
+  const { data: types = [] } = useQuery(typesQuery)
   const { data, error } = useQuery(foundQuery(q))
   if (text === '') return { commands: [], note: '' }
   const found = q === text ? data : undefined
@@ -110,17 +111,29 @@ function useFound(text: string): { readonly commands: readonly Command[]; readon
     hint: `${type} · ${status} ${relative(finishedAt ?? dueAt, Date.now())} · ${matches[nth]}`,
     run: () => void navigate({ to: '/tasks/$id', params: { id }, search: {} }),
   }))
+  const whole = { title: short(text), id: text }
   const canvas = {
-    title: short(text),
+    ...whole,
     hint: 'open the canvas',
     run: () => void navigate({ to: '/canvases/$id', params: { id: text } }),
   }
+  const task = {
+    ...whole,
+    hint: 'open the task',
+    run: () => void navigate({ to: '/tasks/$id', params: { id: text }, search: {} }),
+  }
+  const isTaskId = !found && types.some(({ type }) => text.startsWith(`${type}:`))
   const all = {
     title: `Search all tasks for ${short(text)}`,
     hint: 'tasks',
     run: () => void navigate({ to: '/tasks', search: { q: text } }),
   }
-  const commands = [...tasks, ...(text.startsWith('canvas:') ? [canvas] : []), all]
+  const commands = [
+    ...tasks,
+    ...(isTaskId ? [task] : []),
+    ...(text.startsWith('canvas:') ? [canvas] : []),
+    all,
+  ]
   return { commands, note: error ? `The search failed: ${problemText(error)}` : noteOf(text, found) }
 }
 
