@@ -2,10 +2,10 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Page } from 'playwright-core'
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { writeTasks } from '../support/local-system/write-tasks.ts'
-import { anEndedRun, aRun, aTask, HOUR } from '../support/tasks/a-task.ts'
-import { chromiumPath } from '../support/web/browser.ts'
-import { aDashboardTab } from '../support/web/dashboard.ts'
+import { writeTasks } from '../../support/local-system/write-tasks.ts'
+import { anEndedRun, aRun, aTask, HOUR } from '../../support/tasks/a-task.ts'
+import { chromiumPath } from '../../support/web/browser.ts'
+import { aDashboardTab } from '../../support/web/dashboard.ts'
 
 /** What an operator of a large system meets: many tasks of 50 types, an outage, a new version, and links of other sites. */
 
