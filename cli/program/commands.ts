@@ -137,7 +137,7 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     },
     canvases: {
       summary: 'lists the canvases, the latest first, with their progress',
-      examples: ['baton canvases --status running', 'baton canvases --status failed --json'],
+      examples: ['baton canvases', 'baton canvases --status running --json'],
       load: async () => (await import('../operate/types.ts')).canvases,
     },
     api: {

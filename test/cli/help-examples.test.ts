@@ -47,6 +47,7 @@ beforeEach(async () => {
   )
   await published(api, { type: 'resize', key: 'img-1' })
   await published(api, { type: 'order', key: '42' })
+  await api.call('POST', '/v1/canvases', { key: 'album', group: [{ type: 'resize' }] })
 })
 afterEach(() => void vi.unstubAllEnvs())
 
