@@ -92,7 +92,7 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     const input = { failures: 9, how: 'fatal' }
     const broken = (nth: number) => ({ type: 'probe', key: `broken-${nth}`, input, retry: { maxRetries: 0 } })
     await system.publishAll(Array.from({ length: 300 }, (_, nth) => broken(nth)))
-    await system.answerWhen('/v1/failures?type=probe', ({ items }) => items[0]?.count === 300)
+    await system.answerWhen('/v1/failures?type=probe', ({ items }) => items[0]?.count === 300, 300_000)
 
     await open()
     await press('Show the failures', await row(/About 300 runs of probe failed in the last hour, none in/))

@@ -22,6 +22,7 @@ const ADDRESSES = [
   `/tasks/${path(`${TYPE}:${HOSTILE}`)}`,
   `/tasks/${path(`${FLOW}:${LONG}`)}`,
   `/tasks/${path(`${TYPE}:${LONG}-none`)}`,
+  '/attention',
   '/canvases',
   `/canvases/${path(`canvas:${LONG}`)}`,
   '/types',

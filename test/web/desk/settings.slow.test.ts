@@ -174,6 +174,7 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     for (const key of ['album', 'other']) await system.call('POST', '/v1/canvases', { key, group: tasks })
     await system.call('POST', '/v1/canvases/canvas:other/cancel', {})
     await page.goto('/')
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
 
     await page.keyboard.press('g')
     await page.keyboard.press('c')
