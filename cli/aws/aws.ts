@@ -7,7 +7,6 @@ import type { AccessOptions } from './access.ts'
 import { credentialFaultIn, credentialsOf, credentialTexts, regionFor, regionNamedBy } from './access.ts'
 import { type Access, call, isBusy, profileOf, type Refusal } from './call.ts'
 import { explainingRefusals } from './explain-refusal.ts'
-import type { FunctionState, QueueState, RingingAlarm, TriggerState } from './resources.ts'
 import {
   readBootstrapVersion,
   readFunctions,
@@ -45,15 +44,7 @@ export type DeployedSystem = TaskSystemOutputs & {
 }
 
 /** Reads of the state of a stack. Each throws `BatonError` when a service refuses the credentials or does not answer. */
-type Looks = {
-  /** The present version of the CDK's bootstrap; undefined when there is none. */
-  bootstrapVersion(): Promise<string | undefined>
-  functions(): Promise<FunctionState[]>
-  triggers(): Promise<TriggerState[]>
-  queues(): Promise<QueueState[]>
-  /** The alarms that have gone off. */
-  ringingAlarms(): Promise<RingingAlarm[]>
-}
+type Looks = ReturnType<typeof looksAt>
 
 /**
  * Finds the task system of a stack. `named` is the name or the ARN of the stack, or `STACK/SYSTEM`. The second answer signs requests to
@@ -87,7 +78,7 @@ export async function findDeployed(
 }
 
 /** The resources are listed once for all looks. */
-function looksAt({ name, bootstrap }: ReadStack, access: Access): Looks {
+function looksAt({ name, bootstrap }: ReadStack, access: Access) {
   let listed: ReturnType<typeof readResources> | undefined
   const look =
     <State>(read: (resources: Awaited<ReturnType<typeof readResources>>, access: Access) => Promise<State>) =>
@@ -96,10 +87,12 @@ function looksAt({ name, bootstrap }: ReadStack, access: Access): Looks {
       return read(await listed, access)
     }
   return {
+    /** The present version of the CDK's bootstrap; undefined when there is none. */
     bootstrapVersion: async () => (bootstrap ? readBootstrapVersion(bootstrap, access) : undefined),
     functions: look(readFunctions),
     triggers: look(readTriggers),
     queues: look(readQueues),
+    /** The alarms that have gone off. */
     ringingAlarms: look(readRingingAlarms),
   }
 }

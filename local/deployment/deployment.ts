@@ -168,13 +168,13 @@ function commit(platform: Platform, next: Parts & Pick<Next, 'stack' | 'function
   platform.ownApis.serve(next.ownRoutes, parts)
 }
 
-type Undo = { add(step: () => Promise<void>): void; run(): Promise<void> }
+type Undo = ReturnType<typeof createUndo>
 
 /** The steps that return a failed deployment to the present one. They run in reverse order, and a step that fails is logged. */
-function createUndo(log: (line: string) => void): Undo {
+function createUndo(log: (line: string) => void) {
   const steps: Array<() => Promise<void>> = []
   return {
-    add: step => void steps.push(step),
+    add: (step: () => Promise<void>) => void steps.push(step),
     run: async () => {
       for (const step of steps.splice(0).reverse())
         await step().catch((cause: Error) => log(`a change could not be taken back: ${cause.message}`))
@@ -196,15 +196,10 @@ function reportKeptData(before: Stack, after: Stack, { log, dataDir }: Platform)
 }
 
 /** The resources that do nothing here, or less than on AWS. */
-type UnsupportedReport = {
-  /** Adds a resource that does not run here, with the reason. */
-  add(logicalId: string, reason: string): void
-  /** `construct path (type)` of each resource that does nothing here. */
-  readonly found: readonly string[]
-}
+type UnsupportedReport = ReturnType<typeof reportUnsupported>
 
 /** Collects what the local cloud does not do. Each resource is named by its construct path, and logged when it is new. */
-function reportUnsupported(stack: Stack, log: (line: string) => void): UnsupportedReport {
+function reportUnsupported(stack: Stack, log: (line: string) => void) {
   const found: string[] = []
   const add = (logicalId: string, reason: string) => {
     const resource = `${constructPathOf(stack, logicalId)} (${stack.resource(logicalId).Type})`
@@ -213,7 +208,12 @@ function reportUnsupported(stack: Stack, log: (line: string) => void): Unsupport
   }
   for (const id of stack.ids(type => emulationOf(type).kind === 'unsupported'))
     add(id, `it does nothing here; ${insteadOf(stack.resource(id).Type)}`)
-  return { add, found }
+  return {
+    /** Adds a resource that does not run here, with the reason. */
+    add,
+    /** `construct path (type)` of each resource that does nothing here. */
+    found: found as readonly string[],
+  }
 }
 
 /** The path of the construct in the app, e.g. `Shop/Uploads`. A template without paths leaves the logical id. */

@@ -29,18 +29,7 @@ export type InvocationResult = {
 )
 
 /** One process of a function. It serves one invocation at a time, as a Lambda sandbox does. */
-export type Sandbox = {
-  readonly pid: number | undefined
-  /** Resolves to the reason if the function could not be loaded, else to undefined. */
-  readonly started: Promise<InvocationError | undefined>
-  readonly ended: Promise<void>
-  /** Whether the process can take another invocation. */
-  alive(): boolean
-  invoke(event: unknown, traceId: string): Promise<InvocationResult>
-  /** Takes no more invocations, and ends when the present one has ended. A long one is asked to stop. */
-  retire(): void
-  kill(): void
-}
+export type Sandbox = ReturnType<typeof startSandbox>
 
 /** A run of a task in a function's process. */
 export type RunInProcess = { readonly taskId: string; readonly runId: string }
@@ -80,7 +69,7 @@ type State = {
   stopping: NodeJS.Timeout | undefined
 }
 
-export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void): Sandbox {
+export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void) {
   const child = spawnRuntime(spec)
   const state: State = {
     ...{ spec, child, running: undefined, runs: [] },
@@ -110,10 +99,13 @@ export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void)
   })
   return {
     pid: child.pid,
+    /** Resolves to the reason if the function could not be loaded, else to undefined. */
     started: started.promise,
     ended: ended.promise,
+    /** Whether the process can take another invocation. */
     alive: () => state.isAlive,
-    invoke: (event, traceId) => invoke(state, event, traceId),
+    invoke: (event: unknown, traceId: string) => invoke(state, event, traceId),
+    /** Takes no more invocations, and ends when the present one has ended. A long one is asked to stop. */
     retire: () => retire(state),
     kill: () => kill(state),
   }

@@ -52,8 +52,6 @@ export type MappingSpec = { readonly functionId: string } & (
   | { readonly source: 'dynamodb'; readonly spec: StreamMappingSpec; readonly lost: LostBatches }
 )
 
-export type Mappings = ReturnType<typeof createMappings>
-
 /** The event source mappings of a cloud. */
 export function createMappings(parts: Parts) {
   return createReplaceable(

@@ -12,17 +12,7 @@ import { createReplaceable } from '../replaceable.ts'
 import type { Assembly, Stack } from '../template/stack.ts'
 
 /** A container service. It runs as one process from the bundle that its image would contain. */
-export type LocalService = {
-  readonly logicalId: string
-  /** The id of the service's present process. */
-  pid(): number | undefined
-  /** Whether the service's process runs. It does not run between a crash and the restart. */
-  isUp(): boolean
-  /** The last lines that the service has written, oldest first. */
-  readonly logs: readonly string[]
-  /** Sends SIGTERM, then SIGKILL after the template's stop timeout. */
-  stop(): Promise<void>
-}
+export type LocalService = ReturnType<typeof startService>
 
 type Setting = {
   readonly environment: Readonly<Record<string, string>>
@@ -65,7 +55,7 @@ export function createServices(log: LogReceiver) {
 const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))
 
 /** Starts one process, whatever the desired count. A process that ends before `stop` is restarted. */
-function startService(spec: ServiceSpec, log: LogReceiver): LocalService {
+function startService(spec: ServiceSpec, log: LogReceiver) {
   const stopping = new AbortController()
   const { lines: logs, add } = keepLines(spec.logicalId, log)
   let child: ChildProcess | undefined
@@ -82,9 +72,13 @@ function startService(spec: ServiceSpec, log: LogReceiver): LocalService {
 
   return {
     logicalId: spec.logicalId,
+    /** The id of the service's present process. */
     pid: () => child?.pid,
+    /** Whether the service's process runs. It does not run between a crash and the restart. */
     isUp: () => child !== undefined && child.exitCode === null && child.signalCode === null,
+    /** The last lines that the service has written, oldest first. */
     logs,
+    /** Sends SIGTERM, then SIGKILL after the template's stop timeout. */
     stop: async () => {
       stopping.abort()
       child?.kill('SIGTERM')

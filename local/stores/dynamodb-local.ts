@@ -185,14 +185,7 @@ java=$!
 exec 3<&-
 wait $java`
 
-type Java = {
-  readonly port: number
-  /** Resolves when the process has ended, to the reason as far as it is known. */
-  readonly ended: Promise<string>
-  /** The reason, if the process has ended. */
-  failure(): string | undefined
-  kill(): Promise<void>
-}
+type Java = Awaited<ReturnType<typeof spawnDynamoDb>>
 
 /**
  * Settings of the JVM. After 3,000 writes it takes 120 MB with them and 260 MB without, in the same time. Its heap may grow as usual,
@@ -205,7 +198,7 @@ const SMALL_JVM = [
 ]
 
 /** Starts DynamoDB Local on a free port, in memory or on files in `dataDir`. It can listen only on all network interfaces. */
-async function spawnDynamoDb(dataDir: string | undefined): Promise<Java> {
+async function spawnDynamoDb(dataDir: string | undefined) {
   const port = await freePort()
   const args = [
     ...SMALL_JVM,
@@ -225,7 +218,7 @@ async function spawnDynamoDb(dataDir: string | undefined): Promise<Java> {
   return { port, ...watchEnd(child), kill: () => kill(child) }
 }
 
-function watchEnd(child: ChildProcess): Pick<Java, 'ended' | 'failure'> {
+function watchEnd(child: ChildProcess) {
   let problems = ''
   let reason: string | undefined
   child.stderr?.on('data', chunk => {
@@ -242,7 +235,12 @@ function watchEnd(child: ChildProcess): Pick<Java, 'ended' | 'failure'> {
     })
     child.on('exit', end)
   })
-  return { ended, failure: () => reason }
+  return {
+    /** Resolves when the process has ended, to the reason as far as it is known. */
+    ended,
+    /** The reason, if the process has ended. */
+    failure: () => reason,
+  }
 }
 
 function explain(problems: string) {

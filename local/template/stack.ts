@@ -6,23 +6,9 @@ import { noValue, resolveIntrinsics, type Scope, type Template, type TemplateRes
 import { type Described, emulationOf, type Surroundings } from './resource-types.ts'
 
 /** One stack. Values are resolved at their first use, because some exist only after a part has started, e.g. a stream's ARN. */
-export type Stack = {
-  readonly name: string
-  readonly id: string
-  /** Logical ids of the resources with a true condition, in the template's order. */
-  ids(type?: string | ((type: string) => boolean)): string[]
-  resource(logicalId: string): TemplateResource
-  /** Reads one top-level property with its intrinsics resolved. */
-  read(logicalId: string, property: string): unknown
-  properties(logicalId: string): Record<string, unknown>
-  describe(logicalId: string): Described
-  /** Adds values that are known only at run time. */
-  learn(logicalId: string, found: { physicalId?: string; attributes?: Record<string, unknown> }): void
-  outputs(): Record<string, unknown>
-  byArn(arn: string): string | undefined
-}
+export type Stack = ReturnType<typeof openStack>
 
-export function openStack(assembly: Assembly, name: string, surroundings: Surroundings): Stack {
+export function openStack(assembly: Assembly, name: string, surroundings: Surroundings) {
   const { template } = assembly
   const id = arnOf('cloudformation', `stack/${name}/local`)
   const described = new Map<string, Described>()
@@ -60,13 +46,19 @@ export function openStack(assembly: Assembly, name: string, surroundings: Surrou
   return {
     name,
     id,
+    /** Logical ids of the resources with a true condition, in the template's order. */
     ids,
     resource,
+    /** Reads one top-level property with its intrinsics resolved. */
     read,
-    properties: logicalId =>
+    properties: (logicalId: string) =>
       resolveIntrinsics(resource(logicalId).Properties ?? {}, scope) as Record<string, unknown>,
     describe,
-    learn: (logicalId, { physicalId, attributes }) => {
+    /** Adds values that are known only at run time. */
+    learn: (
+      logicalId: string,
+      { physicalId, attributes }: { physicalId?: string; attributes?: Record<string, unknown> },
+    ) => {
       const before = describe(logicalId)
       described.set(logicalId, {
         ...before,
@@ -78,7 +70,7 @@ export function openStack(assembly: Assembly, name: string, surroundings: Surrou
       const outputs = Object.entries(template.Outputs ?? {})
       return Object.fromEntries(outputs.map(([key, { Value }]) => [key, resolveIntrinsics(Value, scope)]))
     },
-    byArn: arn => ids().find(logicalId => describe(logicalId).arn === arn),
+    byArn: (arn: string) => ids().find(logicalId => describe(logicalId).arn === arn),
   }
 }
 

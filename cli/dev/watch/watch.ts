@@ -11,11 +11,7 @@ import { createHash } from 'node:crypto'
 import { type Dirent, type FSWatcher, readdirSync, readFileSync, statSync, watch } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 
-export type Watcher = {
-  /** Watches one more folder, without the folders in it. */
-  also(folder: string): void
-  stop(): void
-}
+export type Watcher = ReturnType<typeof watchFolders>
 
 export type Watching = {
   /** The names of folders that are left out wherever they are. */
@@ -48,7 +44,7 @@ type State = {
   isStopped: boolean
 }
 
-export function watchFolders(folders: readonly string[], watching: Watching): Watcher {
+export function watchFolders(folders: readonly string[], watching: Watching) {
   const contents = rememberContents()
   const burst = collectBursts((files, since) => {
     const watched = [...files].filter(file => !watching.isLeftOut?.(dirname(file)))
@@ -62,7 +58,8 @@ export function watchFolders(folders: readonly string[], watching: Watching): Wa
   }
   for (const folder of folders) addRoot(state, folder, true)
   return {
-    also: folder => addRoot(state, folder, false),
+    /** Watches one more folder, without the folders in it. */
+    also: (folder: string) => addRoot(state, folder, false),
     stop: () => {
       state.isStopped = true
       burst.stop()
