@@ -1,6 +1,7 @@
 import type { ApiListedCanvas, CanvasesQuery } from '../../shared/api/canvases.ts'
 import type { ApiType, ApiWorker, PurgeBody } from '../../shared/api/types.ts'
 import { CANVAS_STATUSES, STATUSES } from '../../shared/core/states.ts'
+import { defined } from '../../shared/core/values/values.ts'
 import { type Context, isConfirmed, printPages, withSystem } from '../connection/with-system.ts'
 import { factLines } from '../tasks/read.ts'
 import { type DefineCommand, someOf, timeBefore } from '../terminal/command.ts'
@@ -138,9 +139,9 @@ function workerColumns({ printer: { style, now } }: Context): Array<Column<ApiWo
 /** `baton canvases`: the canvases, the latest first. */
 export const canvases: DefineCommand = (command, invocation) => {
   command.option('--status <status>', 'running, succeeded, failed or cancelled', someOf(CANVAS_STATUSES))
-  withSystem(command, invocation, (context, query: CanvasesQuery) => {
+  withSystem(command, invocation, (context, { status }: CanvasesQuery) => {
     const listing = { columns: canvasColumns(context), none: 'there are no canvases', limit: CANVASES_MAX }
-    return printPages(context, page => context.client.canvases({ ...query, ...page }), listing)
+    return printPages(context, page => context.client.canvases({ ...defined({ status }), ...page }), listing)
   })
 }
 
