@@ -40,7 +40,6 @@ export type LocalCloud = Pick<
   /** The container services; each runs as one process. */
   readonly services: readonly LocalService[]
   readonly mappings: readonly Mapping[]
-  /** The mapping of the named function. */
   mapping(functionName: string): Mapping
   /** The messages of a queue, given by its ARN or name. They are not received. */
   inspectQueue(queue: string): QueueContent

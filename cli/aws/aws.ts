@@ -92,7 +92,6 @@ function looksAt({ name, bootstrap }: ReadStack, access: Access) {
     functions: look(readFunctions),
     triggers: look(readTriggers),
     queues: look(readQueues),
-    /** The alarms that have gone off. */
     ringingAlarms: look(readRingingAlarms),
   }
 }
@@ -119,10 +118,8 @@ function mayBeDeployed(url: string): boolean {
 /** What CloudFormation says about a stack. */
 type ReadStack = {
   readonly name: string
-  /** Such as `UPDATE_COMPLETE`. */
   readonly status: string
   readonly region: string
-  /** The values of its outputs by their keys. */
   readonly outputs: ReadonlyMap<string, string>
   /** The number of its account; empty if unknown. */
   readonly account: string

@@ -28,7 +28,6 @@ type ReportEntry = {
   readonly ref: string
   readonly ok: boolean
   readonly id?: string
-  /** A digest of the line's input. */
   readonly digest?: string
   /** The HTTP status of a refusal; 0 when no answer came. */
   readonly status?: number
@@ -79,7 +78,6 @@ function reportAt(path: string, header: ReportHeader, succeeded: ReadonlyMap<str
     /** The lines that have succeeded already, by their numbers. */
     succeeded,
     add: (line: ReportEntry) => writeLine(path, line, appendFileSync),
-    /** Removes the file. */
     remove: () => rmSync(path, { force: true }),
   }
 }

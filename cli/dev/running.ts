@@ -33,12 +33,10 @@ const PROCESSES_PER_FUNCTION_MAX = 3
 
 type Booted = { system: System; readonly cloud: LocalCloud; readonly forget: () => void }
 
-/** The stacks that run here, by their names. */
 type State = {
   readonly parts: Parts
   readonly byName: Map<string, Booted>
   readonly broken: PromiseWithResolvers<string>
-  /** How many ports were given out. */
   ports: number
 }
 

@@ -21,7 +21,6 @@ export function createTerminal(
       const text = terminalLine(line, { shown, isOwn, folder })
       if (text !== undefined) print(label === undefined ? text : `[${label}] ${text}`)
     },
-    /** Changes which lines are shown. */
     show: (next: Shown) => {
       if (!verbose) shown = next
     },

@@ -19,7 +19,6 @@ export function createPrinter(io: Io, { json = false, color = true }: PrinterOpt
     isJson: json,
     /** The colours of standard output. */
     style,
-    /** The present time, to which shown times relate. */
     now: io.now,
     /** Prints a line for people. Its texts must be safe. */
     line: (text = '') => printLine(text),
@@ -62,7 +61,6 @@ export type Column<Row> = {
 
 type TableOptions = {
   readonly style: Style
-  /** Columns of the terminal. Without it nothing is cut. */
   readonly columns?: number | undefined
   /** Continues a table: this table leaves the titles out, and its columns are at least as wide as in the table before. */
   readonly layout?: Layout
@@ -72,7 +70,6 @@ type TableOptions = {
 export type Layout = { widths: readonly number[] }
 
 const GAP = '  '
-/** The text of an empty cell. */
 const EMPTY = '-'
 /** A cell that may be cut keeps at least this many columns. */
 const SHRUNK_WIDTH_MIN = 12
@@ -160,7 +157,6 @@ const WIDE =
 const COMBINING = /[\p{Mn}\p{Me}\u200c\u200d]/u
 const PLAIN = /^[\x20-\x7e]*$/
 
-/** How many columns of a terminal a text takes. */
 function textWidth(text: string): number {
   if (PLAIN.test(text)) return text.length
   let width = 0
@@ -214,7 +210,6 @@ export function createProgress(err: OutputStream, now: () => number) {
       shownAt = now()
       isShown = true
     },
-    /** Removes the line. */
     clear: () => {
       if (isShown) err.write('\r\x1b[K')
       isShown = false

@@ -38,7 +38,6 @@ type Change = {
   readonly before?: KeptResource
 }
 
-/** A deployment of the custom resources of a stack. */
 type Deployment = {
   readonly stack: Stack
   readonly parts: Parts

@@ -36,9 +36,7 @@ export type LocalResource = {
 export type Deployment = {
   readonly stack: Stack
   readonly permissions: Permissions
-  /** The resources by logical id. */
   readonly resources: Readonly<Record<string, LocalResource>>
-  /** `construct path (type)` of the resources that do not run here. */
   readonly unsupported: readonly string[]
 }
 
@@ -195,7 +193,6 @@ function reportKeptData(before: Stack, after: Stack, { log, dataDir }: Platform)
   }
 }
 
-/** The resources that do nothing here, or less than on AWS. */
 type UnsupportedReport = ReturnType<typeof reportUnsupported>
 
 /** Collects what the local cloud does not do. Each resource is named by its construct path, and logged when it is new. */

@@ -113,7 +113,6 @@ async function drained(response: ServerResponse, closed: AbortSignal): Promise<v
 
 /** The events that a reader asks for. */
 type Subscription = {
-  /** The id of the last event that the reader has seen. */
   readonly lastEventId?: string
   wants(event: LoggedEvent): boolean
 }
@@ -167,12 +166,10 @@ function problemsIn(query: URLSearchParams): Problem[] {
   ]
 }
 
-/** An event as the stream sends it. */
 type LoggedEvent = {
   readonly id: string
   readonly type: string
   readonly taskId?: string
-  /** The whole event as JSON. */
   readonly json: string
 }
 

@@ -18,9 +18,7 @@ export type LocalFunction = {
   /** Whether this is the function's logical id, its name, or its ARN, with an alias or a version or without. */
   hasName(wanted: string): boolean
   readonly timeoutMs: number
-  /** How many processes the function may have. */
   readonly maxProcesses: number
-  /** Why the function cannot run here; undefined when it can. */
   readonly unsupported: string | undefined
   /**
    * Invokes the function and waits. A failure is a result, never an exception. `trace` is the header of the request's chain;
@@ -34,7 +32,6 @@ export type LocalFunction = {
   refuses(trace: string | undefined): boolean
   /** How many invocations were refused as a loop, like CloudWatch's `RecursiveInvocationsDropped`. */
   readonly recursionsDropped: () => number
-  /** The largest number of invocations of the function in one chain. */
   readonly longestChain: () => number
   /** Invokes the function without waiting. A failure is retried as the function's `EventInvokeConfig` says (twice by default). */
   invokeLater(event: unknown, trace?: string): void

@@ -56,14 +56,12 @@ const STOP_GRACE_MS = 20_000
 /** The timeout of an invocation that a debugger may stop at any line. */
 const DEBUGGED_TIMEOUT_MS = 24 * 60 * 60_000
 
-/** A process, and what it is doing. */
 type State = {
   readonly spec: FunctionSpec
   readonly child: ChildProcess
   running: Running | undefined
   /** The runs of tasks under way, as the function has announced them. */
   runs: readonly RunInProcess[]
-  /** Whether the process can take another invocation. */
   isAlive: boolean
   stopsOnSignal: boolean
   stopping: NodeJS.Timeout | undefined

@@ -14,7 +14,6 @@ import { isDynamoWrite, meterCall } from './metering.ts'
 
 export type Gateway = Awaited<ReturnType<typeof startGateway>>
 
-/** What the gateway serves, and the listeners that it calls. */
 type State = {
   readonly meter: Meter
   readonly accessKey: string

@@ -1,6 +1,5 @@
 import { createOwners } from './owners.ts'
 
-/** The caller, operation and resource that a line of the meter counts. */
 type UsageKey = {
   readonly caller: string
   readonly service: string

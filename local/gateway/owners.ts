@@ -17,7 +17,6 @@ import { type Answer, bodyOf, type Call, textAttributes, textFields } from './ca
 
 type Chain = { readonly isUncharged: boolean; readonly owners: Set<string> }
 
-/** The name of the table's partition key. */
 const PARTITION_KEY = 'pk'
 /** What has the id of a task, but is none: canvases and schedules. A test compares these names with the core's. */
 const RESERVED_TYPES = ['canvas', 'schedule']
@@ -62,7 +61,6 @@ export function createOwners(hasType: (name: string) => boolean) {
       if (records.length === 0) return [...(chains.get(rootOf(trace))?.owners ?? [])]
       return [...new Set(records.flatMap(record => ownersOfRecord(record, taskTables, inPartition)))]
     },
-    /** The owner of a line that a function has logged. */
     ofLine: (line: string) => textFields(Buffer.from(line), 'taskId').slice(0, 1).filter(isChargedTask),
     /**
      * From now on the calls of a chain are noted. `isUncharged`: the system pays for the calls, as for reads by the dashboard. `end` ends the

@@ -98,7 +98,6 @@ function accessLogTime(time: Date) {
 export type Route = {
   readonly key: string
   readonly functionArn: string
-  /** Whether its requests must be signed. */
   readonly isSigned?: boolean
   /** Why it is not served here. */
   readonly problem?: string

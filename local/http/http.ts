@@ -46,7 +46,6 @@ export type Served = {
   readonly permissions: Permissions
   /** The stream of events. It has no route in the stack. */
   readonly stream?: RequestHandler
-  /** The parts of the system that do not run at the moment. */
   partsDown(): Promise<readonly string[]>
 }
 
@@ -78,7 +77,6 @@ export type ApiSettings = {
   readonly port: number
   readonly allowedHosts: readonly string[] | undefined
   readonly dashboardDir: string | undefined
-  /** Serves the metered costs to the dashboard. */
   readonly costs: RequestHandler | undefined
   readonly authentication: Authentication
   readonly log: (line: string) => void

@@ -9,7 +9,6 @@ export function createOwnApis(settings: ApiSettings) {
   const servers = new Map<string, ApiServer>()
   let next = settings.port + PORT_DISTANCE
   return {
-    /** The address of an API, by its logical id. */
     urlOf: (logicalId: string) => servers.get(logicalId)?.url,
     /** Listens for the APIs that are new, because functions' environments contain their addresses. Returns their logical ids. */
     open: async (logicalIds: readonly string[]) => {

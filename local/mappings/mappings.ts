@@ -43,7 +43,6 @@ type MappingProperties = {
   readonly Enabled?: boolean
 }
 
-/** Where a stream's mapping reports a batch that it has given up. */
 type LostBatches = { readonly destination?: string; readonly queueUrl?: string }
 
 /** A mapping as its stack describes it. */

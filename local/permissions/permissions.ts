@@ -45,7 +45,6 @@ export function createPermissions(stack: Stack, log: (line: string) => void, den
      */
     allows,
     denials,
-    /** The caller's principal ARN, if it has a role. */
     principalOf: (caller: string) => {
       const role = roleOf(caller)
       return role && assumedRoleArn(role, caller)
@@ -65,7 +64,6 @@ export function createPermissions(stack: Stack, log: (line: string) => void, den
   }
 }
 
-/** The ARN of the role's session. */
 function assumedRoleArn({ arn }: Role, session: string): string {
   return `${arn.replace(':iam:', ':sts:').replace(':role/', ':assumed-role/')}/${session}`
 }

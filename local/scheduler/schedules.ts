@@ -6,7 +6,6 @@ type Group = { readonly Name: string; readonly Arn: string; readonly CreationDat
 
 export type KeptSchedules = {
   readonly groups: Readonly<Record<string, Group>>
-  /** The schedules by `group/name`. */
   readonly schedules: Readonly<Record<string, Schedule>>
 }
 
@@ -42,7 +41,6 @@ export function createScheduleStore(state: StateFile<KeptSchedules>, now: number
     group: (name: string) => groups.get(name),
     groups: () => [...groups.values()],
     putGroup,
-    /** Deletes the group and its schedules. */
     deleteGroup: (name: string) => {
       groups.delete(name)
       for (const [key, { GroupName }] of schedules) if (GroupName === name) schedules.delete(key)

@@ -72,7 +72,6 @@ function startService(spec: ServiceSpec, log: LogReceiver) {
 
   return {
     logicalId: spec.logicalId,
-    /** The id of the service's present process. */
     pid: () => child?.pid,
     /** Whether the service's process runs. It does not run between a crash and the restart. */
     isUp: () => child !== undefined && child.exitCode === null && child.signalCode === null,

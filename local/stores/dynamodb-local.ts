@@ -37,7 +37,6 @@ type StartSetting = {
   readonly onLost?: (reason: string) => void
 }
 
-/** The database of the tables. */
 type Database = { readonly port: number; readonly accessKey: string }
 
 /**

@@ -16,7 +16,6 @@ type QueuedMessage = {
   readonly body: string
   readonly state: 'ready' | 'delayed' | 'in-flight'
   readonly receiveCount: number
-  /** The trace header of the message. */
   readonly trace: string | undefined
 }
 

@@ -88,11 +88,9 @@ function refuseUndeclared({ name, dependencies, peers }: Package, imports: reado
 
 /** The imports of the compiled files of a package, read from their text: the compiler writes each on a line of its own. */
 
-/** What a file of a package imports from another package. */
 type OutsideImport = {
   /** Path of the importing file within its package. */
   readonly file: string
-  /** The name of the other package. */
   readonly name: string
 }
 

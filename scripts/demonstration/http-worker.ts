@@ -20,7 +20,6 @@ const WORK = {
   digest: ({ input, previous }) => ({
     result: digestOf(previous === undefined ? (input as { text: string }).text : wordsOf(previous as Count)),
   }),
-  /** Adds up the counts of a chord's members. */
   'merge-counts': ({ previous }) => ({ result: merged(previous as Count[]) }),
   /** The first stage joins a text into one line, and the second stage digests that line. */
   proofread: ({ input, stage }) => {
@@ -29,7 +28,6 @@ const WORK = {
       ? { result: digestOf(text) }
       : { next: { stage: 'seal', input: { text: inOneLine(text) } } }
   },
-  /** Undoes a step of a flow. */
   forget: ({ step }) => ({ result: `forgot the ${step}` }),
   /** Serves callbacks: it returns the input of the note. */
   note: ({ input }) => ({ result: input ?? null }),

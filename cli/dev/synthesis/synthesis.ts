@@ -8,7 +8,6 @@ import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
 import { BatonError } from '../../../shared/core/values/values.ts'
 
 type Synthesis = {
-  /** Aborts a synthesis that is no longer wanted. */
   readonly signal?: AbortSignal
   /**
    * For this time the synthesis has a lower priority than the functions. A synthesis takes some 3 s on an idle
@@ -230,9 +229,7 @@ export function placeIn(lines: readonly string[], folder: string): string | unde
 
 /** A CDK app, as its `cdk.json` describes it. */
 export type Project = {
-  /** The folder of `cdk.json`. */
   readonly folder: string
-  /** The command that runs the app. */
   readonly app: string
   /** The context of `cdk.json`, with what earlier look-ups have left in `cdk.context.json`. */
   readonly context: Readonly<Record<string, unknown>>

@@ -11,7 +11,6 @@ export type DeployedType = {
   readonly servedBy: 'function' | 'workers'
 }
 
-/** A function whose code `baton dev` bundles. */
 type Handler = { readonly functionId: string; readonly bundle: BundleSpec }
 
 /** A stack with a task system, as the app describes it. */
@@ -120,7 +119,6 @@ function describe(stack: FoundStack, root: Read): System {
   }
 }
 
-/** The templates of nested stacks, at any depth. */
 function nestedBelow(stack: FoundStack, { template }: Read): Read[] {
   return Object.values(template.Resources ?? {}).flatMap(({ Type, Metadata }) => {
     const path = Metadata?.['aws:asset:path']

@@ -20,7 +20,6 @@ export type Watching = {
   readonly isLeftOut?: ((folder: string) => boolean) | undefined
   /** Receives the changed files of a burst, and when it began (`performance.now()`). */
   onChange(files: ReadonlySet<string>, since: number): void
-  /** Receives why a folder cannot be watched. */
   onProblem(message: string): void
 }
 
@@ -32,7 +31,6 @@ const BURST_MS_MAX = 250
 /** Files that editors and tools write next to the file that they save. */
 const TEMPORARY = /^(?:\.#.*|#.*#|4913|.*~|.*\.(?:sw[a-z]|tmp|log|tsbuildinfo))$/
 
-/** What is watched, and what is known of it. */
 type State = {
   readonly watching: Watching
   readonly watchers: Map<string, FSWatcher>
