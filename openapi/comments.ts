@@ -8,14 +8,7 @@ import ts from 'typescript-5'
  */
 export type Comments = ReturnType<typeof readComments>
 
-export type Member = {
-  readonly type: ts.Type
-  readonly comment: string | undefined
-  /** What holds when the member is left out, as its `@default` says. */
-  readonly default: string | undefined
-  /** Whether it is an option of tasks, which the task, its type and the system may set. */
-  readonly isOption: boolean
-}
+export type Member = ReturnType<typeof memberFrom>
 
 /** The types that comment each option of a task. The schemas get these members from rules. */
 const OPTION_TYPES = 'shared/core/options.ts'
@@ -131,7 +124,7 @@ function literalOf(type: ts.Type, name: string, checker: ts.TypeChecker): unknow
   return of?.isStringLiteral() ? of.value : undefined
 }
 
-function memberFrom(symbol: ts.Symbol, option: ts.Symbol | undefined, checker: ts.TypeChecker): Member {
+function memberFrom(symbol: ts.Symbol, option: ts.Symbol | undefined, checker: ts.TypeChecker) {
   const isCommented = symbol.getDocumentationComment(checker).length > 0
   const documented = isCommented ? symbol : (option ?? symbol)
   const words = ts.displayPartsToString(documented.getDocumentationComment(checker))
@@ -139,7 +132,9 @@ function memberFrom(symbol: ts.Symbol, option: ts.Symbol | undefined, checker: t
   return {
     type: checker.getTypeOfSymbol(symbol),
     comment: oneLine(words),
+    /** What holds when the member is left out, as its `@default` says. */
     default: tag && oneLine(ts.displayPartsToString(tag.text)),
+    /** Whether it is an option of tasks, which the task, its type and the system may set. */
     isOption: !isCommented && option !== undefined,
   }
 }

@@ -116,16 +116,7 @@ function mayBeDeployed(url: string): boolean {
 }
 
 /** What CloudFormation says about a stack. */
-type ReadStack = {
-  readonly name: string
-  readonly status: string
-  readonly region: string
-  readonly outputs: ReadonlyMap<string, string>
-  /** The number of its account; empty if unknown. */
-  readonly account: string
-  /** The parameter of Systems Manager with the version of the CDK's bootstrap. Undefined when the template does not ask for it. */
-  readonly bootstrap?: string
-}
+type ReadStack = ReturnType<typeof stackIn>
 
 /**
  * Reads a stack by its name or ARN.
@@ -141,7 +132,7 @@ async function readStack(name: string, access: Access): Promise<ReadStack> {
   return stackIn(answer.found.Stacks?.[0], name, access.region)
 }
 
-function stackIn(stack: Stack | undefined, asked: string, region: string): ReadStack {
+function stackIn(stack: Stack | undefined, asked: string, region: string) {
   const bootstrap = bootstrapIn(stack?.Parameters)
   return {
     name: stack?.StackName ?? asked,
@@ -150,6 +141,7 @@ function stackIn(stack: Stack | undefined, asked: string, region: string): ReadS
     outputs: new Map(
       stack?.Outputs?.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue] as const),
     ),
+    /** The number of its account; empty if unknown. */
     account: stack?.StackId?.split(':')[4] ?? '',
     ...(bootstrap && { bootstrap }),
   }

@@ -14,12 +14,12 @@ import { nameOfArn } from '../account.ts'
 import { eventsEnvironment } from '../events/events.ts'
 import type { NextFunctions } from '../functions/functions.ts'
 import { readTaskTables } from '../gateway/owners.ts'
-import { type Routes, readOwnRoutes, readRoutes, systemApiOf } from '../http/routes.ts'
-import { type MappingSpec, readMappings } from '../mappings/mappings.ts'
+import { readOwnRoutes, readRoutes, systemApiOf } from '../http/routes.ts'
+import { readMappings } from '../mappings/mappings.ts'
 import { createPermissions, type Permissions } from '../permissions/permissions.ts'
 import type { Platform } from '../platform.ts'
-import { readSchedules, type TemplateSchedules } from '../scheduler/scheduler.ts'
-import { readServices, type ServiceSpec } from '../services/services.ts'
+import { readSchedules } from '../scheduler/scheduler.ts'
+import { readServices } from '../services/services.ts'
 import { isTable } from '../stores/tables.ts'
 import { emulationOf, insteadOf } from '../template/resource-types.ts'
 import { type Assembly, openStack, readAssembly, type Stack } from '../template/stack.ts'
@@ -118,15 +118,7 @@ async function provision(
   await customResources.cleanUp()
 }
 
-type Parts = {
-  readonly mappings: readonly MappingSpec[]
-  readonly services: readonly ServiceSpec[]
-  readonly schedules: TemplateSchedules
-  readonly routes: Routes
-  /** The routes of the other HTTP APIs, by the logical ids of the APIs. */
-  readonly ownRoutes: ReadonlyMap<string, Routes>
-  readonly taskTables: ReadonlySet<string>
-}
+type Parts = ReturnType<typeof readParts>
 
 type Readable = Pick<Next, 'stack' | 'functions'> & {
   readonly assembly: Assembly
@@ -136,7 +128,7 @@ type Readable = Pick<Next, 'stack' | 'functions'> & {
 }
 
 /** Reads all parts that `commit` replaces. Throws when one of them cannot be deployed. */
-function readParts(platform: Platform, readable: Readable): Parts {
+function readParts(platform: Platform, readable: Readable) {
   const { stack, assembly, environment, functions, report, apis } = readable
   functions.read(report.add)
   return {
@@ -144,6 +136,7 @@ function readParts(platform: Platform, readable: Readable): Parts {
     services: platform.runsServices ? readServices(stack, assembly, environment, report.add) : [],
     schedules: readSchedules(stack),
     routes: readRoutes(stack, apis.system),
+    /** The routes of the other HTTP APIs, by the logical ids of the APIs. */
     ownRoutes: new Map(apis.own.map(id => [id, readOwnRoutes(stack, id, report.add)])),
     taskTables: readTaskTables(stack),
   }

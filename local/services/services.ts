@@ -11,9 +11,6 @@ import { keepLines, type LogReceiver, readLines } from '../log.ts'
 import { createReplaceable } from '../replaceable.ts'
 import type { Assembly, Stack } from '../template/stack.ts'
 
-/** A container service. It runs as one process from the bundle that its image would contain. */
-export type LocalService = ReturnType<typeof startService>
-
 type Setting = {
   readonly environment: Readonly<Record<string, string>>
   readonly log: LogReceiver
@@ -108,14 +105,7 @@ function spawnContainer(
 }
 
 /** A container service as its resources in the template describe it. */
-export type ServiceSpec = {
-  readonly logicalId: string
-  /** The folder from which its image would be built. */
-  readonly imageDir: string
-  readonly environment: Readonly<Record<string, string>>
-  /** The time from SIGTERM to SIGKILL. */
-  readonly stopTimeoutMs: number
-}
+export type ServiceSpec = ReturnType<typeof serviceSpecOf>
 
 type Container = {
   readonly Image: string
@@ -135,7 +125,7 @@ function serviceSpecOf(
   assembly: Assembly,
   logicalId: string,
   shared: Readonly<Record<string, string>>,
-): ServiceSpec {
+) {
   const wanted = stack.read(logicalId, 'TaskDefinition')
   const definition = stack
     .ids('AWS::ECS::TaskDefinition')
@@ -146,9 +136,11 @@ function serviceSpecOf(
   const own = (container.Environment ?? []).map(({ Name, Value }) => [Name, String(Value)] as const)
   return {
     logicalId,
+    /** The folder from which its image would be built. */
     imageDir: assembly.imageDirOf(container.Image),
     // No health check runs here, and all services of this machine share its `/tmp`.
     environment: { ...Object.fromEntries(own), ...shared, AWS_ACCESS_KEY_ID: logicalId, BATON_LIFE_FILE: '' },
+    /** The time from SIGTERM to SIGKILL. */
     stopTimeoutMs: (container.StopTimeout ?? STOP_TIMEOUT_S) * 1_000,
   }
 }

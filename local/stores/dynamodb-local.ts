@@ -17,15 +17,7 @@ const START_TIMEOUT_MS = 60_000
 /** A store that does not answer an empty request within this time counts as down. */
 const HEALTH_TIMEOUT_MS = 1_000
 
-export type DynamoDbLocal = {
-  /** The address for SDK clients that do not use the gateway. */
-  readonly url: string
-  /** The access key that clients must sign with: tables of one key are invisible to another. */
-  readonly accessKey: string
-  answer(call: Call): Promise<Answer>
-  isUp(): Promise<boolean>
-  stop(): Promise<void>
-}
+export type DynamoDbLocal = ReturnType<typeof joinDynamoDbLocal>
 
 type StartSetting = {
   /** The folder of the tables' files. Without it the tables are in memory. */
@@ -85,11 +77,13 @@ export async function startDynamoDbLocal(setting: StartSetting = {}): Promise<Dy
 }
 
 /** Uses a database of its own in the DynamoDB Local at this port. A second process would take seconds of a core to start. */
-export function joinDynamoDbLocal(port: number, accessKey = newAccessKey()): DynamoDbLocal {
+export function joinDynamoDbLocal(port: number, accessKey = newAccessKey()) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const forward = (call: Call) => forwardCall(call, { port, accessKey }, agent)
   return {
+    /** The address for SDK clients that do not use the gateway. */
     url: `http://127.0.0.1:${port}`,
+    /** The access key that clients must sign with: tables of one key are invisible to another. */
     accessKey,
     answer: forward,
     isUp: watchHealth(forward),

@@ -19,8 +19,6 @@ type QueuedMessage = {
   readonly trace: string | undefined
 }
 
-export type QueueContent = { readonly messages: readonly QueuedMessage[] }
-
 export type SqsServer = Awaited<ReturnType<typeof startSqsServer>>
 
 /**

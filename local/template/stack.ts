@@ -55,16 +55,9 @@ export function openStack(assembly: Assembly, name: string, surroundings: Surrou
       resolveIntrinsics(resource(logicalId).Properties ?? {}, scope) as Record<string, unknown>,
     describe,
     /** Adds values that are known only at run time. */
-    learn: (
-      logicalId: string,
-      { physicalId, attributes }: { physicalId?: string; attributes?: Record<string, unknown> },
-    ) => {
+    learn: (logicalId: string, { attributes, ...found }: Partial<Described>) => {
       const before = describe(logicalId)
-      described.set(logicalId, {
-        ...before,
-        physicalId: physicalId ?? before.physicalId,
-        attributes: { ...before.attributes, ...attributes },
-      })
+      described.set(logicalId, { ...before, ...found, attributes: { ...before.attributes, ...attributes } })
     },
     outputs: () => {
       const outputs = Object.entries(template.Outputs ?? {})
@@ -122,14 +115,7 @@ function scopeOf(
  * emulated.
  */
 
-export type Assembly = {
-  readonly template: Template
-  readonly directory: string
-  /** The folder with the code of a function's resource. */
-  codeDirOf(resource: TemplateResource): string
-  /** The folder from which a container's image is built. */
-  imageDirOf(image: string): string
-}
+export type Assembly = ReturnType<typeof readAssembly>
 
 type AssetManifest = {
   files?: Record<string, { source?: { path?: string } }>
@@ -137,7 +123,7 @@ type AssetManifest = {
 }
 
 /** Reads one stack of a synthesised cloud assembly (`cdk.out`), with its nested stacks. Throws if the stack is not in it. */
-export function readAssembly(assemblyDir: string, stackName: string): Assembly {
+export function readAssembly(assemblyDir: string, stackName: string) {
   const templateFile = join(assemblyDir, `${stackName}.template.json`)
   if (!existsSync(templateFile))
     throw new Error(`There is no template of stack ${stackName} in ${assemblyDir}; synthesise it first`)
@@ -146,8 +132,10 @@ export function readAssembly(assemblyDir: string, stackName: string): Assembly {
   return {
     template: flatten(readJson(templateFile) as Template, nested => readNested(nested, assemblyDir, assets)),
     directory: assemblyDir,
-    codeDirOf: resource => codeDirOf(resource, assemblyDir, assets),
-    imageDirOf: image => imageDirOf(image, assemblyDir, manifest),
+    /** The folder with the code of a function's resource. */
+    codeDirOf: (resource: TemplateResource) => codeDirOf(resource, assemblyDir, assets),
+    /** The folder from which a container's image is built. */
+    imageDirOf: (image: string) => imageDirOf(image, assemblyDir, manifest),
   }
 }
 
