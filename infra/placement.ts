@@ -74,7 +74,6 @@ export class Placement extends Construct {
     return handler
   }
 
-  /** The nested stacks that have handlers. */
   nestedStacks(): readonly NestedStack[] {
     return this.node.children.filter(child => child instanceof NestedStack)
   }
@@ -145,7 +144,6 @@ export class Placement extends Construct {
     return named.length > 0 && named.every(([recorded, place]) => placementOf(recorded).place === place)
   }
 
-  /** Returns the record with the places of this system. */
   private recordedIn(record: PlaceRecord): PlaceRecord {
     if (this.placements.size === 0 || this.isForeign()) return record
     const [whole, inStack] = [this.wholePath, this.pathInStack()]

@@ -23,24 +23,7 @@ export type TracingMode = 'off' | 'sampled'
 export type AlarmLevel = 'all' | 'essential' | 'none'
 
 /** The settings that all parts of one system share. */
-export type Settings = {
-  /** Prefix of the physical names of the types' queues; unique in account and region. */
-  readonly system: string
-  /** The log level of the system's own functions. */
-  readonly logLevel: LogLevel
-  /** The log level of handlers and worker services that set none. */
-  readonly handlerLogLevel: LogLevel
-  readonly logRetention: RetentionDays
-  /** What happens to the table when the stack is deleted. */
-  readonly removalPolicy: RemovalPolicy
-  /** What happens to the logs then. A failed first deployment deletes those that it has created. */
-  readonly logRemovalPolicy: RemovalPolicy
-  readonly alarmTopic?: ITopic
-  readonly alarms: AlarmLevel
-  readonly tracing: TracingMode
-  /** The metrics of single types that the app asked for. */
-  readonly typeMetrics: TypeMetrics
-}
+export type Settings = ReturnType<typeof settingsOf>
 
 export type SettingsProps = {
   /**
@@ -83,19 +66,25 @@ export type SettingsProps = {
 }
 
 /** @throws BatonError `invalid` when the system name or another setting is not legal. */
-export function settingsOf(scope: Construct, props: SettingsProps): Settings {
+export function settingsOf(scope: Construct, props: SettingsProps) {
   const { removalPolicy = RemovalPolicy.RETAIN } = props
   const isKept = removalPolicy === RemovalPolicy.RETAIN
   return {
+    /** Prefix of the physical names of the types' queues; unique in account and region. */
     system: systemNameOf(scope, props.systemName),
+    /** The log level of the system's own functions. */
     logLevel: levelOf(props.logLevel) ?? 'WARN',
+    /** The log level of handlers and worker services that set none. */
     handlerLogLevel: levelOf(props.logLevel) ?? 'INFO',
     logRetention: props.logRetention ?? (LOG_RETENTION_DAYS as RetentionDays),
+    /** What happens to the table when the stack is deleted. */
     removalPolicy,
+    /** What happens to the logs then. A failed first deployment deletes those that it has created. */
     logRemovalPolicy: isKept ? RemovalPolicy.RETAIN_ON_UPDATE_OR_DELETE : removalPolicy,
     ...(props.alarmTopic && { alarmTopic: props.alarmTopic }),
     alarms: oneOf('alarms', props.alarms ?? 'essential', ['all', 'essential', 'none']),
     tracing: oneOf('tracing', props.tracing ?? 'off', ['off', 'sampled']),
+    /** The metrics of single types that the app asked for. */
     typeMetrics: new TypeMetrics(oneOf('metrics', props.metrics ?? 'system', ['system', 'perType'])),
   }
 }

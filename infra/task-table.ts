@@ -146,7 +146,6 @@ export class TaskTable extends Construct {
     return `${this.table.tableArn}/index/${INDEXES[name].name}`
   }
 
-  /** Sets the variable that names the table. */
   nameTo(grantee: Grantee): void {
     grantee.addEnvironment('BATON_TABLE', this.table.tableName)
   }

@@ -9,50 +9,10 @@ import { type Deployment, deploy, type LocalResource } from './deployment/deploy
 import type { Functions } from './functions/functions.ts'
 import type { Mapping } from './mappings/mapping.ts'
 import { createClosing, type LocalCloudOptions, type Platform, startPlatform } from './platform.ts'
-import type { LocalService } from './services/services.ts'
-import type { QueueContent } from './stores/sqs-server.ts'
 
 export type { LocalCloudOptions } from './platform.ts'
 
-export type LocalCloud = Pick<
-  Platform,
-  'functions' | 'scheduler' | 'meter' | 'faults' | 'denials' | 'broken'
-> & {
-  /** Base address of the HTTP API. */
-  readonly apiUrl: string
-  /** The address that serves DynamoDB, its streams, SQS, Scheduler, Lambda's Invoke and Secrets Manager. */
-  readonly endpoint: string
-  /** Options of an AWS SDK client; its calls are attributed to `tester`. */
-  readonly clientOptions: {
-    readonly endpoint: string
-    readonly region: string
-    readonly credentials: Readonly<Record<'accessKeyId' | 'secretAccessKey' | 'sessionToken', string>>
-  }
-  /** `clientOptions` as environment variables, for another process. */
-  readonly environment: Readonly<Record<string, string>>
-  /** The resources by logical id. */
-  readonly resources: Readonly<Record<string, LocalResource>>
-  /** The one resource of a type whose logical id contains the text. */
-  resource(type: string, idPart?: string): LocalResource
-  readonly outputs: Readonly<Record<string, unknown>>
-  /** `construct path (type)` of the resources that do not run here, and are not known to be without effect. */
-  readonly unsupported: readonly string[]
-  /** The container services; each runs as one process. */
-  readonly services: readonly LocalService[]
-  readonly mappings: readonly Mapping[]
-  /** The mapping of the named function. */
-  mapping(functionName: string): Mapping
-  /** The messages of a queue, given by its ARN or name. They are not received. */
-  inspectQueue(queue: string): QueueContent
-  /**
-   * Deploys a changed template of the stack in place. Tables, queues, schedules and their data stay, and what has not changed
-   * keeps running. What is replaced ends after the work that it has under way. When the promise rejects, the last deployment runs as before.
-   * The properties of the cloud describe the new deployment afterwards. A further call waits for the present one.
-   */
-  redeploy(assemblyDir: string): Promise<void>
-  /** Ends all processes and servers. A second call waits for the same end. */
-  stop(): Promise<void>
-}
+export type LocalCloud = ReturnType<typeof openCloud>
 
 /**
  * Boots a stack of a synthesised template on this machine. When a part does not start or a custom resource fails, it ends
@@ -63,6 +23,11 @@ export async function startLocalCloud(options: LocalCloudOptions): Promise<Local
   try {
     const platform = await startPlatform(options, closing)
     let present = await deploy(platform, options.assemblyDir, undefined)
+    /**
+     * Deploys a changed template of the stack in place. Tables, queues, schedules and their data stay, and what has not changed
+     * keeps running. What is replaced ends after the work that it has under way. When the promise rejects, the last deployment runs as before.
+     * The properties of the cloud describe the new deployment afterwards. A further call waits for the present one.
+     */
     const redeploy = oneAfterTheOther(async (assemblyDir: string) => {
       present = await deploy(platform, assemblyDir, present)
     })
@@ -87,24 +52,29 @@ function oneAfterTheOther(run: (assemblyDir: string) => Promise<void>) {
 function openCloud(
   platform: Platform,
   present: () => Deployment,
-  control: Pick<LocalCloud, 'redeploy' | 'stop'>,
-): LocalCloud {
+  control: { redeploy(assemblyDir: string): Promise<void>; stop(): Promise<void> },
+) {
   const { functions, mappings, services, scheduler, meter, faults, denials, broken } = platform
   const { url: endpoint } = platform.gateway
   const { secretAccessKey } = LOCAL_CREDENTIALS
   const credentials = { accessKeyId: TESTER, secretAccessKey, sessionToken: platform.accessKey }
   return {
     apiUrl: platform.api.url,
+    /** The address that serves DynamoDB, its streams, SQS, Scheduler, Lambda's Invoke and Secrets Manager. */
     endpoint,
+    /** Options of an AWS SDK client; its calls are attributed to `tester`. */
     clientOptions: { endpoint, region: REGION, credentials },
+    /** `clientOptions` as environment variables, for another process. */
     environment: { ...platform.environment, AWS_ACCESS_KEY_ID: TESTER },
     get resources() {
       return present().resources
     },
-    resource: (type, idPart = '') => findResource(present().resources, type, idPart),
+    /** The one resource of a type whose logical id contains the text. */
+    resource: (type: string, idPart = '') => findResource(present().resources, type, idPart),
     get outputs() {
       return present().stack.outputs()
     },
+    /** `construct path (type)` of the resources that do not run here, and are not known to be without effect. */
     get unsupported() {
       return present().unsupported
     },
@@ -114,8 +84,9 @@ function openCloud(
     get mappings() {
       return mappings.all()
     },
-    mapping: name => findMapping(mappings.all(), functions, name),
-    inspectQueue: queue => platform.stores.sqs.inspect(nameOfArn(queue)),
+    mapping: (name: string) => findMapping(mappings.all(), functions, name),
+    /** The messages of a queue, given by its ARN or name. They are not received. */
+    inspectQueue: (queue: string) => platform.stores.sqs.inspect(nameOfArn(queue)),
     ...{ functions, scheduler, meter, faults, denials, broken },
     ...control,
   }

@@ -8,7 +8,6 @@ import { REGION } from './account.ts'
 /** The data that a local system keeps between its starts. Only the owner of the folder can read it. */
 export type DataFolder = {
   readonly accessKey: string
-  /** The path of a file in the folder. */
   file(name: string): string
   /** DynamoDB Local's files; their names contain the access key. */
   readonly dynamodb: string

@@ -1,65 +1,33 @@
 import { ACCOUNT_ID } from './account.ts'
 import type { DataFolder, KeptResources, StateFile } from './data-folder.ts'
 import { newAccessKey, openDataFolder, openStateFile } from './data-folder.ts'
-import { type LocalEvents, serveEvents } from './events/events.ts'
-import { createFunctions, createLambdaApi, type Functions } from './functions/functions.ts'
+import { serveEvents } from './events/events.ts'
+import { createFunctions, createLambdaApi } from './functions/functions.ts'
 import type { FunctionSetting } from './functions/local-function.ts'
 import { awsEnvironment } from './functions/spec.ts'
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from './gateway/call.ts'
-import { createFaults, type Faults } from './gateway/faults.ts'
-import { type Gateway, startGateway } from './gateway/gateway.ts'
+import { createFaults } from './gateway/faults.ts'
+import { startGateway } from './gateway/gateway.ts'
 import { createMeter, type Meter } from './gateway/meter.ts'
 import { startCosts } from './http/costs.ts'
-import { type ApiServer, startApiServer } from './http/http.ts'
-import { createOwnApis, type OwnApis } from './http/own-apis.ts'
+import { startApiServer } from './http/http.ts'
+import { createOwnApis } from './http/own-apis.ts'
 import { cloudLog, type LogReceiver } from './log.ts'
-import { createMappings, type KeptCheckpoints, type Mappings } from './mappings/mappings.ts'
+import { createMappings, type KeptCheckpoints } from './mappings/mappings.ts'
 import type { Denial } from './permissions/permissions.ts'
-import { type RunningScheduler, startScheduler } from './scheduler/scheduler.ts'
+import { startScheduler } from './scheduler/scheduler.ts'
 import { noSchedules } from './scheduler/schedules.ts'
 import { createServices, type Services } from './services/services.ts'
 import { type Stores, startStores } from './stores/stores.ts'
-import type { Surroundings } from './template/resource-types.ts'
 
 /** Does the work of a phase of a start or a deployment, and may show that it is under way. */
 type During = <Result>(phase: string, work: () => Promise<Result>) => Promise<Result>
 
 /** The parts of a local cloud that outlive deployments. A deployment replaces what they run. */
-export type Platform = {
-  readonly stackName: string
-  readonly dataDir: string | undefined
-  readonly runsServices: boolean
-  readonly accessKey: string
-  readonly surroundings: Surroundings
-  /** Variables that direct functions and services to this cloud. */
-  readonly environment: Readonly<Record<string, string>>
-  /** The variables of the options. They come last. */
-  readonly ownEnvironment: Readonly<Record<string, string>>
-  readonly gateway: Gateway
-  readonly api: ApiServer
-  readonly ownApis: OwnApis
-  readonly stores: Stores
-  readonly functions: Functions
-  readonly mappings: Mappings
-  readonly services: Services
-  readonly scheduler: RunningScheduler
-  readonly events: LocalEvents
-  readonly customResources: StateFile<KeptResources>
-  readonly meter: Meter
-  readonly faults: Faults
-  /** The last calls that the caller's role did not allow. A test removes those that it expects. */
-  readonly denials: Denial[]
-  /** Resolves after a store was lost and the cloud has ended. The value is the reason, in one line. */
-  readonly broken: Promise<string>
-  readonly log: (line: string) => void
-  readonly during: During
-  /** Finds the parts that do not run at the moment. `/healthz` reports them. */
-  partsDown(): Promise<readonly string[]>
-  isEnding(): boolean
-}
+export type Platform = Awaited<ReturnType<typeof startPlatform>>
 
 /** Starts the parts that need no template, on free ports of loopback. `closing` gets what ends them. */
-export async function startPlatform(options: LocalCloudOptions, closing: Closing): Promise<Platform> {
+export async function startPlatform(options: LocalCloudOptions, closing: Closing) {
   const receive = options.log ?? (() => {})
   const log = cloudLog(receive)
   const data = options.dataDir === undefined ? undefined : openDataFolder(options.dataDir)
@@ -99,25 +67,32 @@ export async function startPlatform(options: LocalCloudOptions, closing: Closing
     runsServices: options.services !== false,
     accessKey,
     surroundings: { gatewayUrl: gateway.url, apiUrl: api.url, ownApiUrl: ownApis.urlOf, queueUrl },
+    /** Variables that direct functions and services to this cloud. */
     environment: awsEnvironment(gateway.url, accessKey),
+    /** The variables of the options. They come last. */
     ownEnvironment: options.environment ?? {},
     during,
     ...{ gateway, api, ownApis, stores, functions, mappings, services, scheduler, meter, faults, log },
     events: serveEvents(gateway),
     customResources: stateFiles.custom,
-    denials: [],
+    /** The last calls that the caller's role did not allow. A test removes those that it expects. */
+    denials: [] as Denial[],
+    /** Resolves after a store was lost and the cloud has ended. The value is the reason, in one line. */
     broken: broken.promise,
+    /** Finds the parts that do not run at the moment. `/healthz` reports them. */
     partsDown: () => findPartsDown(stores, services),
     isEnding: closing.hasBegun,
   }
 }
 
-type ApiParts = Pick<Platform, 'meter' | 'accessKey' | 'log'> & { readonly options: LocalCloudOptions }
+type ApiParts = {
+  readonly options: LocalCloudOptions
+  readonly meter: Meter
+  readonly accessKey: string
+  readonly log: (line: string) => void
+}
 
-async function startApis(
-  { options, meter, accessKey, log }: ApiParts,
-  closing: Closing,
-): Promise<Pick<Platform, 'api' | 'ownApis'>> {
+async function startApis({ options, meter, accessKey, log }: ApiParts, closing: Closing) {
   const isDemanded = options.auth === 'iam'
   // A system that demands signatures serves no costs: they would be its only answer without one.
   const costs = isDemanded ? undefined : startCosts(meter)

@@ -6,33 +6,15 @@ import ts from 'typescript-5'
  * is the description of the field in the OpenAPI document: the words are written once. The compiler finds the comment of each member, also
  * where members come from another rule or from the core.
  */
-export type Comments = {
-  /** The type of the values that an exported schema accepts. `name` is its constant's name. */
-  typeOf(file: string, name: string): ts.Type
-  /** The comment on a member of the type; undefined when the type has no such member. */
-  memberOf(type: ts.Type, name: string): Member | undefined
-  /** The types of a union whose members have these constants; the type itself when it is not a union, or when none fits. */
-  alternativesWith(type: ts.Type, constants: Readonly<Record<string, unknown>>): readonly ts.Type[]
-  /** The types of the elements of a list, or of the values of a record. */
-  elementsOf(type: ts.Type): readonly ts.Type[]
-  /** The comment on the schema that has this id, or else on the type that is made from it. */
-  schema(id: string): string | undefined
-}
+export type Comments = ReturnType<typeof readComments>
 
-export type Member = {
-  readonly type: ts.Type
-  readonly comment: string | undefined
-  /** What holds when the member is left out, as its `@default` says. */
-  readonly default: string | undefined
-  /** Whether it is an option of tasks, which the task, its type and the system may set. */
-  readonly isOption: boolean
-}
+export type Member = ReturnType<typeof memberFrom>
 
 /** The types that comment each option of a task. The schemas get these members from rules. */
 const OPTION_TYPES = 'shared/core/options.ts'
 
 /** `files` are the modules of `shared/api`, relative to the folder `root`. */
-export function readComments(root: string, files: readonly string[]): Comments {
+export function readComments(root: string, files: readonly string[]) {
   const roots = join(root, 'shared/api/every-schema.ts')
   const program = programOf(root, files, roots)
   const checker = program.getTypeChecker()
@@ -48,32 +30,37 @@ export function readComments(root: string, files: readonly string[]): Comments {
     .flatMap(symbol => checker.getDeclaredTypeOfSymbol(symbol).getProperties())
   const optionOf = new Map(options.map(symbol => [symbol.name, symbol]))
   return {
-    typeOf: (file, name) => {
+    /** The type of the values that an exported schema accepts. `name` is its constant's name. */
+    typeOf: (file: string, name: string) => {
       const type = types.get(aliasOf(file, name))
       if (!type) throw new Error(`${file} does not export ${name}`)
       return type
     },
-    memberOf: (type, name) => {
+    /** The comment on a member of the type; undefined when the type has no such member. */
+    memberOf: (type: ts.Type, name: string) => {
       for (const one of alternativesOf(type)) {
         const symbol = checker.getPropertyOfType(one, name)
         if (symbol) return memberFrom(symbol, optionOf.get(name), checker)
       }
       return undefined
     },
-    alternativesWith: (type, constants) => {
+    /** The types of a union whose members have these constants; the type itself when it is not a union, or when none fits. */
+    alternativesWith: (type: ts.Type, constants: Readonly<Record<string, unknown>>) => {
       const found = alternativesOf(type).filter(one =>
         Object.entries(constants).every(([name, value]) => literalOf(one, name, checker) === value),
       )
       return found.length > 0 ? found : [type]
     },
-    elementsOf: type =>
+    /** The types of the elements of a list, or of the values of a record. */
+    elementsOf: (type: ts.Type) =>
       alternativesOf(type).flatMap(
         one =>
           checker.getIndexTypeOfType(one, ts.IndexKind.Number) ??
           checker.getIndexTypeOfType(one, ts.IndexKind.String) ??
           [],
       ),
-    schema: id => schemaComment(sources, id),
+    /** The comment on the schema that has this id, or else on the type that is made from it. */
+    schema: (id: string) => schemaComment(sources, id),
   }
 }
 
@@ -137,7 +124,7 @@ function literalOf(type: ts.Type, name: string, checker: ts.TypeChecker): unknow
   return of?.isStringLiteral() ? of.value : undefined
 }
 
-function memberFrom(symbol: ts.Symbol, option: ts.Symbol | undefined, checker: ts.TypeChecker): Member {
+function memberFrom(symbol: ts.Symbol, option: ts.Symbol | undefined, checker: ts.TypeChecker) {
   const isCommented = symbol.getDocumentationComment(checker).length > 0
   const documented = isCommented ? symbol : (option ?? symbol)
   const words = ts.displayPartsToString(documented.getDocumentationComment(checker))
@@ -145,7 +132,9 @@ function memberFrom(symbol: ts.Symbol, option: ts.Symbol | undefined, checker: t
   return {
     type: checker.getTypeOfSymbol(symbol),
     comment: oneLine(words),
+    /** What holds when the member is left out, as its `@default` says. */
     default: tag && oneLine(ts.displayPartsToString(tag.text)),
+    /** Whether it is an option of tasks, which the task, its type and the system may set. */
     isOption: !isCommented && option !== undefined,
   }
 }

@@ -7,12 +7,7 @@ import type { Comments, Member } from './comments.ts'
 /** A schema of the OpenAPI document: JSON Schema 2020-12. */
 export type Schema = { [name: string]: unknown }
 
-export type Schemas = {
-  /** The schema of what callers send or get. Rules of components become components, and are referred to. */
-  schemaOf(rule: Rule): Schema
-  /** The components that were translated so far, by their names. */
-  components(): Readonly<Record<string, Schema>>
-}
+export type Schemas = Awaited<ReturnType<typeof openApiSchemas>>
 
 const ROOT = resolve(import.meta.dirname, '..')
 
@@ -24,7 +19,7 @@ export function schemaFiles(): string[] {
 }
 
 /** Translates the schemas of `shared/api`. The comments on their members become descriptions. */
-export async function openApiSchemas(comments: Comments | undefined): Promise<Schemas> {
+export async function openApiSchemas(comments: Comments | undefined) {
   const places = await placesOf(schemaFiles())
   const components: Record<string, Schema> = {}
   const described = new Set<string>()
@@ -44,7 +39,7 @@ export async function openApiSchemas(comments: Comments | undefined): Promise<Sc
     }
     return { $ref: `${REFERENCE}${component}` }
   }
-  const schemaOf: Schemas['schemaOf'] = rule => {
+  const schemaOf = (rule: Rule): Schema => {
     const translated = translatedOf(rule.schema) as Schema
     const place = places.get(rule)
     if (!place || !comments) return translated
@@ -53,7 +48,9 @@ export async function openApiSchemas(comments: Comments | undefined): Promise<Sc
     return translated
   }
   return {
+    /** The schema of what callers send or get. Rules of components become components, and are referred to. */
     schemaOf,
+    /** The components that were translated so far, by their names. */
     components: () => {
       discriminate(components, components)
       return components

@@ -32,16 +32,7 @@ const TEMPLATES = 'create/template/'
 type LongFunction = { readonly file: string; readonly name: string; readonly lines: number }
 
 /** What is counted of one file. */
-export type FileCounts = {
-  readonly file: string
-  readonly lines: number
-  /** Lines that hold more than a comment. */
-  readonly codeLines: number
-  readonly importLines: number
-  readonly longFunctions: readonly LongFunction[]
-  /** The files of the repository that it imports, by a type too. Imports at run time by `import()` do not count. */
-  readonly imports: readonly string[]
-}
+export type FileCounts = ReturnType<typeof countFile>
 
 if (import.meta.main) console.log(report(countFiles(productionFiles()), process.argv[2]))
 
@@ -58,15 +49,17 @@ export function countFiles(files: readonly string[]): FileCounts[] {
   return files.map(file => countFile(file, readFileSync(resolve(ROOT, file), 'utf8')))
 }
 
-export function countFile(file: string, text: string): FileCounts {
+export function countFile(file: string, text: string) {
   const source = ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true)
   const statements = source.statements.filter(isImport)
   return {
     file,
     lines: text.split('\n').length - (text.endsWith('\n') ? 1 : 0),
+    /** Lines that hold more than a comment. */
     codeLines: codeLinesOf(source),
     importLines: statements.reduce((sum, statement) => sum + linesOf(source, statement), 0),
     longFunctions: longFunctionsIn(source),
+    /** The files of the repository that it imports, by a type too. Imports at run time by `import()` do not count. */
     imports: statements.flatMap(({ moduleSpecifier }) => targetOf(file, moduleSpecifier)),
   }
 }

@@ -26,7 +26,6 @@ const { values } = parseArgs({
 const DRAWN_MS = 800
 const TEXT = 'The baton passes from hand to hand.'
 let nextNews = 1
-/** Tasks whose messages are given up. */
 const LOST_KEYS = ['letter-17', 'letter-18', 'letter-19']
 /** Three bytes a pixel. Screenshots have no transparency. */
 const RGB_COLOUR_TYPE = 2

@@ -102,7 +102,6 @@ export function credentialFaultIn(refusal: string): CredentialFault | undefined 
 
 export type Texts = { readonly title: string; readonly detail: string }
 
-/** The command by which the user of a profile logs in. */
 function loginCommand(profile: string | undefined): string {
   return profile === undefined ? 'aws sso login' : `aws sso login --profile ${shellWord(profile)}`
 }

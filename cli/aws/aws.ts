@@ -7,7 +7,6 @@ import type { AccessOptions } from './access.ts'
 import { credentialFaultIn, credentialsOf, credentialTexts, regionFor, regionNamedBy } from './access.ts'
 import { type Access, call, isBusy, profileOf, type Refusal } from './call.ts'
 import { explainingRefusals } from './explain-refusal.ts'
-import type { FunctionState, QueueState, RingingAlarm, TriggerState } from './resources.ts'
 import {
   readBootstrapVersion,
   readFunctions,
@@ -45,15 +44,7 @@ export type DeployedSystem = TaskSystemOutputs & {
 }
 
 /** Reads of the state of a stack. Each throws `BatonError` when a service refuses the credentials or does not answer. */
-type Looks = {
-  /** The present version of the CDK's bootstrap; undefined when there is none. */
-  bootstrapVersion(): Promise<string | undefined>
-  functions(): Promise<FunctionState[]>
-  triggers(): Promise<TriggerState[]>
-  queues(): Promise<QueueState[]>
-  /** The alarms that have gone off. */
-  ringingAlarms(): Promise<RingingAlarm[]>
-}
+type Looks = ReturnType<typeof looksAt>
 
 /**
  * Finds the task system of a stack. `named` is the name or the ARN of the stack, or `STACK/SYSTEM`. The second answer signs requests to
@@ -87,7 +78,7 @@ export async function findDeployed(
 }
 
 /** The resources are listed once for all looks. */
-function looksAt({ name, bootstrap }: ReadStack, access: Access): Looks {
+function looksAt({ name, bootstrap }: ReadStack, access: Access) {
   let listed: ReturnType<typeof readResources> | undefined
   const look =
     <State>(read: (resources: Awaited<ReturnType<typeof readResources>>, access: Access) => Promise<State>) =>
@@ -96,6 +87,7 @@ function looksAt({ name, bootstrap }: ReadStack, access: Access): Looks {
       return read(await listed, access)
     }
   return {
+    /** The present version of the CDK's bootstrap; undefined when there is none. */
     bootstrapVersion: async () => (bootstrap ? readBootstrapVersion(bootstrap, access) : undefined),
     functions: look(readFunctions),
     triggers: look(readTriggers),
@@ -124,18 +116,7 @@ function mayBeDeployed(url: string): boolean {
 }
 
 /** What CloudFormation says about a stack. */
-type ReadStack = {
-  readonly name: string
-  /** Such as `UPDATE_COMPLETE`. */
-  readonly status: string
-  readonly region: string
-  /** The values of its outputs by their keys. */
-  readonly outputs: ReadonlyMap<string, string>
-  /** The number of its account; empty if unknown. */
-  readonly account: string
-  /** The parameter of Systems Manager with the version of the CDK's bootstrap. Undefined when the template does not ask for it. */
-  readonly bootstrap?: string
-}
+type ReadStack = ReturnType<typeof stackIn>
 
 /**
  * Reads a stack by its name or ARN.
@@ -151,7 +132,7 @@ async function readStack(name: string, access: Access): Promise<ReadStack> {
   return stackIn(answer.found.Stacks?.[0], name, access.region)
 }
 
-function stackIn(stack: Stack | undefined, asked: string, region: string): ReadStack {
+function stackIn(stack: Stack | undefined, asked: string, region: string) {
   const bootstrap = bootstrapIn(stack?.Parameters)
   return {
     name: stack?.StackName ?? asked,
@@ -160,6 +141,7 @@ function stackIn(stack: Stack | undefined, asked: string, region: string): ReadS
     outputs: new Map(
       stack?.Outputs?.map(({ OutputKey = '', OutputValue = '' }) => [OutputKey, OutputValue] as const),
     ),
+    /** The number of its account; empty if unknown. */
     account: stack?.StackId?.split(':')[4] ?? '',
     ...(bootstrap && { bootstrap }),
   }

@@ -10,7 +10,6 @@ export type Access = {
   readonly region: string
   readonly credentials: LoadCredentials
   readonly io: Pick<Io, 'env' | 'fetch'>
-  /** The profile that the user has named. */
   readonly profile?: string
 }
 
@@ -22,7 +21,6 @@ export function profileOf({ profile, io }: Access): string | undefined {
 /** A call by its permission, such as `sqs:GetQueueAttributes`. */
 type CallName = `${'cloudformation' | 'cloudwatch' | 'lambda' | 'sqs' | 'ssm' | 'sts'}:${string}`
 
-/** The names of a call in error messages. */
 function namesOf(call: CallName) {
   const [prefix = '', action = ''] = call.split(':')
   return { service: prefix === 'cloudwatch' ? 'monitoring' : prefix, action }

@@ -16,7 +16,6 @@ import { type Access, read, type Settings } from './call.ts'
  * credentials may not make it, and `unavailable` when the service does not answer.
  */
 
-/** A resource of a stack, as CloudFormation names it. */
 type StackResource = {
   /** Such as `AWS::Lambda::Function`. */
   readonly type: string
@@ -112,11 +111,8 @@ function isRinging({ StateValue, TreatMissingData }: MetricAlarm): boolean {
 /** What SQS says about a queue of the stack. The numbers are approximate. */
 export type QueueState = {
   readonly name: string
-  /** Whether there is such a queue. */
   readonly exists: boolean
-  /** Messages that wait for a receiver. */
   readonly waiting: number
-  /** Messages that a receiver holds. */
   readonly held: number
   /** Whether another queue of the stack gives messages up to it. */
   readonly takesDeadLetters: boolean

@@ -23,7 +23,6 @@ type TaskAction = {
   readonly verb: string
   /** What has happened to the task then, such as `removed`. */
   readonly done: string
-  /** The statuses that are selected when the user names none. */
   readonly defaultStatus: ReadonlyArray<(typeof STATUSES)[number]>
   /** Options of the command that are given and are only for tasks named by their ids. @default none */
   readonly ofOne?: readonly string[]

@@ -181,7 +181,6 @@ function keyOf(run: string, { number }: InputLine): string {
   return `${run}-${number}`
 }
 
-/** The task of a line, or why it has none. */
 function taskOf(line: InputLine, common: Common, { keyField }: Given, run: string): PublishBody | Refused {
   const { input = null, problem } = line
   if (problem !== undefined) return { status: 400, detail: problem }

@@ -6,15 +6,7 @@ import { shellWord } from '../terminal/io.ts'
  * The report of `baton publish --from`: a file of JSON lines, which the command appends to as it works. A command that was interrupted
  * continues with its report, and repeats only what has not succeeded. `readReport` says which reports can be trusted.
  */
-export type Report = {
-  readonly path: string
-  readonly header: ReportHeader
-  /** The lines that have succeeded already, by their numbers. */
-  readonly succeeded: ReadonlyMap<string, ReportEntry>
-  add(entry: ReportEntry): void
-  /** Removes the file. */
-  remove(): void
-}
+export type Report = ReturnType<typeof reportAt>
 
 /** The first line: what the command does, and to which system. */
 type ReportHeader = {
@@ -36,7 +28,6 @@ type ReportEntry = {
   readonly ref: string
   readonly ok: boolean
   readonly id?: string
-  /** A digest of the line's input. */
   readonly digest?: string
   /** The HTTP status of a refusal; 0 when no answer came. */
   readonly status?: number
@@ -80,12 +71,13 @@ function valueText(name: string, settings: ReportSettings): string {
   return settings[name] === undefined ? `no ${name}` : `${name} ${settings[name]}`
 }
 
-function reportAt(path: string, header: ReportHeader, succeeded: ReadonlyMap<string, ReportEntry>): Report {
+function reportAt(path: string, header: ReportHeader, succeeded: ReadonlyMap<string, ReportEntry>) {
   return {
     path,
     header,
+    /** The lines that have succeeded already, by their numbers. */
     succeeded,
-    add: line => writeLine(path, line, appendFileSync),
+    add: (line: ReportEntry) => writeLine(path, line, appendFileSync),
     remove: () => rmSync(path, { force: true }),
   }
 }

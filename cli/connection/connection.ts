@@ -28,9 +28,7 @@ export type System = {
   fetch(request: Request): Promise<Response>
   /** Whether the user named no system, so that it is the local one at its usual address. */
   readonly isUsual: boolean
-  /** Whether the calls are signed with AWS credentials. */
   readonly isSigned: boolean
-  /** The deployed system that `--stack` names. */
   readonly deployed?: DeployedSystem
 }
 

@@ -19,7 +19,6 @@ export type Context = System & {
   readonly printer: Printer
   /** Writes a command for the same system, which a reader can paste. */
   readonly followUp: FollowUp
-  /** The options by which the user named the system. */
   readonly options: SystemOptions
   readonly io: Invocation
 }
@@ -125,7 +124,6 @@ export async function isConfirmed({ io, printer }: Context, question: string): P
   return isSure
 }
 
-/** The most items of one page of the API. */
 const PAGE_ITEMS_MAX = 100
 
 type ReadPage<Item> = (page: { readonly limit: number; readonly cursor?: string }) => Promise<Page<Item>>
@@ -148,7 +146,6 @@ type Listing<Item> = {
   readonly none: string
   /** The most items that are printed. @default all of them */
   readonly limit?: number
-  /** Whether all are printed, also more than `limit`. */
   readonly all?: boolean | undefined
 }
 

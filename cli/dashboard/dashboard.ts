@@ -107,13 +107,7 @@ type DashboardSettings = Forwarding & {
   readonly arrival?: ArrivalBounds
 }
 
-export type DashboardServer = {
-  /** The address to open, with its secret. */
-  readonly url: string
-  /** Resolves when the secret was used a second time, after the answer to that. The server then refuses everything. */
-  readonly usedTwice: Promise<void>
-  stop(): Promise<void>
-}
+export type DashboardServer = Awaited<ReturnType<typeof startDashboard>>
 
 /** A bound for programs that keep connections. */
 const CONNECTIONS_MAX = 200
@@ -123,7 +117,7 @@ const CONNECTIONS_MAX = 200
  *
  * @throws BatonError `misconfigured` when the port is taken
  */
-export async function startDashboard(settings: DashboardSettings): Promise<DashboardServer> {
+export async function startDashboard(settings: DashboardSettings) {
   const { folder, port, isReadOnly, arrival = ARRIVAL } = settings
   const server = createServer(arrival)
   server.maxConnections = CONNECTIONS_MAX
@@ -143,7 +137,9 @@ export async function startDashboard(settings: DashboardSettings): Promise<Dashb
     else if (!pages(request, response)) void forward(request, response)
   })
   return {
+    /** The address to open, with its secret. */
     url: address + session.entry,
+    /** Resolves when the secret was used a second time, after the answer to that. The server then refuses everything. */
     usedTwice,
     stop: () => close(server),
   }

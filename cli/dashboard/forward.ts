@@ -17,7 +17,6 @@ const EVENTS_PATH = '/v1/events'
 const READS = ['GET', 'HEAD']
 /** The headers that go to the system. The cookie stays here. */
 const SENT_HEADERS = ['accept', 'content-type', 'last-event-id']
-/** The headers that come back. */
 const RETURNED_HEADERS = ['content-type', 'location', 'retry-after']
 
 export type Forwarding = {
@@ -167,7 +166,6 @@ function withReason(answer: HttpAnswer, url: string): HttpAnswer {
   return explainedRefusal(status, 'The system refuses your calls', detail)
 }
 
-/** A call of the API by the page. */
 type PageCall = { readonly method: string; readonly path: string }
 
 const ERROR_STATUS_MIN = 400

@@ -11,14 +11,6 @@ import { API_PATH, type HttpAnswer, problemAnswer, targetOf } from '../../loopba
  * The cookie opens the files of the dashboard. A call of the API also needs the token in a header: a browser sends cookies to every port of
  * this machine, but gives what a page has stored only to that page.
  */
-export type Session = {
-  /** The path that the printed address has. */
-  readonly entry: string
-  /** The refusal of a request from any other browser; undefined for a request with the session's cookie. */
-  check(request: IncomingMessage): HttpAnswer | undefined
-  /** Whether the secret has come a second time. Then every request is refused. */
-  isOver(): boolean
-}
 
 /** The header with the token of the page, and the name under which the page stores it. `web/api/early.ts` has the same. */
 export const PAGE_TOKEN = 'baton-dashboard-page'
@@ -31,7 +23,7 @@ const OPEN_PATH = '/v1/openapi.json'
 type State = 'new' | 'entered' | 'over'
 
 /** Makes the session of a dashboard at this port. Cookies know no ports, so the name of the cookie has it. */
-export function createSession(port: string): Session {
+export function createSession(port: string) {
   const [secret, key, token] = [newSecret(), newSecret(), newSecret()]
   const cookie = `baton-dashboard-${port}`
   let state: State = 'new'
@@ -43,9 +35,12 @@ export function createSession(port: string): Session {
     return isFirst ? entering(`${cookie}=${key}`, token) : refusal(request, USED_TWICE)
   }
   return {
+    /** The path that the printed address has. */
     entry: `/?${PARAMETER}=${secret}`,
+    /** Whether the secret has come a second time. Then every request is refused. */
     isOver: () => state === 'over',
-    check: request => {
+    /** The refusal of a request from any other browser; undefined for a request with the session's cookie. */
+    check: (request: IncomingMessage) => {
       if (state === 'over') return refusal(request, USED_TWICE)
       const given = secretIn(request)
       const isKnown = isSame(cookieOf(request, cookie), key)

@@ -20,7 +20,7 @@ import { BatonError, messageOf } from '../../shared/core/values/values.ts'
 import { type Bundles, type CodeProblem, createBundles, type Rebuilt } from './bundles/bundles.ts'
 import type { DevOptions } from './command/dev-command.ts'
 import { isDataFolder, lockProject, refuseForeignData, refuseWithoutRequirements } from './requirements.ts'
-import type { Running, RunningSystems } from './running.ts'
+import type { RunningSystems } from './running.ts'
 import { createRunningSystems, refuseUnknownInspection } from './running.ts'
 import { changesBetween, summaryOf } from './summary.ts'
 import { type Project, readProject, removeUnfinished, synthesise } from './synthesis/synthesis.ts'
@@ -28,15 +28,7 @@ import { findSystems, keyOf, lookUpLines, type System, stackLabels } from './syn
 import type { Terminal } from './terminal.ts'
 import { createReloader, type Saves, watchedFolders, watchSaves } from './watch/saves.ts'
 
-export type DevSession = {
-  /** The stacks that run, in the order of the app. */
-  systems(): readonly Running[]
-  /** Resolves when all changes so far have been taken over. */
-  idle(): Promise<void>
-  /** Resolves with the reason when the local system has ended by itself. */
-  readonly broken: Promise<string>
-  stop(): Promise<void>
-}
+export type DevSession = Awaited<ReturnType<typeof startDev>>
 
 type Session = {
   readonly options: DevOptions
@@ -52,7 +44,7 @@ type Session = {
  *
  * @throws BatonError `invalid` or `misconfigured`, in words for the developer, when it cannot start.
  */
-export async function startDev(options: DevOptions, folder: string, terminal: Terminal): Promise<DevSession> {
+export async function startDev(options: DevOptions, folder: string, terminal: Terminal) {
   const project = readProject(folder)
   await refuseWithoutRequirements(options)
   const unlock = lockProject(project)
@@ -66,7 +58,7 @@ export async function startDev(options: DevOptions, folder: string, terminal: Te
 }
 
 /** Starts the app in a project that no other `baton dev` uses. */
-async function startLocked(options: DevOptions, project: Project, terminal: Terminal): Promise<DevSession> {
+async function startLocked(options: DevOptions, project: Project, terminal: Terminal) {
   const begun = performance.now()
   // What is saved from here on is taken over, also while the app starts.
   const folders = watchedFolders(project.folder)
@@ -83,7 +75,13 @@ async function startLocked(options: DevOptions, project: Project, terminal: Term
     await startAll(running, systems)
     tellStart(begun, { options, project, running, terminal })
     const session = { options, project, bundles, running, terminal, saves }
-    return { systems: running.all, broken: running.broken, ...follow(session) }
+    return {
+      /** The stacks that run, in the order of the app. */
+      systems: running.all,
+      /** Resolves with the reason when the local system has ended by itself. */
+      broken: running.broken,
+      ...follow(session),
+    }
   } catch (cause) {
     saves.stop()
     throw cause
@@ -129,7 +127,7 @@ function systemsIn(assembly: string, { data }: DevOptions): System[] {
 }
 
 /** Takes over changes until it is stopped. */
-function follow(session: Session): Pick<DevSession, 'idle' | 'stop'> {
+function follow(session: Session) {
   const { bundles, running, terminal, saves } = session
   const stopping = new AbortController()
   const lastReported = { problem: '' }
@@ -141,6 +139,7 @@ function follow(session: Session): Pick<DevSession, 'idle' | 'stop'> {
   })
   saves.giveTo(reloader.changed)
   return {
+    /** Resolves when all changes so far have been taken over. */
     idle: reloader.idle,
     stop: async () => {
       stopping.abort()

@@ -80,7 +80,6 @@ const DOWNLOAD = 'download-'
 /** A download takes minutes at most. */
 const DOWNLOAD_MS_MAX = 3_600_000
 
-/** Removes what interrupted downloads have left. */
 function removeOldDownloads(cache: string): void {
   for (const name of readdirSync(cache)) {
     const folder = join(cache, name)

@@ -19,19 +19,7 @@ export type Running = {
 }
 
 /** The stacks that run here, each in a local cloud of its own. */
-export type RunningSystems = {
-  all(): readonly Running[]
-  /** Boots a stack. @throws when it does not start. */
-  start(system: System): Promise<Running>
-  /** Deploys a changed stack in place. @throws when it cannot be deployed; the old one then runs on. */
-  redeploy(running: Running, next: System): Promise<void>
-  /** Gives a function its new code, if it loads. Returns why it does not load. */
-  replaceCode(rebuilt: Rebuilt, folder: string): Promise<CodeProblem | undefined>
-  stop(running: Running): Promise<void>
-  stopAll(): Promise<void>
-  /** Resolves with the reason when a stack has ended by itself. */
-  readonly broken: Promise<string>
-}
+export type RunningSystems = ReturnType<typeof createRunningSystems>
 
 type Parts = {
   readonly folder: string
@@ -45,29 +33,30 @@ const PROCESSES_PER_FUNCTION_MAX = 3
 
 type Booted = { system: System; readonly cloud: LocalCloud; readonly forget: () => void }
 
-/** The stacks that run here, by their names. */
 type State = {
   readonly parts: Parts
   readonly byName: Map<string, Booted>
   readonly broken: PromiseWithResolvers<string>
-  /** How many ports were given out. */
   ports: number
 }
 
-export function createRunningSystems(parts: Parts): RunningSystems {
+export function createRunningSystems(parts: Parts) {
   const byName = new Map<string, Booted>()
   const broken = Promise.withResolvers<string>()
   const state: State = { parts, byName, broken, ports: 0 }
   return {
     all: () => [...byName.values()],
-    start: system => start(state, system),
-    redeploy: async (running, next) => {
+    /** Boots a stack. @throws when it does not start. */
+    start: (system: System) => start(state, system),
+    /** Deploys a changed stack in place. @throws when it cannot be deployed; the old one then runs on. */
+    redeploy: async (running: Running, next: System) => {
       await running.cloud.redeploy(next.assemblyDir)
       const booted = byName.get(keyOf(next))
       if (booted) booted.system = next
     },
-    replaceCode: (rebuilt, folder) => replaceCode(state, rebuilt, folder),
-    stop: async ({ system, cloud }) => {
+    /** Gives a function its new code, if it loads. Returns why it does not load. */
+    replaceCode: (rebuilt: Rebuilt, folder: string) => replaceCode(state, rebuilt, folder),
+    stop: async ({ system, cloud }: Running) => {
       byName.get(keyOf(system))?.forget()
       byName.delete(keyOf(system))
       await cloud.stop()
@@ -80,6 +69,7 @@ export function createRunningSystems(parts: Parts): RunningSystems {
         }),
       )
     },
+    /** Resolves with the reason when a stack has ended by itself. */
     broken: broken.promise,
   }
 }

@@ -3,31 +3,25 @@ import type { DevOptions } from './command/dev-command.ts'
 import { placeIn } from './synthesis/synthesis.ts'
 
 /** What `baton dev` prints. */
-export type Terminal = {
-  say(text: string): void
-  /** Does work that may take long. While it is under way, its name is printed after each silence. */
-  during<Result>(name: string, work: () => Promise<Result>): Promise<Result>
-  /** Prints a line of a function or service, if it is shown. `label` names its stack when several run. */
-  line(line: LogLine, isOwn: (source: string) => boolean, label?: string): void
-  /** Changes which lines are shown. */
-  show(shown: Shown): void
-}
+export type Terminal = ReturnType<typeof createTerminal>
 
 export function createTerminal(
   { verbose }: Pick<DevOptions, 'verbose'>,
   folder: string,
   first: Shown = 'runs',
-): Terminal {
+) {
   let shown = verbose ? 'everything' : first
   const { print, during } = createProgress()
   return {
     say: print,
+    /** Does work that may take long. While it is under way, its name is printed after each silence. */
     during,
-    line: (line, isOwn, label) => {
+    /** Prints a line of a function or service, if it is shown. `label` names its stack when several run. */
+    line: (line: LogLine, isOwn: (source: string) => boolean, label?: string) => {
       const text = terminalLine(line, { shown, isOwn, folder })
       if (text !== undefined) print(label === undefined ? text : `[${label}] ${text}`)
     },
-    show: next => {
+    show: (next: Shown) => {
       if (!verbose) shown = next
     },
   }

@@ -182,10 +182,8 @@ function findingsAboutQueue({ name, exists, waiting, takesDeadLetters }: QueueSt
 export type Finding = {
   /** `wrong` needs an operator now. `notice` may be intended. */
   readonly level: 'fine' | 'notice' | 'wrong'
-  /** What was checked, such as `types`. */
   readonly check: string
   readonly text: string
-  /** What the user can do about it. */
   readonly next?: string
 }
 

@@ -149,7 +149,6 @@ export async function checkDeadLetters({ client, io, followUp }: Context): Promi
   return orFine(check, found, 'no message was given up')
 }
 
-/** A command for each queue. */
 function replaysOf(letters: readonly ApiDeadLetter[], followUp: FollowUp): string {
   const queues = new Set(letters.map(({ queue }) => queue))
   return [...queues].map(queue => followUp('dead-letters', 'replay', '--queue', queue)).join('; ')

@@ -115,7 +115,6 @@ function countsText(counts: Counts, paint: (status: string) => string = status =
   return shown.map(([status, count]) => `${count} ${paint(status)}`).join(', ') || 'no tasks'
 }
 
-/** What is watched, and how it is shown. */
 type Watched<State> = {
   read(): Promise<State>
   /** The whole picture, which a terminal shows in place. */

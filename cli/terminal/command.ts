@@ -21,7 +21,6 @@ export function wholeNumber(min: number, max: number): (text: string) => number 
   }
 }
 
-/** Milliseconds of each unit. */
 const UNITS: Readonly<Record<string, number>> = {
   ms: 1,
   s: 1_000,

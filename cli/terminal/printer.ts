@@ -2,32 +2,11 @@ import type { Io, OutputStream } from './io.ts'
 import { createStyle, oneLine, type Style, safeJson, safeLines, wantsColours } from './style.ts'
 
 /** Prints what a command has found: text for people, or JSON when the user asked for it. */
-export type Printer = {
-  /** Whether `--json` was given. Then standard output has JSON only. */
-  readonly isJson: boolean
-  /** The colours of standard output. */
-  readonly style: Style
-  /** The present time, to which shown times relate. */
-  now(): number
-  /** Prints a line for people. Its texts must be safe. */
-  line(text?: string): void
-  /** Prints a table for people, or a line of JSON for each row. A `layout` continues the table that was printed with it before. */
-  table<Row>(columns: ReadonlyArray<Column<Row>>, rows: readonly Row[], layout?: Layout): void
-  /** Prints what a call has answered: as one JSON document, or in these lines for people. Their texts must be safe. */
-  answer(value: unknown, ...lines: readonly string[]): void
-  /** Prints a value as one JSON document, on several lines. */
-  document(value: unknown): void
-  /** Prints a value as a line of JSON: one of many. */
-  record(value: unknown): void
-  /** Prints a line on standard error, outside of the output. With JSON it is left out. */
-  note(text: string): void
-  /** Prints a warning on standard error, also when the output is JSON. */
-  warn(text: string): void
-}
+export type Printer = ReturnType<typeof createPrinter>
 
 type PrinterOptions = { readonly json?: boolean; readonly color?: boolean }
 
-export function createPrinter(io: Io, { json = false, color = true }: PrinterOptions): Printer {
+export function createPrinter(io: Io, { json = false, color = true }: PrinterOptions) {
   const { out, err } = io
   const style = createStyle(wantsColours(out, io.env, color))
   const noteStyle = createStyle(wantsColours(err, io.env, color))
@@ -36,22 +15,32 @@ export function createPrinter(io: Io, { json = false, color = true }: PrinterOpt
   const record = (value: unknown) => printLine(safeJson(value))
   const sayLine = (text: string) => err.write(`${text}\n`)
   return {
+    /** Whether `--json` was given. Then standard output has JSON only. */
     isJson: json,
+    /** The colours of standard output. */
     style,
     now: io.now,
+    /** Prints a line for people. Its texts must be safe. */
     line: (text = '') => printLine(text),
-    table: (columns, rows, layout) => {
+    /** Prints a table for people, or a line of JSON for each row. A `layout` continues the table that was printed with it before. */
+    table: <Row>(columns: ReadonlyArray<Column<Row>>, rows: readonly Row[], layout?: Layout) => {
       const options = { style, columns: out.columns, ...(layout && { layout }) }
       if (json) rows.forEach(record)
       else if (rows.length > 0) tableLines(columns, rows, options).forEach(printLine)
     },
-    answer: (value, ...lines) => (json ? document(value) : lines.forEach(printLine)),
+    /** Prints what a call has answered: as one JSON document, or in these lines for people. Their texts must be safe. */
+    answer: (value: unknown, ...lines: readonly string[]) =>
+      json ? document(value) : lines.forEach(printLine),
+    /** Prints a value as one JSON document, on several lines. */
     document,
+    /** Prints a value as a line of JSON: one of many. */
     record,
-    note: text => {
+    /** Prints a line on standard error, outside of the output. With JSON it is left out. */
+    note: (text: string) => {
       if (!json) sayLine(noteStyle.dim(oneLine(text)))
     },
-    warn: text => {
+    /** Prints a warning on standard error, also when the output is JSON. */
+    warn: (text: string) => {
       for (const line of safeLines(text)) sayLine(noteStyle.yellow(line))
     },
   }
@@ -72,7 +61,6 @@ export type Column<Row> = {
 
 type TableOptions = {
   readonly style: Style
-  /** Columns of the terminal. Without it nothing is cut. */
   readonly columns?: number | undefined
   /** Continues a table: this table leaves the titles out, and its columns are at least as wide as in the table before. */
   readonly layout?: Layout
@@ -82,7 +70,6 @@ type TableOptions = {
 export type Layout = { widths: readonly number[] }
 
 const GAP = '  '
-/** The text of an empty cell. */
 const EMPTY = '-'
 /** A cell that may be cut keeps at least this many columns. */
 const SHRUNK_WIDTH_MIN = 12
@@ -170,7 +157,6 @@ const WIDE =
 const COMBINING = /[\p{Mn}\p{Me}\u200c\u200d]/u
 const PLAIN = /^[\x20-\x7e]*$/
 
-/** How many columns of a terminal a text takes. */
 function textWidth(text: string): number {
   if (PLAIN.test(text)) return text.length
   let width = 0
@@ -224,7 +210,6 @@ export function createProgress(err: OutputStream, now: () => number) {
       shownAt = now()
       isShown = true
     },
-    /** Removes the line. */
     clear: () => {
       if (isShown) err.write('\r\x1b[K')
       isShown = false

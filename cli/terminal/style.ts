@@ -4,7 +4,6 @@ type Look = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan'
 
 /** Gives text colours, or returns it as it is when there are none. */
 export type Style = Readonly<Record<Look, (text: string) => string>> & {
-  /** Gives the name of a task's status its colour. */
   status(status: string): string
 }
 

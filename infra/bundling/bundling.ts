@@ -149,7 +149,6 @@ function filesBeside(name: SystemFunction) {
   return files.map(file => ({ path: basename(file), contents: readFileSync(sourceFile(file)) }))
 }
 
-/** A bundle, and the modules next to it. */
 type Contents = Pick<Bundle, 'files'> & {
   readonly modules?: readonly PlannedModule[]
   /** The processor of the modules. @default 'arm64' */
@@ -170,7 +169,6 @@ function codeOf(scope: Construct, make: () => Contents): Code {
   return Stack.of(scope).bundlingRequired ? stagedCode(make()) : placeholderCode()
 }
 
-/** A folder without the function's code. */
 function placeholderCode(): Code {
   return Code.fromAsset(placeholder())
 }

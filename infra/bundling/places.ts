@@ -42,7 +42,6 @@ function readIfThere(file: string): string | undefined {
   }
 }
 
-/** The absolute path of a runtime's module: prebuilt where the package is installed, its source in this repository. */
 /** The code of this package that users' code is bundled with: the executor of a Lambda handler, the worker of a container. */
 export function runtimeModule(name: 'executor' | 'worker'): string {
   return prebuilt(name) ?? sourceFile(`${name}.ts`)
@@ -59,7 +58,6 @@ export function sourceFile(name: string): string {
   return fileURLToPath(new URL(`../../functions/${name}`, import.meta.url))
 }
 
-/** The parts of a `package.json` that are read here. */
 type Manifest = {
   readonly version: string
   readonly dependencies?: Readonly<Record<string, string>>

@@ -33,7 +33,6 @@ const CLAIMS_MEMORY_MB = 256
  * to $3 a month.
  */
 const CLAIM_RETRY_MS = 2_000
-/** The shortest legal `retryAfterMs`. */
 const CLAIM_RETRY_MS_MIN = 500
 /** The longest legal `retryAfterMs`. It is shorter than the 30 s after which a silent worker counts as gone. */
 const CLAIM_RETRY_MS_MAX = 20_000

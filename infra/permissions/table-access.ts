@@ -154,7 +154,6 @@ function onIndexes(
   }))
 }
 
-/** The pattern for every type. */
 const ANY_TYPE = '*'
 
 /** Heads, inputs, results and run records of tasks. */

@@ -240,7 +240,6 @@ function evaluate(file: string, { files: [code] }: Bundle): Record<string, unkno
   }
 }
 
-/** The folder of the package that a file belongs to. */
 function packageFolderOf(file: string): string {
   return nearest(dirname(file), ['package.json']) ?? dirname(file)
 }

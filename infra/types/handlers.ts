@@ -135,19 +135,14 @@ export class HandlerGroup extends Construct {
 }
 
 /** What a group serves, as its files say. */
-type Group = {
-  readonly props: HandlersProps
-  /** The files, in errors. */
-  readonly entry: string
-  readonly definitions: Served
-}
+type Group = ReturnType<typeof readGroup>
 
 /**
  * Reads the definitions of a group, whose number decides in which stack its function is.
  *
  * @throws BatonError `invalid` for options that are not legal, and for files that define no task, too many, or one twice.
  */
-export function readGroup(props: HandlersProps): Group {
+export function readGroup(props: HandlersProps) {
   const entry = [props.entries].flat().join(', ')
   refuseUnloadable(entry, props, GROUP_NAMES)
   refuseFunctionProps(entry, props)

@@ -12,9 +12,7 @@ const SCALE_OUT_COOLDOWN_S = 60
 const SCALE_IN_COOLDOWN_S = 300
 
 type ScalingSpec = {
-  /** The fewest containers. */
   readonly minTasks: number
-  /** The most containers. */
   readonly maxTasks: number
   /** The visible messages per container above which another container is started. */
   readonly backlogPerTask: number

@@ -38,15 +38,6 @@ type Change = {
   readonly before?: KeptResource
 }
 
-/** What a deployment may still do with its custom resources. */
-type DeployedCustomResources = {
-  /** Deletes those that the stack no longer has. A failed delete is only logged, as in the clean-up phase of a deployment. */
-  cleanUp(): Promise<void>
-  /** Returns all to what they were, as far as they let it happen: a failure is logged. */
-  undo(): Promise<void>
-}
-
-/** A deployment of the custom resources of a stack. */
 type Deployment = {
   readonly stack: Stack
   readonly parts: Parts
@@ -61,7 +52,7 @@ type Deployment = {
  * Deploys the custom resources of a stack: it creates new ones and updates those with changed properties. When one of them answers
  * FAILED, all changed ones are returned to what they were, and the promise rejects.
  */
-export async function deployCustomResources(stack: Stack, parts: Parts): Promise<DeployedCustomResources> {
+export async function deployCustomResources(stack: Stack, parts: Parts) {
   const deployment: Deployment = {
     ...{ stack, parts, request: requester(stack, parts), initial: parts.state.read(), begun: [] },
     wanted: dependenciesFirst(stack, stack.ids(isCustomResource)),
@@ -72,7 +63,12 @@ export async function deployCustomResources(stack: Stack, parts: Parts): Promise
     await undo(deployment)
     throw cause
   }
-  return { cleanUp: () => cleanUp(deployment), undo: () => undo(deployment) }
+  return {
+    /** Deletes those that the stack no longer has. A failed delete is only logged, as in the clean-up phase of a deployment. */
+    cleanUp: () => cleanUp(deployment),
+    /** Returns all to what they were, as far as they let it happen: a failure is logged. */
+    undo: () => undo(deployment),
+  }
 }
 
 async function deploy(deployment: Deployment, logicalId: string): Promise<void> {

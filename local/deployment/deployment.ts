@@ -14,12 +14,12 @@ import { nameOfArn } from '../account.ts'
 import { eventsEnvironment } from '../events/events.ts'
 import type { NextFunctions } from '../functions/functions.ts'
 import { readTaskTables } from '../gateway/owners.ts'
-import { type Routes, readOwnRoutes, readRoutes, systemApiOf } from '../http/routes.ts'
-import { type MappingSpec, readMappings } from '../mappings/mappings.ts'
+import { readOwnRoutes, readRoutes, systemApiOf } from '../http/routes.ts'
+import { readMappings } from '../mappings/mappings.ts'
 import { createPermissions, type Permissions } from '../permissions/permissions.ts'
 import type { Platform } from '../platform.ts'
-import { readSchedules, type TemplateSchedules } from '../scheduler/scheduler.ts'
-import { readServices, type ServiceSpec } from '../services/services.ts'
+import { readSchedules } from '../scheduler/scheduler.ts'
+import { readServices } from '../services/services.ts'
 import { isTable } from '../stores/tables.ts'
 import { emulationOf, insteadOf } from '../template/resource-types.ts'
 import { type Assembly, openStack, readAssembly, type Stack } from '../template/stack.ts'
@@ -36,9 +36,7 @@ export type LocalResource = {
 export type Deployment = {
   readonly stack: Stack
   readonly permissions: Permissions
-  /** The resources by logical id. */
   readonly resources: Readonly<Record<string, LocalResource>>
-  /** `construct path (type)` of the resources that do not run here. */
   readonly unsupported: readonly string[]
 }
 
@@ -120,15 +118,7 @@ async function provision(
   await customResources.cleanUp()
 }
 
-type Parts = {
-  readonly mappings: readonly MappingSpec[]
-  readonly services: readonly ServiceSpec[]
-  readonly schedules: TemplateSchedules
-  readonly routes: Routes
-  /** The routes of the other HTTP APIs, by the logical ids of the APIs. */
-  readonly ownRoutes: ReadonlyMap<string, Routes>
-  readonly taskTables: ReadonlySet<string>
-}
+type Parts = ReturnType<typeof readParts>
 
 type Readable = Pick<Next, 'stack' | 'functions'> & {
   readonly assembly: Assembly
@@ -138,7 +128,7 @@ type Readable = Pick<Next, 'stack' | 'functions'> & {
 }
 
 /** Reads all parts that `commit` replaces. Throws when one of them cannot be deployed. */
-function readParts(platform: Platform, readable: Readable): Parts {
+function readParts(platform: Platform, readable: Readable) {
   const { stack, assembly, environment, functions, report, apis } = readable
   functions.read(report.add)
   return {
@@ -146,6 +136,7 @@ function readParts(platform: Platform, readable: Readable): Parts {
     services: platform.runsServices ? readServices(stack, assembly, environment, report.add) : [],
     schedules: readSchedules(stack),
     routes: readRoutes(stack, apis.system),
+    /** The routes of the other HTTP APIs, by the logical ids of the APIs. */
     ownRoutes: new Map(apis.own.map(id => [id, readOwnRoutes(stack, id, report.add)])),
     taskTables: readTaskTables(stack),
   }
@@ -168,13 +159,13 @@ function commit(platform: Platform, next: Parts & Pick<Next, 'stack' | 'function
   platform.ownApis.serve(next.ownRoutes, parts)
 }
 
-type Undo = { add(step: () => Promise<void>): void; run(): Promise<void> }
+type Undo = ReturnType<typeof createUndo>
 
 /** The steps that return a failed deployment to the present one. They run in reverse order, and a step that fails is logged. */
-function createUndo(log: (line: string) => void): Undo {
+function createUndo(log: (line: string) => void) {
   const steps: Array<() => Promise<void>> = []
   return {
-    add: step => void steps.push(step),
+    add: (step: () => Promise<void>) => void steps.push(step),
     run: async () => {
       for (const step of steps.splice(0).reverse())
         await step().catch((cause: Error) => log(`a change could not be taken back: ${cause.message}`))
@@ -195,16 +186,10 @@ function reportKeptData(before: Stack, after: Stack, { log, dataDir }: Platform)
   }
 }
 
-/** The resources that do nothing here, or less than on AWS. */
-type UnsupportedReport = {
-  /** Adds a resource that does not run here, with the reason. */
-  add(logicalId: string, reason: string): void
-  /** `construct path (type)` of each resource that does nothing here. */
-  readonly found: readonly string[]
-}
+type UnsupportedReport = ReturnType<typeof reportUnsupported>
 
 /** Collects what the local cloud does not do. Each resource is named by its construct path, and logged when it is new. */
-function reportUnsupported(stack: Stack, log: (line: string) => void): UnsupportedReport {
+function reportUnsupported(stack: Stack, log: (line: string) => void) {
   const found: string[] = []
   const add = (logicalId: string, reason: string) => {
     const resource = `${constructPathOf(stack, logicalId)} (${stack.resource(logicalId).Type})`
@@ -213,7 +198,12 @@ function reportUnsupported(stack: Stack, log: (line: string) => void): Unsupport
   }
   for (const id of stack.ids(type => emulationOf(type).kind === 'unsupported'))
     add(id, `it does nothing here; ${insteadOf(stack.resource(id).Type)}`)
-  return { add, found }
+  return {
+    /** Adds a resource that does not run here, with the reason. */
+    add,
+    /** `construct path (type)` of each resource that does nothing here. */
+    found: found as readonly string[],
+  }
 }
 
 /** The path of the construct in the app, e.g. `Shop/Uploads`. A template without paths leaves the logical id. */

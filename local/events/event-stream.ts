@@ -113,7 +113,6 @@ async function drained(response: ServerResponse, closed: AbortSignal): Promise<v
 
 /** The events that a reader asks for. */
 type Subscription = {
-  /** The id of the last event that the reader has seen. */
   readonly lastEventId?: string
   wants(event: LoggedEvent): boolean
 }
@@ -167,32 +166,17 @@ function problemsIn(query: URLSearchParams): Problem[] {
   ]
 }
 
-/** An event as the stream sends it. */
 type LoggedEvent = {
   readonly id: string
   readonly type: string
   readonly taskId?: string
-  /** The whole event as JSON. */
   readonly json: string
 }
 
 /** The last events, numbered from 0 in the order of their arrival. */
-export type EventLog = {
-  /** Adds an event, unless the log has it already: a planner that reads its stream again publishes events again. */
-  append(event: LoggedEvent): void
-  /** The number of the oldest event in the log. */
-  oldest(): number
-  /** The number of the next event. */
-  end(): number
-  /** The event's number; undefined when the log does not have it. */
-  numberOf(id: string): number | undefined
-  /** The events from this number on that the log still has, at most `limit`. */
-  read(from: number, limit: number): LoggedEvent[]
-  /** Resolves when the log has an event with this number or a later one, or when `signal` aborts. */
-  arrival(number: number, signal: AbortSignal): Promise<void>
-}
+export type EventLog = ReturnType<typeof createEventLog>
 
-export function createEventLog(kept: number): EventLog {
+export function createEventLog(kept: number) {
   const slots: LoggedEvent[] = []
   const numbers = new Map<string, number>()
   const waiting = new Set<() => void>()
@@ -200,7 +184,8 @@ export function createEventLog(kept: number): EventLog {
   const oldest = () => Math.max(0, end - kept)
 
   return {
-    append: event => {
+    /** Adds an event, unless the log has it already: a planner that reads its stream again publishes events again. */
+    append: (event: LoggedEvent) => {
       if (numbers.has(event.id)) return
       const former = slots[end % kept]
       if (former) numbers.delete(former.id)
@@ -209,18 +194,23 @@ export function createEventLog(kept: number): EventLog {
       end += 1
       for (const wake of [...waiting]) wake()
     },
+    /** The number of the oldest event in the log. */
     oldest,
+    /** The number of the next event. */
     end: () => end,
-    numberOf: id => numbers.get(id),
-    read: (from, limit) => {
+    /** The event's number; undefined when the log does not have it. */
+    numberOf: (id: string) => numbers.get(id),
+    /** The events from this number on that the log still has, at most `limit`. */
+    read: (from: number, limit: number) => {
       const start = Math.max(from, oldest())
       const count = Math.max(0, Math.min(limit, end - start))
       const found = Array.from({ length: count }, (_, at) => slots[(start + at) % kept])
       return found.filter(event => event !== undefined)
     },
-    arrival: (number, signal) => {
+    /** Resolves when the log has an event with this number or a later one, or when `signal` aborts. */
+    arrival: (number: number, signal: AbortSignal) => {
       if (end > number || signal.aborted) return Promise.resolve()
-      return new Promise(resolve => {
+      return new Promise<void>(resolve => {
         const done = () => {
           waiting.delete(done)
           signal.removeEventListener('abort', done)

@@ -4,7 +4,6 @@
  */
 
 import { randomUUID } from 'node:crypto'
-import type { RequestHandler } from '../../loopback/loopback.ts'
 import { type Backend, bodyOf, errorAnswer, jsonAnswer } from '../gateway/call.ts'
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
@@ -12,28 +11,23 @@ import { createEventLog, createEventStream, type EventLog } from './event-stream
 
 const KEPT_EVENTS = 10_000
 
-export type LocalEvents = {
-  /** Serves the buses of a stack. Events and their readers outlive deployments. */
-  deploy(stack: Stack): void
-  /** The stream of events; undefined while the stack has no bus. */
-  stream(): RequestHandler | undefined
-}
-
 /** Variables with which functions and services publish the events of all types, even of types that ask for none. */
 export function eventsEnvironment(stack: Stack): Readonly<Record<string, string>> {
   return busesOf(stack).length > 0 ? { BATON_EVENTS: 'all' } : {}
 }
 
 /** Puts EventBridge behind the gateway. */
-export function serveEvents(gateway: Pick<Gateway, 'serve'>): LocalEvents {
+export function serveEvents(gateway: Pick<Gateway, 'serve'>) {
   const log = createEventLog(KEPT_EVENTS)
   const stream = createEventStream(log)
   let buses: readonly string[] = []
   return {
-    deploy: stack => {
+    /** Serves the buses of a stack. Events and their readers outlive deployments. */
+    deploy: (stack: Stack) => {
       buses = busesOf(stack)
       if (buses.length > 0) gateway.serve('events', createEventBus(log, buses))
     },
+    /** The stream of events; undefined while the stack has no bus. */
     stream: () => (buses.length > 0 ? stream : undefined),
   }
 }

@@ -59,7 +59,6 @@ async function run(handler: Handler, request: InvocationRequest) {
   }
 }
 
-/** The file of a handler; undefined when there is none. */
 function handlerFile(root: string, name: string): string | undefined {
   const base = name.slice(0, name.lastIndexOf('.'))
   return ['.mjs', '.js', '.cjs'].map(extension => join(root, base + extension)).find(existsSync)

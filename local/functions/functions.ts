@@ -2,7 +2,7 @@ import { type Answer, type Backend, type Call, errorAnswer, jsonAnswer, jsonOf }
 import type { Assembly, Stack } from '../template/stack.ts'
 import type { DeployedFunction, FunctionSetting, LocalFunction } from './local-function.ts'
 import { createLocalFunction, isNameOf } from './local-function.ts'
-import { EVENT_BYTES_MAX, type InvocationResult, LATER_EVENT_BYTES_MAX } from './sandbox.ts'
+import { EVENT_BYTES_MAX, LATER_EVENT_BYTES_MAX } from './sandbox.ts'
 import { type Definition, isSameFunction, readFunction, readServiceTokens } from './spec.ts'
 
 /**
@@ -14,36 +14,16 @@ import { type Definition, isSameFunction, readFunction, readServiceTokens } from
  * the next version of their function, which has a process of its own then.
  */
 
-export type Functions = {
-  all(): LocalFunction[]
-  /** Finds a function by logical id, ARN, name, or a part of the logical id that only one function has. */
-  find(wanted: string): LocalFunction
-  /** Reads the functions of a stack that is being deployed. They run after `commit`. */
-  next(stack: Stack, assembly: Assembly, environment: Readonly<Record<string, string>>): NextFunctions
-  stop(): Promise<void>
-}
+export type Functions = ReturnType<typeof createFunctions>
 
 /** The functions of a stack that is being deployed. */
-export type NextFunctions = {
-  /** The logical id of a function of the next stack; undefined if it has none with this name, ARN or logical id. */
-  idOf(wanted: string): string | undefined
-  /** Why a function of the next stack cannot run here. */
-  unsupported(logicalId: string): string | undefined
-  /** Invokes a function as the next stack describes it. */
-  invoke(wanted: string, event: unknown): Promise<InvocationResult>
-  /** Reads all functions. Throws when the code of one is missing. `report` receives those that cannot run here. */
-  read(report: (logicalId: string, reason: string) => void): void
-  /** Replaces the present functions. Nothing in it can fail. */
-  commit(): void
-  /** Ends the processes that served only this deployment. */
-  end(): Promise<void>
-}
+export type NextFunctions = ReturnType<typeof nextFunctions>
 
 type Setting = FunctionSetting & {
   readonly maxSandboxes: number
 }
 
-export function createFunctions(setting: Setting): Functions {
+export function createFunctions(setting: Setting) {
   const functions = new Map<string, DeployedFunction>()
   const leaving = new Set<DeployedFunction>()
 
@@ -55,8 +35,10 @@ export function createFunctions(setting: Setting): Functions {
 
   return {
     all: () => [...functions.values()],
-    find: wanted => findFunction([...functions.values()], wanted),
-    next: (stack, assembly, environment) =>
+    /** Finds a function by logical id, ARN, name, or a part of the logical id that only one function has. */
+    find: (wanted: string) => findFunction([...functions.values()], wanted),
+    /** Reads the functions of a stack that is being deployed. They run after `commit`. */
+    next: (stack: Stack, assembly: Assembly, environment: Readonly<Record<string, string>>) =>
       nextFunctions({ stack, assembly, setting: { ...setting, environment }, functions, leave }),
     stop: async () => {
       await Promise.all([...functions.values(), ...leaving].map(one => one.stop()))
@@ -81,7 +63,7 @@ type Deploying = Registry & {
   serviceTokens: ReadonlySet<unknown> | undefined
 }
 
-function nextFunctions(registry: Registry): NextFunctions {
+function nextFunctions(registry: Registry) {
   const { stack, functions } = registry
   const deploying: Deploying = {
     ...{ ...registry, ids: stack.ids('AWS::Lambda::Function'), serviceTokens: undefined },
@@ -89,20 +71,26 @@ function nextFunctions(registry: Registry): NextFunctions {
   }
   const { ids, called } = deploying
   return {
-    idOf: wanted => idOf(deploying, wanted),
-    unsupported: logicalId => definitionOf(deploying, logicalId).unsupported,
-    invoke: async (wanted, event) => {
+    /** The logical id of a function of the next stack; undefined if it has none with this name, ARN or logical id. */
+    idOf: (wanted: string) => idOf(deploying, wanted),
+    /** Why a function of the next stack cannot run here. */
+    unsupported: (logicalId: string) => definitionOf(deploying, logicalId).unsupported,
+    /** Invokes a function as the next stack describes it. */
+    invoke: async (wanted: string, event: unknown) => {
       const logicalId = idOf(deploying, wanted)
       if (logicalId === undefined) throw new Error(`There is no function ${wanted} in the stack`)
       return versionOf(deploying, logicalId).invoke(event)
     },
-    read: report => {
+    /** Reads all functions. Throws when the code of one is missing. `report` receives those that cannot run here. */
+    read: (report: (logicalId: string, reason: string) => void) => {
       for (const logicalId of ids) {
         const { unsupported } = definitionOf(deploying, logicalId)
         if (unsupported !== undefined) report(logicalId, unsupported)
       }
     },
+    /** Replaces the present functions. Nothing in it can fail. */
     commit: () => commit(deploying),
+    /** Ends the processes that served only this deployment. */
     end: async () => {
       const ended = [...called.values()].filter(one => functions.get(one.logicalId) !== one)
       await Promise.all(ended.map(one => one.stop()))

@@ -21,7 +21,6 @@ export function newTrace(): string {
   return `Root=1-${seconds}-${randomBytes(12).toString('hex')};Parent=${randomBytes(8).toString('hex')};Sampled=0`
 }
 
-/** How often the function was invoked in the chain. */
 function invocationsIn(trace: string | undefined, functionArn: string): number {
   return lineageOf(trace).get(nameOf(functionArn)) ?? 0
 }

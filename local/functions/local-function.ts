@@ -11,61 +11,13 @@ import { type Definition, isSameFunction } from './spec.ts'
 /** A mapping loads code again after this time when it could not be loaded: the failure may come from outside. */
 export const RELOAD_DELAY_MS = 5_000
 
-export type LocalFunction = {
-  readonly logicalId: string
-  readonly name: string
-  readonly arn: string
-  /** Whether this is the function's logical id, its name, or its ARN, with an alias or a version or without. */
-  hasName(wanted: string): boolean
-  readonly timeoutMs: number
-  /** How many processes the function may have. */
-  readonly maxProcesses: number
-  /** Why the function cannot run here; undefined when it can. */
-  readonly unsupported: string | undefined
-  /**
-   * Invokes the function and waits. A failure is a result, never an exception. `trace` is the header of the request's chain;
-   * without one a new chain begins.
-   */
-  invoke(event: unknown, trace?: string): Promise<InvocationResult>
-  /**
-   * Whether Lambda refuses the next invocation in this chain: the chain has 16 invocations of the function, and the function's
-   * `RecursiveLoop` is not `Allow`. The method counts and logs a refusal.
-   */
-  refuses(trace: string | undefined): boolean
-  /** How many invocations were refused as a loop, like CloudWatch's `RecursiveInvocationsDropped`. */
-  readonly recursionsDropped: () => number
-  /** The largest number of invocations of the function in one chain. */
-  readonly longestChain: () => number
-  /** Invokes the function without waiting. A failure is retried as the function's `EventInvokeConfig` says (twice by default). */
-  invokeLater(event: unknown, trace?: string): void
-  pids(): number[]
-  /** Starts this many processes ahead of the first invocations. */
-  warm(count: number): Promise<void>
-  /** The last lines that the function has written, oldest first. */
-  readonly logs: readonly string[]
-  /**
-   * Loads the code in this folder in a new process, and runs it from then on. Invocations under way end in their processes, on the code
-   * that they began with. One that is older than 30 s is asked to stop (SIGTERM), and Baton's executors then release their runs. Code that
-   * does not load replaces nothing, unless the function has no code that has ever loaded.
-   */
-  replaceCode(folder: string): Promise<Replaced>
-  /** Resolves when the function gets other code or settings, or after `ms`. */
-  changed(ms: number): Promise<void>
-}
+export type LocalFunction = Omit<DeployedFunction, 'definition' | 'become' | 'leave' | 'stop'>
 
 /** The problem is why the new code does not load. `isLive` says whether it is the code of the function all the same. */
 type Replaced = { readonly problem?: InvocationError; readonly isLive: boolean }
 
 /** A function with the methods that only its registry may call. */
-export type DeployedFunction = LocalFunction & {
-  readonly definition: Definition
-  /** From now on the function is as `next` describes it. Its processes stay if nothing about them has changed. */
-  become(next: Definition): void
-  /** Takes no more invocations. Resolves when those under way have ended. */
-  leave(): Promise<void>
-  /** Ends all processes at once. */
-  stop(): Promise<void>
-}
+export type DeployedFunction = ReturnType<typeof createLocalFunction>
 
 export type FunctionSetting = {
   readonly meter: Meter
@@ -85,51 +37,76 @@ export type FunctionSetting = {
   readonly inspect?: { readonly functionId: string; readonly port: number }
 }
 
-export function createLocalFunction(first: Definition, setting: FunctionSetting): DeployedFunction {
+export function createLocalFunction(first: Definition, setting: FunctionSetting) {
   const parts = partsOf(first, setting)
-  const { present, pool, code, changes, later, recursion, logs, maxProcesses } = parts
-  const run = (event: unknown, trace?: string) => invoke(parts, setting, event, trace)
-  const renew = () => {
-    logs.forgetFailure()
-    pool.renew()
-    changes.announce()
-  }
+  const { present, pool, code, changes, later, maxProcesses } = parts
   const endBy = async (end: () => Promise<void>) => {
     later.stop()
     const ended = end()
     changes.announce()
     await ended
   }
-  return Object.assign(
-    describing(() => present.definition, maxProcesses),
-    {
-      invoke: run,
-      refuses: recursion.refuses,
-      recursionsDropped: recursion.dropped,
-      longestChain: recursion.longest,
-      invokeLater: (event, trace) => later.run(() => run(event, trace), present.definition.retryDelaysMs),
-      pids: pool.pids,
-      warm: pool.warm,
-      logs: logs.lines,
-      replaceCode: folder => replaceCode(parts, folder, renew),
-      changed: changes.next,
-      become: next => {
-        const before = present.definition
-        present.definition = next
-        code.follow(before)
-        if (!isSameFunction(before, next)) renew()
-      },
-      leave: () => endBy(pool.leave),
-      stop: () => endBy(pool.stop),
-    } satisfies Partial<DeployedFunction>,
-  )
+  const registered = {
+    /** From now on the function is as `next` describes it. Its processes stay if nothing about them has changed. */
+    become: (next: Definition) => {
+      const before = present.definition
+      present.definition = next
+      code.follow(before)
+      if (!isSameFunction(before, next)) renew(parts)
+    },
+    /** Takes no more invocations. Resolves when those under way have ended. */
+    leave: () => endBy(pool.leave),
+    /** Ends all processes at once. */
+    stop: () => endBy(pool.stop),
+  }
+  const described = describing(() => present.definition, maxProcesses)
+  return Object.assign(described, callsOf(parts, setting), registered)
 }
 
-async function replaceCode(
-  { present, pool, code, changes, logs }: Parts,
-  folder: string,
-  renew: () => void,
-): Promise<Replaced> {
+function callsOf(parts: Parts, setting: FunctionSetting) {
+  const { present, pool, changes, later, recursion, logs } = parts
+  const run = (event: unknown, trace?: string) => invoke(parts, setting, event, trace)
+  return {
+    /**
+     * Invokes the function and waits. A failure is a result, never an exception. `trace` is the header of the request's chain;
+     * without one a new chain begins.
+     */
+    invoke: run,
+    /**
+     * Whether Lambda refuses the next invocation in this chain: the chain has 16 invocations of the function, and the function's
+     * `RecursiveLoop` is not `Allow`. The method counts and logs a refusal.
+     */
+    refuses: recursion.refuses,
+    /** How many invocations were refused as a loop, like CloudWatch's `RecursiveInvocationsDropped`. */
+    recursionsDropped: recursion.dropped,
+    longestChain: recursion.longest,
+    /** Invokes the function without waiting. A failure is retried as the function's `EventInvokeConfig` says (twice by default). */
+    invokeLater: (event: unknown, trace?: string) =>
+      later.run(() => run(event, trace), present.definition.retryDelaysMs),
+    pids: pool.pids,
+    /** Starts this many processes ahead of the first invocations. */
+    warm: pool.warm,
+    /** The last lines that the function has written, oldest first. */
+    logs: logs.lines,
+    /**
+     * Loads the code in this folder in a new process, and runs it from then on. Invocations under way end in their processes, on the code
+     * that they began with. One that is older than 30 s is asked to stop (SIGTERM), and Baton's executors then release their runs. Code that
+     * does not load replaces nothing, unless the function has no code that has ever loaded.
+     */
+    replaceCode: (folder: string) => replaceCode(parts, folder),
+    /** Resolves when the function gets other code or settings, or after `ms`. */
+    changed: changes.next,
+  }
+}
+
+function renew({ logs, pool, changes }: Parts): void {
+  logs.forgetFailure()
+  pool.renew()
+  changes.announce()
+}
+
+async function replaceCode(parts: Parts, folder: string): Promise<Replaced> {
+  const { present, pool, code, changes, logs } = parts
   const { definition } = present
   const problem = await pool.replace({ ...definition, codeDir: folder }, () => {
     code.replace(folder)
@@ -138,7 +115,7 @@ async function replaceCode(
   })
   if (problem && pool.hasLoaded()) return { problem, isLive: false }
   if (problem) code.replace(folder)
-  if (problem) renew()
+  if (problem) renew(parts)
   else changes.announce()
   return { ...(problem && { problem }), isLive: true }
 }
@@ -204,6 +181,7 @@ function describing(definition: () => Definition, maxProcesses: () => number) {
     get arn() {
       return definition().arn
     },
+    /** Whether this is the function's logical id, its name, or its ARN, with an alias or a version or without. */
     hasName: (wanted: string) => isNameOf(definition(), wanted),
     get timeoutMs() {
       return definition().timeoutMs

@@ -8,7 +8,6 @@ import type { InvocationError, InvocationResult } from './sandbox.ts'
 const GROWTH_PATIENCE_MS = 25
 
 type Setting = Omit<ProcessSetting, 'onEnd'> & {
-  /** How many processes may run at the same time. */
   maxProcesses(): number
   /** Whether a process that ends counts until it is gone. A debugger's port has room for one. */
   readonly waitsForOldProcesses: boolean
@@ -21,14 +20,12 @@ type Waiting = {
   resolve(result: InvocationResult): void
 }
 
-/** A pool, and the invocations that wait for one of its processes. */
 type PoolState = {
   readonly setting: Setting
   readonly processes: Processes
   readonly queue: Waiting[]
   /** The processes of the present generation that start. */
   starting: number
-  /** Whether code of the function has ever loaded. */
   hasLoaded: boolean
   isStopped: boolean
   growth: NodeJS.Timeout | undefined
@@ -45,7 +42,6 @@ export function createPool(setting: Setting) {
     invoke: (event: unknown, traceId: string) => enqueue(pool, event, traceId),
     /** All processes, also those that end because the pool was renewed. */
     pids: processes.pids,
-    /** Starts processes ahead of the first invocations. */
     warm: async (count: number) => {
       const missing = Math.max(0, Math.min(count, setting.maxProcesses()) - counted(pool))
       await Promise.all(Array.from({ length: missing }, () => startProcess(pool)))
@@ -66,12 +62,10 @@ export function createPool(setting: Setting) {
       pool.starting = 0
       pump(pool)
     },
-    /** Takes no more invocations. Resolves when those under way have ended. */
     leave: async () => {
       refuseAll(pool)
       await processes.ended()
     },
-    /** Ends all processes at once. */
     stop: async () => {
       refuseAll(pool)
       processes.killAll()

@@ -10,7 +10,6 @@ type Take = () => boolean
 export type ProcessSetting = {
   readonly source: Source
   readonly onLine: (line: string) => void
-  /** Called after a process has ended. */
   readonly onEnd: () => void
   /** Whether the function is idle most of the time, so that its last process ends as early as spare ones. */
   readonly isMostlyIdle: () => boolean
@@ -55,7 +54,6 @@ export function createProcesses(setting: ProcessSetting) {
     retired: () => old.size,
     pids: () => [...present, ...old].flatMap(({ pid }) => pid ?? []),
     retireAll: () => retireAll(state),
-    /** Kills the retired processes. */
     killAll: () => {
       for (const sandbox of old) sandbox.kill()
     },

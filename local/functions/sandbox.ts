@@ -29,18 +29,7 @@ export type InvocationResult = {
 )
 
 /** One process of a function. It serves one invocation at a time, as a Lambda sandbox does. */
-export type Sandbox = {
-  readonly pid: number | undefined
-  /** Resolves to the reason if the function could not be loaded, else to undefined. */
-  readonly started: Promise<InvocationError | undefined>
-  readonly ended: Promise<void>
-  /** Whether the process can take another invocation. */
-  alive(): boolean
-  invoke(event: unknown, traceId: string): Promise<InvocationResult>
-  /** Takes no more invocations, and ends when the present one has ended. A long one is asked to stop. */
-  retire(): void
-  kill(): void
-}
+export type Sandbox = ReturnType<typeof startSandbox>
 
 /** A run of a task in a function's process. */
 export type RunInProcess = { readonly taskId: string; readonly runId: string }
@@ -67,20 +56,18 @@ const STOP_GRACE_MS = 20_000
 /** The timeout of an invocation that a debugger may stop at any line. */
 const DEBUGGED_TIMEOUT_MS = 24 * 60 * 60_000
 
-/** A process, and what it is doing. */
 type State = {
   readonly spec: FunctionSpec
   readonly child: ChildProcess
   running: Running | undefined
   /** The runs of tasks under way, as the function has announced them. */
   runs: readonly RunInProcess[]
-  /** Whether the process can take another invocation. */
   isAlive: boolean
   stopsOnSignal: boolean
   stopping: NodeJS.Timeout | undefined
 }
 
-export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void): Sandbox {
+export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void) {
   const child = spawnRuntime(spec)
   const state: State = {
     ...{ spec, child, running: undefined, runs: [] },
@@ -110,10 +97,13 @@ export function startSandbox(spec: FunctionSpec, onLine: (line: string) => void)
   })
   return {
     pid: child.pid,
+    /** Resolves to the reason if the function could not be loaded, else to undefined. */
     started: started.promise,
     ended: ended.promise,
+    /** Whether the process can take another invocation. */
     alive: () => state.isAlive,
-    invoke: (event, traceId) => invoke(state, event, traceId),
+    invoke: (event: unknown, traceId: string) => invoke(state, event, traceId),
+    /** Takes no more invocations, and ends when the present one has ended. A long one is asked to stop. */
     retire: () => retire(state),
     kill: () => kill(state),
   }

@@ -55,7 +55,6 @@ export function jsonOf({ body }: { readonly body: Buffer }): unknown {
   return value === undefined ? {} : value
 }
 
-/** The value of a JSON text; undefined when the text is not JSON. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text)

@@ -19,21 +19,16 @@ type Fault = {
   readonly times?: number
 }
 
-export type Faults = {
-  /** Adds a fault. The returned function removes it and returns how many calls it hit. */
-  add(fault: Fault): () => number
-  clear(): void
-  /** Wraps a service so that calls meet the faults first. */
-  around(backend: Backend): Backend
-}
+export type Faults = ReturnType<typeof createFaults>
 
 type Armed = { readonly fault: Fault; hits: number }
 
-export function createFaults(): Faults {
+export function createFaults() {
   const armed = new Set<Armed>()
 
   return {
-    add: fault => {
+    /** Adds a fault. The returned function removes it and returns how many calls it hit. */
+    add: (fault: Fault) => {
       const entry = { fault, hits: 0 }
       armed.add(entry)
       return () => {
@@ -42,15 +37,18 @@ export function createFaults(): Faults {
       }
     },
     clear: () => armed.clear(),
-    around: backend => call => {
-      // Without faults a call costs one comparison.
-      if (armed.size === 0) return backend(call)
-      const entry = [...armed].find(({ fault }) => isHit(fault, call))
-      if (!entry) return backend(call)
-      entry.hits += 1
-      if (entry.hits === entry.fault.times) armed.delete(entry)
-      return apply(entry.fault, call, backend)
-    },
+    /** Wraps a service so that calls meet the faults first. */
+    around:
+      (backend: Backend): Backend =>
+      call => {
+        // Without faults a call costs one comparison.
+        if (armed.size === 0) return backend(call)
+        const entry = [...armed].find(({ fault }) => isHit(fault, call))
+        if (!entry) return backend(call)
+        entry.hits += 1
+        if (entry.hits === entry.fault.times) armed.delete(entry)
+        return apply(entry.fault, call, backend)
+      },
   }
 }
 

@@ -12,28 +12,8 @@ import type { Faults } from './faults.ts'
 import type { Meter } from './meter.ts'
 import { isDynamoWrite, meterCall } from './metering.ts'
 
-export type Gateway = {
-  readonly url: string
-  /** Puts a service behind the gateway. */
-  serve(service: string, backend: Backend): void
-  /** Makes a call inside this process. It is metered and meets faults like a call over HTTP. */
-  call(
-    caller: string,
-    service: string,
-    operation: string,
-    body: unknown,
-    roleArn?: string,
-  ): Promise<Record<string, unknown>>
-  /** From now on the gateway refuses calls for which `refusalOf` returns an answer. */
-  protect(refusalOf: (call: Call) => Answer | undefined): void
-  /** Handles requests that are not AWS calls, e.g. answers of custom resources. They carry no key: their path is the secret. */
-  route(pathPrefix: string, handler: (path: string, body: Buffer) => void): void
-  /** Calls the listener with the table names of every DynamoDB write that succeeded, until the returned function is called. */
-  onWrite(listener: (tableNames: readonly string[]) => void): () => void
-  stop(): Promise<void>
-}
+export type Gateway = Awaited<ReturnType<typeof startGateway>>
 
-/** What the gateway serves, and the listeners that it calls. */
 type State = {
   readonly meter: Meter
   readonly accessKey: string
@@ -59,7 +39,7 @@ export async function startGateway(
   accessKey: string,
   log: (line: string) => void,
   arrival: ArrivalBounds = CALL_ARRIVAL,
-): Promise<Gateway> {
+) {
   const state: State = {
     ...{ meter, accessKey, log, refusalOf: () => undefined },
     ...{ backends: new Map(), routes: new Map(), writeListeners: new Set(), reported: new Set() },
@@ -74,16 +54,22 @@ export async function startGateway(
   const url = await listen(server)
   return {
     url,
-    serve: (service, backend) => void state.backends.set(service, backend),
-    route: (prefix, handler) => void state.routes.set(prefix, handler),
-    onWrite: listener => {
+    /** Puts a service behind the gateway. */
+    serve: (service: string, backend: Backend) => void state.backends.set(service, backend),
+    /** Handles requests that are not AWS calls, e.g. answers of custom resources. They carry no key: their path is the secret. */
+    route: (prefix: string, handler: (path: string, body: Buffer) => void) =>
+      void state.routes.set(prefix, handler),
+    /** Calls the listener with the table names of every DynamoDB write that succeeded, until the returned function is called. */
+    onWrite: (listener: (tableNames: readonly string[]) => void) => {
       state.writeListeners.add(listener)
       return () => void state.writeListeners.delete(listener)
     },
-    protect: refusalOf => {
+    /** From now on the gateway refuses calls for which `refusalOf` returns an answer. */
+    protect: (refusalOf: (call: Call) => Answer | undefined) => {
       state.refusalOf = refusalOf
     },
-    call: async (caller, service, operation, body, roleArn) => {
+    /** Makes a call inside this process. It is metered and meets faults like a call over HTTP. */
+    call: async (caller: string, service: string, operation: string, body: unknown, roleArn?: string) => {
       const call = internalCall(caller, service, operation, body)
       const answer = await answerCall(roleArn === undefined ? call : { ...call, roleArn })
       if (answer.status < 300) return bodyOf(answer)

@@ -1,6 +1,5 @@
-import { createOwners, type Owners } from './owners.ts'
+import { createOwners } from './owners.ts'
 
-/** The caller, operation and resource that a line of the meter counts. */
 type UsageKey = {
   readonly caller: string
   readonly service: string
@@ -28,34 +27,26 @@ type Amounts = Readonly<typeof none>
 type MeterLine = UsageKey & Amounts
 export type MeterSnapshot = readonly MeterLine[]
 
-export type Meter = {
-  /** Counts a usage, and charges it to its owners (`owners.ts`). */
-  add(usageKey: UsageKey, amounts: Partial<Amounts>, owners?: readonly string[]): void
-  /** Charges a usage that was counted before. */
-  charge(usageKey: UsageKey, amounts: Partial<Amounts>, owners: readonly string[]): void
-  readonly owners: Owners
-  readonly ledger: Pick<Ledger, 'ofTask' | 'types'>
-  snapshot(): MeterSnapshot
-  /** The usage since `before` was taken. */
-  since(before: MeterSnapshot): MeterSnapshot
-}
+export type Meter = ReturnType<typeof createMeter>
 
 const amountNames = Object.keys(none) as readonly (keyof Amounts)[]
 
-export function createMeter(): Meter {
+export function createMeter() {
   const lines = new Map<string, UsageKey & typeof none>()
   const ledger = createLedger()
 
   const snapshot = () => [...lines.values()].map(line => ({ ...line }))
 
-  const charge: Meter['charge'] = (usageKey, amounts, owners) =>
+  const charge = (usageKey: UsageKey, amounts: Partial<Amounts>, owners: readonly string[]) =>
     ledger.charge(owners, usageIn({ ...usageKey, ...amounts }))
 
   return {
     ledger,
     owners: createOwners(ledger.hasType),
+    /** Charges a usage that was counted before. */
     charge,
-    add: (usageKey, amounts, owners = []) => {
+    /** Counts a usage, and charges it to its owners (`owners.ts`). */
+    add: (usageKey: UsageKey, amounts: Partial<Amounts>, owners: readonly string[] = []) => {
       const key = keyOf(usageKey)
       const line = lines.get(key) ?? { ...usageKey, ...none }
       lines.set(key, line)
@@ -63,7 +54,8 @@ export function createMeter(): Meter {
       charge(usageKey, amounts, owners)
     },
     snapshot,
-    since: before => {
+    /** The usage since `before` was taken. */
+    since: (before: MeterSnapshot) => {
       const earlier = new Map(before.map(line => [keyOf(line), line]))
       return snapshot()
         .map(line => difference(line, earlier.get(keyOf(line))))
@@ -88,27 +80,18 @@ function difference(line: MeterLine, before: MeterLine | undefined): MeterLine {
   return { ...line, ...Object.fromEntries(changed) }
 }
 
-/** Sums of what tasks and types have used. A task has its id, `type:key`, and a type its name. */
-type Ledger = {
-  /** Charges a usage to its owners in equal shares. Without owners nothing is noted: the usage is the system's own. */
-  charge(owners: readonly string[], usage: Partial<Usage>): void
-  /** The usage of one task; undefined when it has used nothing, or when `TASKS_KEPT` others have used something since. */
-  ofTask(id: string): Usage | undefined
-  /** The usage of each type: by its tasks, and by what was done for the type as a whole. */
-  types(): ReadonlyMap<string, Usage>
-  hasType(name: string): boolean
-}
-
 /** Keeps the 5,000 tasks that used something last: some 2 MB. */
 const TASKS_KEPT = 5_000
 /** Keeps the 1,000 types that used something last. A message of a user may name any type. */
 const TYPES_KEPT = 1_000
 
-export function createLedger(tasksKept = TASKS_KEPT): Ledger {
+/** Sums of what tasks and types have used. A task has its id, `type:key`, and a type its name. */
+export function createLedger(tasksKept = TASKS_KEPT) {
   const tasks = new Map<string, Usage>()
   const types = new Map<string, Usage>()
   return {
-    charge: (owners, usage) => {
+    /** Charges a usage to its owners in equal shares. Without owners nothing is noted: the usage is the system's own. */
+    charge: (owners: readonly string[], usage: Partial<Usage>) => {
       const share = shareOf(usage, owners.length)
       for (const owner of owners) {
         const type = typeOf(owner)
@@ -116,9 +99,11 @@ export function createLedger(tasksKept = TASKS_KEPT): Ledger {
         if (type !== owner) addTo(tasks, owner, share, tasksKept)
       }
     },
-    ofTask: id => tasks.get(id),
+    /** The usage of one task; undefined when it has used nothing, or when `TASKS_KEPT` others have used something since. */
+    ofTask: (id: string) => tasks.get(id),
+    /** The usage of each type: by its tasks, and by what was done for the type as a whole. */
     types: () => types,
-    hasType: name => types.has(name),
+    hasType: (name: string) => types.has(name),
   }
 }
 

@@ -12,29 +12,11 @@
  * Items such as the activity of a type are charged to the type alone. All else is the system's own: sweeps and receives that find nothing,
  * items that tasks share, canvases and schedules themselves, tables of users, and what the dashboard reads.
  */
-
 import type { Stack } from '../template/stack.ts'
 import { type Answer, bodyOf, type Call, textAttributes, textFields } from './call.ts'
 
-export type Owners = {
-  /** From now on these are the tables of the task systems. Before, there are none. */
-  deploy(taskTables: ReadonlySet<string>): void
-  /** The owners of a call. They are noted for the request of the API that made it. */
-  ofCall(call: Call, answer: Answer): readonly string[]
-  /** The owners of an invocation. The owner of an API request must be asked for before its notes have ended. */
-  ofInvocation(event: unknown, trace: string): readonly string[]
-  /** The owner of a line that a function has logged. */
-  ofLine(line: string): readonly string[]
-  /**
-   * From now on the calls of a chain are noted. `isUncharged`: the system pays for the calls, as for reads by the dashboard. `end` ends the
-   * notes, and returns the owners of all calls.
-   */
-  follow(trace: string, isUncharged: boolean): { end(): readonly string[] }
-}
-
 type Chain = { readonly isUncharged: boolean; readonly owners: Set<string> }
 
-/** The name of the table's partition key. */
 const PARTITION_KEY = 'pk'
 /** What has the id of a task, but is none: canvases and schedules. A test compares these names with the core's. */
 const RESERVED_TYPES = ['canvas', 'schedule']
@@ -42,7 +24,7 @@ const RESERVED_TYPES = ['canvas', 'schedule']
 const RECEIPTS_KEPT = 5_000
 
 /** `hasType` says whether tasks of this type were charged before. */
-export function createOwners(hasType: (name: string) => boolean): Owners {
+export function createOwners(hasType: (name: string) => boolean) {
   const chains = new Map<string, Chain>()
   const receipts = createReceipts()
   let taskTables: ReadonlySet<string> = new Set()
@@ -61,23 +43,30 @@ export function createOwners(hasType: (name: string) => boolean): Owners {
   }
 
   return {
-    deploy: tables => {
+    /** From now on these are the tables of the task systems. Before, there are none. */
+    deploy: (tables: ReadonlySet<string>) => {
       taskTables = tables
     },
-    ofCall: (call, answer) => {
+    /** The owners of a call. They are noted for the request of the API that made it. */
+    ofCall: (call: Call, answer: Answer) => {
       const chain = chains.get(rootOf(call.headers['x-amzn-trace-id']))
       const owners = [...new Set(ownersOf(call, answer))]
       if (chain?.isUncharged) return []
       for (const owner of owners) chain?.owners.add(owner)
       return owners
     },
-    ofInvocation: (event, trace) => {
+    /** The owners of an invocation. The owner of an API request must be asked for before its notes have ended. */
+    ofInvocation: (event: unknown, trace: string) => {
       const records = recordsOf(event)
       if (records.length === 0) return [...(chains.get(rootOf(trace))?.owners ?? [])]
       return [...new Set(records.flatMap(record => ownersOfRecord(record, taskTables, inPartition)))]
     },
-    ofLine: line => textFields(Buffer.from(line), 'taskId').slice(0, 1).filter(isChargedTask),
-    follow: (trace, isUncharged) => {
+    ofLine: (line: string) => textFields(Buffer.from(line), 'taskId').slice(0, 1).filter(isChargedTask),
+    /**
+     * From now on the calls of a chain are noted. `isUncharged`: the system pays for the calls, as for reads by the dashboard. `end` ends the
+     * notes, and returns the owners of all calls.
+     */
+    follow: (trace: string, isUncharged: boolean) => {
       const root = rootOf(trace)
       const chain = { isUncharged, owners: new Set<string>() }
       // The header comes from the caller, and may be any text.

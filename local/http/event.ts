@@ -98,7 +98,6 @@ function accessLogTime(time: Date) {
 export type Route = {
   readonly key: string
   readonly functionArn: string
-  /** Whether its requests must be signed. */
   readonly isSigned?: boolean
   /** Why it is not served here. */
   readonly problem?: string
@@ -122,30 +121,19 @@ function matchRoute(key: string, method: string, path: string): Record<string, s
   if (key === '$default') return {}
   const [wantedMethod, template = ''] = key.split(' ')
   if (wantedMethod !== 'ANY' && wantedMethod !== method) return undefined
-  return matchSegments(segmentsOf(template), segmentsOf(path))
+  const names: string[] = []
+  const pattern = template.replace(TEMPLATE_PART, (text, name?: string, greedy?: string) => {
+    if (name === undefined) return `\\${text}`
+    names.push(name)
+    return greedy ? '(.*)' : '([^/]*)'
+  })
+  const [found, ...values] = new RegExp(`^${pattern}$`).exec(path) ?? []
+  if (found === undefined) return undefined
+  return Object.fromEntries(values.map((value, at) => [names[at], value.split('/').map(decoded).join('/')]))
 }
 
-function matchSegments(template: readonly string[], path: readonly string[]) {
-  const last = template.at(-1) ?? ''
-  const greedy = /^\{(.+)\+\}$/.exec(last)?.[1]
-  if (greedy === undefined) return template.length === path.length ? matchFixed(template, path) : undefined
-  const fixed = template.length - 1
-  const parameters = path.length > fixed ? matchFixed(template.slice(0, fixed), path) : undefined
-  return parameters && { ...parameters, [greedy]: path.slice(fixed).map(decoded).join('/') }
-}
-
-function matchFixed(template: readonly string[], path: readonly string[]) {
-  const parameters: Record<string, string> = {}
-  for (const [index, segment] of template.entries()) {
-    const given = path[index] ?? ''
-    const name = /^\{(.+)\}$/.exec(segment)?.[1]
-    if (name) parameters[name] = decoded(given)
-    else if (segment !== given) return undefined
-  }
-  return parameters
-}
-
-const segmentsOf = (path: string) => path.split('/').slice(1)
+/** A variable of a route: `{name}` for one segment of the path, `{name+}` for all that are left. Or a character to escape. */
+const TEMPLATE_PART = /\{([^}+]+)(\+?)\}|[.*+?^${}()|[\]\\]/g
 
 function preference(key: string) {
   if (key === '$default') return 1000

@@ -37,12 +37,7 @@ const TIMEOUT_MS = 30_000
 /** Every started 512 KB of a request is billed as one request. */
 const BILLED_CHUNK_BYTES = 512 * 1024
 
-export type ApiServer = {
-  readonly url: string
-  /** Serves these routes from now on. Before the first ones every request is answered with 503. */
-  serve(served: Served): void
-  stop(): Promise<void>
-}
+export type ApiServer = Awaited<ReturnType<typeof startApiServer>>
 
 export type Served = {
   readonly routes: Routes
@@ -51,7 +46,6 @@ export type Served = {
   readonly permissions: Permissions
   /** The stream of events. It has no route in the stack. */
   readonly stream?: RequestHandler
-  /** The parts of the system that do not run at the moment. */
   partsDown(): Promise<readonly string[]>
 }
 
@@ -83,7 +77,6 @@ export type ApiSettings = {
   readonly port: number
   readonly allowedHosts: readonly string[] | undefined
   readonly dashboardDir: string | undefined
-  /** Serves the metered costs to the dashboard. */
   readonly costs: RequestHandler | undefined
   readonly authentication: Authentication
   readonly log: (line: string) => void
@@ -91,7 +84,7 @@ export type ApiSettings = {
 }
 
 /** Listens for the HTTP API at once, because functions' environments contain its address. */
-export async function startApiServer(settings: ApiSettings): Promise<ApiServer> {
+export async function startApiServer(settings: ApiSettings) {
   const { port, allowedHosts = [], dashboardDir, costs, arrival = ARRIVAL } = settings
   const pages = dashboardDir === undefined ? undefined : servePages(dashboardDir)
   let serve: Serve = async () => starting
@@ -115,7 +108,8 @@ export async function startApiServer(settings: ApiSettings): Promise<ApiServer> 
   admit = admitting(new URL(url).port || '80', allowedHosts)
   return {
     url,
-    serve: served => {
+    /** Serves these routes from now on. Before the first ones every request is answered with 503. */
+    serve: (served: Served) => {
       const { own } = served.routes
       cors = own?.cors
       const routed = createServe(served, settings)

@@ -4,14 +4,11 @@ import type { Routes } from './routes.ts'
 /** The first of these APIs has the port of the task system's API and this number. If a port is taken, any other one serves. */
 const PORT_DISTANCE = 100
 
-export type OwnApis = ReturnType<typeof createOwnApis>
-
 /** The HTTP APIs of a stack besides the task system's own, each at an address of its own. */
 export function createOwnApis(settings: ApiSettings) {
   const servers = new Map<string, ApiServer>()
   let next = settings.port + PORT_DISTANCE
   return {
-    /** The address of an API, by its logical id. */
     urlOf: (logicalId: string) => servers.get(logicalId)?.url,
     /** Listens for the APIs that are new, because functions' environments contain their addresses. Returns their logical ids. */
     open: async (logicalIds: readonly string[]) => {

@@ -15,7 +15,6 @@ export type Routes = {
   readonly own?: { readonly cors: Cors | undefined }
 }
 
-/** The `CorsConfiguration` of an API. */
 type Cors = Readonly<Record<string, unknown>>
 
 const API = 'AWS::ApiGatewayV2::Api'

@@ -43,7 +43,6 @@ type MappingProperties = {
   readonly Enabled?: boolean
 }
 
-/** Where a stream's mapping reports a batch that it has given up. */
 type LostBatches = { readonly destination?: string; readonly queueUrl?: string }
 
 /** A mapping as its stack describes it. */
@@ -51,8 +50,6 @@ export type MappingSpec = { readonly functionId: string } & (
   | { readonly source: 'sqs'; readonly spec: SqsMappingSpec }
   | { readonly source: 'dynamodb'; readonly spec: StreamMappingSpec; readonly lost: LostBatches }
 )
-
-export type Mappings = ReturnType<typeof createMappings>
 
 /** The event source mappings of a cloud. */
 export function createMappings(parts: Parts) {

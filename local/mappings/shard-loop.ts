@@ -97,11 +97,7 @@ export type Checkpoints = {
   set(shardId: string, sequenceNumber: string): void
 }
 
-type ShardReader = {
-  readonly shardId: string
-  /** Reads up to `limit` records after the last read. `closed` means that the shard will never have more. */
-  read(limit: number): Promise<{ records: readonly StreamRecord[]; closed: boolean }>
-}
+type ShardReader = ReturnType<typeof openShard>
 
 type Position = { readonly streamArn: string; readonly shardId: string; readonly caller: string }
 
@@ -111,7 +107,7 @@ export function openShard(
   position: Position,
   checkpoint: string | undefined,
   start: 'TRIM_HORIZON' | 'LATEST',
-): ShardReader {
+) {
   const { streamArn: StreamArn, shardId: ShardId, caller } = position
   let lastRead = checkpoint
   let iterator: string | undefined
@@ -140,20 +136,17 @@ export function openShard(
     return { records, closed: iterator === undefined }
   }
 
-  return { shardId: ShardId, read }
+  return {
+    shardId: ShardId,
+    /** Reads up to `limit` records after the last read. `closed` means that the shard will never have more. */
+    read,
+  }
 }
 
 /** A signal that several readers wait for. */
-export type WakeSignal = {
-  ring(): void
-  /**
-   * Waits for the signal, but at most `idleMs`. The first waits after a signal last at most `shortWaitsMs`, one after the other.
-   * The record that the signal announces may become readable a moment later.
-   */
-  wait(idleMs: number, shortWaitsMs: readonly number[]): Promise<void>
-}
+export type WakeSignal = ReturnType<typeof createWakeSignal>
 
-export function createWakeSignal(): WakeSignal {
+export function createWakeSignal() {
   const signal = createSignal()
   let waitsSinceRing = Number.POSITIVE_INFINITY
   return {
@@ -161,6 +154,11 @@ export function createWakeSignal(): WakeSignal {
       waitsSinceRing = 0
       signal.announce()
     },
-    wait: (idleMs, shortWaitsMs) => signal.next(shortWaitsMs[waitsSinceRing++] ?? idleMs),
+    /**
+     * Waits for the signal, but at most `idleMs`. The first waits after a signal last at most `shortWaitsMs`, one after the other.
+     * The record that the signal announces may become readable a moment later.
+     */
+    wait: (idleMs: number, shortWaitsMs: readonly number[]) =>
+      signal.next(shortWaitsMs[waitsSinceRing++] ?? idleMs),
   }
 }

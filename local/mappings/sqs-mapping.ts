@@ -32,7 +32,6 @@ export type SqsMappingSpec = {
 
 type Parts = { readonly gateway: Gateway; readonly sqs: SqsServer; readonly log: (line: string) => void }
 
-/** A mapping that polls, and its batches under way. */
 type Polling = {
   readonly spec: SqsMappingSpec
   readonly target: LocalFunction

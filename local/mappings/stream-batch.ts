@@ -17,7 +17,6 @@ export type BatchSetting = RetryRules & {
   readonly shardId: string
   readonly target: LocalFunction
   readonly state: MappingState
-  /** Reports a batch that was given up. */
   reportLost(message: unknown): Promise<void>
 }
 
@@ -175,7 +174,6 @@ function withEmptyMap(value: Value): Value {
 
 const sequenceOf = (record: StreamRecord) => record.dynamodb.SequenceNumber
 
-/** Whether a record is older than a mapping's `MaximumRecordAgeInSeconds`; -1 means no limit. */
 const isTooOld = (record: StreamRecord, maxAgeS: number, now: number) =>
   maxAgeS >= 0 && now - record.dynamodb.ApproximateCreationDateTime * 1000 > maxAgeS * 1000
 

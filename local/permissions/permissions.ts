@@ -12,20 +12,7 @@ import { requestedActionsIn } from './requested-actions.ts'
 export type Denial = { readonly caller: string; readonly action: string; readonly resource: string }
 
 /** Checks calls against the policies of the caller's role, as IAM does. */
-export type Permissions = {
-  /** The refusal of a call; undefined if the caller's role allows it. */
-  refusalOf(call: Call): Answer | undefined
-  /** Whether the call would be refused. Unlike `refusalOf` it records nothing. */
-  wouldRefuse(call: Call): boolean
-  /**
-   * Whether a caller may perform an action. `caller` is a logical id or the ARN of a role. A caller without a role in the template
-   * may perform every action.
-   */
-  allows(caller: string, requested: RequestedAction): boolean
-  /** The caller's principal ARN, if it has a role. */
-  principalOf(caller: string): string | undefined
-  readonly denials: Denial[]
-}
+export type Permissions = ReturnType<typeof createPermissions>
 
 /** How many denials the list for tests and tools keeps. */
 const DENIALS_KEPT = 1_000
@@ -35,11 +22,7 @@ const DENIALS_KEPT = 1_000
  * of a role stands for the role itself: tests and other programs use it. Other callers, such as `tester`, are the account's owner.
  * `denials` is the list that receives the refused calls.
  */
-export function createPermissions(
-  stack: Stack,
-  log: (line: string) => void,
-  denials: Denial[] = [],
-): Permissions {
+export function createPermissions(stack: Stack, log: (line: string) => void, denials: Denial[] = []) {
   const roles = rolesIn(stack, log)
   const actionsOf = requestedActionsIn(stack)
   const roleOf = (caller: string) =>
@@ -56,17 +39,23 @@ export function createPermissions(
   }
 
   return {
+    /**
+     * Whether a caller may perform an action. `caller` is a logical id or the ARN of a role. A caller without a role in the template
+     * may perform every action.
+     */
     allows,
     denials,
-    principalOf: caller => {
+    principalOf: (caller: string) => {
       const role = roleOf(caller)
       return role && assumedRoleArn(role, caller)
     },
-    wouldRefuse: call => {
+    /** Whether the call would be refused. Unlike `refusalOf` it records nothing. */
+    wouldRefuse: (call: Call) => {
       const role = roleOf(call.roleArn ?? call.caller)
       return role !== undefined && actionsOf(call).some(requested => !role.policy.allows(requested))
     },
-    refusalOf: call => {
+    /** The refusal of a call; undefined if the caller's role allows it. */
+    refusalOf: (call: Call) => {
       const caller = call.roleArn ?? call.caller
       const role = roleOf(caller)
       const denied = role && actionsOf(call).find(requested => !allows(caller, requested))
@@ -75,7 +64,6 @@ export function createPermissions(
   }
 }
 
-/** The ARN of the role's session. */
 function assumedRoleArn({ arn }: Role, session: string): string {
   return `${arn.replace(':iam:', ':sts:').replace(':role/', ':assumed-role/')}/${session}`
 }

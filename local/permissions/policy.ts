@@ -21,10 +21,7 @@ export type RequestedAction = {
  */
 export const EVERYTHING = '*'
 
-export type Policy = {
-  /** Whether a statement allows the action and none denies it. */
-  allows(requested: RequestedAction): boolean
-}
+export type Policy = ReturnType<typeof compilePolicy>
 
 const NOTHING: Context = () => undefined
 
@@ -32,7 +29,7 @@ const NOTHING: Context = () => undefined
 const CACHED_PAIRS_MAX = 1_000
 
 /** Combines all policies of a role. It caches the statements for an action and a resource, and evaluates conditions per request. */
-export function compilePolicy(statements: readonly Statement[]): Policy {
+export function compilePolicy(statements: readonly Statement[]) {
   const cached = new Map<string, readonly Statement[]>()
 
   function statementsFor({ action, resource }: RequestedAction): readonly Statement[] {
@@ -46,7 +43,8 @@ export function compilePolicy(statements: readonly Statement[]): Policy {
   }
 
   return {
-    allows: requested => {
+    /** Whether a statement allows the action and none denies it. */
+    allows: (requested: RequestedAction) => {
       const { context = NOTHING } = requested
       const covering = statementsFor(requested)
       const has = (effect: string, unclear: Unclear) =>

@@ -17,7 +17,6 @@ const retryDelayMs = (attempt: number) => Math.min(1000 * 2 ** (attempt - 1), 60
 /** An event that Scheduler gives up, as the dead-letter queue gets it. */
 export type Undelivered = {
   readonly input: string
-  /** Why the last attempt failed. */
   readonly error: string
   readonly attempts: number
   readonly exhausted: 'MaximumRetryAttempts' | 'MaximumEventAgeInSeconds'
@@ -31,7 +30,6 @@ type Parts = {
   readonly log: (line: string) => void
 }
 
-/** The clock of Scheduler, and what waits for it. */
 type Running = {
   readonly parts: Parts
   readonly earliest: (schedules: readonly Schedule[]) => Due | undefined

@@ -16,19 +16,6 @@ import { createScheduleRunner, type Undelivered } from './runner.ts'
 import type { KeptSchedules, Schedule, ScheduleRequest, Target } from './schedules.ts'
 import { createScheduleStore } from './schedules.ts'
 
-/** The controls of Scheduler for tests and tools. */
-type Scheduler = {
-  /** Scheduler time in Unix ms. */
-  now(): number
-  /** Moves the time of Scheduler alone forward and fires what becomes due. */
-  advance(ms: number): Promise<void>
-  /** Fires the schedule with this name, or the only one whose name contains it, at once. */
-  fire(name: string): Promise<void>
-  /** From now on the schedule fires only by `fire`. */
-  disable(name: string): void
-  schedules(): readonly Schedule[]
-}
-
 type Parts = {
   readonly gateway: Gateway
   readonly functions: Functions
@@ -38,17 +25,8 @@ type Parts = {
   readonly log: (line: string) => void
 }
 
-export type RunningScheduler = Scheduler & {
-  /**
-   * Creates the schedules of a stack, updates the changed ones, and deletes those that only the last stack had. From now on the
-   * permissions of this deployment count.
-   */
-  deploy(schedules: TemplateSchedules, permissions: Permissions): void
-  stop(): void
-}
-
 /** Serves Scheduler behind the gateway. Schedules that programs have created outlive deployments, and so do their groups. */
-export function startScheduler(parts: Parts): RunningScheduler {
+export function startScheduler(parts: Parts) {
   let permissions: Permissions | undefined
   const store = createScheduleStore(parts.state, Date.now())
   const runner = createScheduleRunner({
@@ -66,6 +44,10 @@ export function startScheduler(parts: Parts): RunningScheduler {
   /** The schedules of the present stack, by their names. */
   let deployed = new Map<string, TemplateSchedule>()
 
+  /**
+   * Creates the schedules of a stack, updates the changed ones, and deletes those that only the last stack had. From now on the
+   * permissions of this deployment count.
+   */
   function deploy({ groups, schedules }: TemplateSchedules, checkedBy: Permissions) {
     permissions = checkedBy
     for (const group of groups.filter(name => !store.group(name))) store.putGroup(group, Date.now())
@@ -83,10 +65,14 @@ export function startScheduler(parts: Parts): RunningScheduler {
   }
 
   return {
+    /** Scheduler time in Unix ms. */
     now: runner.now,
+    /** Moves the time of Scheduler alone forward and fires what becomes due. */
     advance: runner.advance,
-    fire: name => runner.fire(findSchedule(store.list(), name)),
-    disable: name => {
+    /** Fires the schedule with this name, or the only one whose name contains it, at once. */
+    fire: (name: string) => runner.fire(findSchedule(store.list(), name)),
+    /** From now on the schedule fires only by `fire`. */
+    disable: (name: string) => {
       const { GroupName, Name, ...schedule } = findSchedule(store.list(), name)
       store.put(GroupName, Name, { ...schedule, State: 'DISABLED' }, Date.now())
       runner.rearm()
@@ -120,16 +106,13 @@ function attributesOf({ error, attempts, exhausted }: Undelivered, { Arn, Target
 }
 
 /** The groups and schedules of a stack. */
-export type TemplateSchedules = {
-  readonly groups: readonly string[]
-  readonly schedules: readonly TemplateSchedule[]
-}
+type TemplateSchedules = ReturnType<typeof readSchedules>
 
 type TemplateSchedule = { readonly group: string; readonly name: string; readonly request: ScheduleRequest }
 
 const keyOf = ({ group, name }: TemplateSchedule) => `${group}/${name}`
 
-export function readSchedules(stack: Stack): TemplateSchedules {
+export function readSchedules(stack: Stack) {
   const groups = stack.ids('AWS::Scheduler::ScheduleGroup').map(id => stack.describe(id).physicalId)
   const schedules = stack.ids('AWS::Scheduler::Schedule').map(id => {
     const { Name: _name, ...request } = stack.properties(id) as ScheduleRequest & { Name?: string }

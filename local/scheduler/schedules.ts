@@ -6,7 +6,6 @@ type Group = { readonly Name: string; readonly Arn: string; readonly CreationDat
 
 export type KeptSchedules = {
   readonly groups: Readonly<Record<string, Group>>
-  /** The schedules by `group/name`. */
   readonly schedules: Readonly<Record<string, Schedule>>
 }
 
@@ -42,7 +41,6 @@ export function createScheduleStore(state: StateFile<KeptSchedules>, now: number
     group: (name: string) => groups.get(name),
     groups: () => [...groups.values()],
     putGroup,
-    /** Deletes the group and its schedules. */
     deleteGroup: (name: string) => {
       groups.delete(name)
       for (const [key, { GroupName }] of schedules) if (GroupName === name) schedules.delete(key)
@@ -168,33 +166,8 @@ export function readExpression(expression: string, timezone = 'UTC'): Timing | u
 
 function readOnce(content: string, timezone: string): Timing | undefined {
   if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}$/.test(content)) return undefined
-  const at = tried(() => wallClock(content, timezone))
-  return at === undefined || Number.isNaN(at) ? undefined : { kind: 'once', at }
-}
-
-/** The Unix time of a wall-clock time in a zone. The offset is taken at a first guess, then again at the corrected time. */
-function wallClock(text: string, timezone: string): number {
-  const asUtc = Date.parse(`${text}Z`)
-  const guess = asUtc - offsetAt(asUtc, timezone)
-  return asUtc - offsetAt(guess, timezone)
-}
-
-function offsetAt(time: number, timeZone: string): number {
-  const parts = new Intl.DateTimeFormat('en-US', {
-    timeZone,
-    hourCycle: 'h23',
-    year: 'numeric',
-    month: '2-digit',
-    day: '2-digit',
-    hour: '2-digit',
-    minute: '2-digit',
-    second: '2-digit',
-  }).formatToParts(time)
-  const of = (type: string) => parts.find(part => part.type === type)?.value ?? '00'
-  const shown = Date.parse(
-    `${of('year')}-${of('month')}-${of('day')}T${of('hour')}:${of('minute')}:${of('second')}Z`,
-  )
-  return shown - Math.floor(time / 1000) * 1000
+  const at = tried(() => new Cron(content, { timezone, paused: true }).getOnce()?.getTime())
+  return at === undefined ? undefined : { kind: 'once', at }
 }
 
 function readRate(content: string): Timing | undefined {

@@ -11,19 +11,6 @@ import { keepLines, type LogReceiver, readLines } from '../log.ts'
 import { createReplaceable } from '../replaceable.ts'
 import type { Assembly, Stack } from '../template/stack.ts'
 
-/** A container service. It runs as one process from the bundle that its image would contain. */
-export type LocalService = {
-  readonly logicalId: string
-  /** The id of the service's present process. */
-  pid(): number | undefined
-  /** Whether the service's process runs. It does not run between a crash and the restart. */
-  isUp(): boolean
-  /** The last lines that the service has written, oldest first. */
-  readonly logs: readonly string[]
-  /** Sends SIGTERM, then SIGKILL after the template's stop timeout. */
-  stop(): Promise<void>
-}
-
 type Setting = {
   readonly environment: Readonly<Record<string, string>>
   readonly log: LogReceiver
@@ -65,7 +52,7 @@ export function createServices(log: LogReceiver) {
 const messageOf = (cause: unknown) => (cause instanceof Error ? cause.message : String(cause))
 
 /** Starts one process, whatever the desired count. A process that ends before `stop` is restarted. */
-function startService(spec: ServiceSpec, log: LogReceiver): LocalService {
+function startService(spec: ServiceSpec, log: LogReceiver) {
   const stopping = new AbortController()
   const { lines: logs, add } = keepLines(spec.logicalId, log)
   let child: ChildProcess | undefined
@@ -83,8 +70,11 @@ function startService(spec: ServiceSpec, log: LogReceiver): LocalService {
   return {
     logicalId: spec.logicalId,
     pid: () => child?.pid,
+    /** Whether the service's process runs. It does not run between a crash and the restart. */
     isUp: () => child !== undefined && child.exitCode === null && child.signalCode === null,
+    /** The last lines that the service has written, oldest first. */
     logs,
+    /** Sends SIGTERM, then SIGKILL after the template's stop timeout. */
     stop: async () => {
       stopping.abort()
       child?.kill('SIGTERM')
@@ -115,14 +105,7 @@ function spawnContainer(
 }
 
 /** A container service as its resources in the template describe it. */
-export type ServiceSpec = {
-  readonly logicalId: string
-  /** The folder from which its image would be built. */
-  readonly imageDir: string
-  readonly environment: Readonly<Record<string, string>>
-  /** The time from SIGTERM to SIGKILL. */
-  readonly stopTimeoutMs: number
-}
+export type ServiceSpec = ReturnType<typeof serviceSpecOf>
 
 type Container = {
   readonly Image: string
@@ -142,7 +125,7 @@ function serviceSpecOf(
   assembly: Assembly,
   logicalId: string,
   shared: Readonly<Record<string, string>>,
-): ServiceSpec {
+) {
   const wanted = stack.read(logicalId, 'TaskDefinition')
   const definition = stack
     .ids('AWS::ECS::TaskDefinition')
@@ -153,9 +136,11 @@ function serviceSpecOf(
   const own = (container.Environment ?? []).map(({ Name, Value }) => [Name, String(Value)] as const)
   return {
     logicalId,
+    /** The folder from which its image would be built. */
     imageDir: assembly.imageDirOf(container.Image),
     // No health check runs here, and all services of this machine share its `/tmp`.
     environment: { ...Object.fromEntries(own), ...shared, AWS_ACCESS_KEY_ID: logicalId, BATON_LIFE_FILE: '' },
+    /** The time from SIGTERM to SIGKILL. */
     stopTimeoutMs: (container.StopTimeout ?? STOP_TIMEOUT_S) * 1_000,
   }
 }

@@ -17,15 +17,7 @@ const START_TIMEOUT_MS = 60_000
 /** A store that does not answer an empty request within this time counts as down. */
 const HEALTH_TIMEOUT_MS = 1_000
 
-export type DynamoDbLocal = {
-  /** The address for SDK clients that do not use the gateway. */
-  readonly url: string
-  /** The access key that clients must sign with: tables of one key are invisible to another. */
-  readonly accessKey: string
-  answer(call: Call): Promise<Answer>
-  isUp(): Promise<boolean>
-  stop(): Promise<void>
-}
+export type DynamoDbLocal = ReturnType<typeof joinDynamoDbLocal>
 
 type StartSetting = {
   /** The folder of the tables' files. Without it the tables are in memory. */
@@ -37,7 +29,6 @@ type StartSetting = {
   readonly onLost?: (reason: string) => void
 }
 
-/** The database of the tables. */
 type Database = { readonly port: number; readonly accessKey: string }
 
 /**
@@ -86,11 +77,13 @@ export async function startDynamoDbLocal(setting: StartSetting = {}): Promise<Dy
 }
 
 /** Uses a database of its own in the DynamoDB Local at this port. A second process would take seconds of a core to start. */
-export function joinDynamoDbLocal(port: number, accessKey = newAccessKey()): DynamoDbLocal {
+export function joinDynamoDbLocal(port: number, accessKey = newAccessKey()) {
   const agent = new Agent({ keepAlive: true, maxSockets: 64 })
   const forward = (call: Call) => forwardCall(call, { port, accessKey }, agent)
   return {
+    /** The address for SDK clients that do not use the gateway. */
     url: `http://127.0.0.1:${port}`,
+    /** The access key that clients must sign with: tables of one key are invisible to another. */
     accessKey,
     answer: forward,
     isUp: watchHealth(forward),
@@ -185,14 +178,7 @@ java=$!
 exec 3<&-
 wait $java`
 
-type Java = {
-  readonly port: number
-  /** Resolves when the process has ended, to the reason as far as it is known. */
-  readonly ended: Promise<string>
-  /** The reason, if the process has ended. */
-  failure(): string | undefined
-  kill(): Promise<void>
-}
+type Java = Awaited<ReturnType<typeof spawnDynamoDb>>
 
 /**
  * Settings of the JVM. After 3,000 writes it takes 120 MB with them and 260 MB without, in the same time. Its heap may grow as usual,
@@ -205,7 +191,7 @@ const SMALL_JVM = [
 ]
 
 /** Starts DynamoDB Local on a free port, in memory or on files in `dataDir`. It can listen only on all network interfaces. */
-async function spawnDynamoDb(dataDir: string | undefined): Promise<Java> {
+async function spawnDynamoDb(dataDir: string | undefined) {
   const port = await freePort()
   const args = [
     ...SMALL_JVM,
@@ -225,7 +211,7 @@ async function spawnDynamoDb(dataDir: string | undefined): Promise<Java> {
   return { port, ...watchEnd(child), kill: () => kill(child) }
 }
 
-function watchEnd(child: ChildProcess): Pick<Java, 'ended' | 'failure'> {
+function watchEnd(child: ChildProcess) {
   let problems = ''
   let reason: string | undefined
   child.stderr?.on('data', chunk => {
@@ -242,7 +228,12 @@ function watchEnd(child: ChildProcess): Pick<Java, 'ended' | 'failure'> {
     })
     child.on('exit', end)
   })
-  return { ended, failure: () => reason }
+  return {
+    /** Resolves when the process has ended, to the reason as far as it is known. */
+    ended,
+    /** The reason, if the process has ended. */
+    failure: () => reason,
+  }
 }
 
 function explain(problems: string) {

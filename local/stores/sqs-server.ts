@@ -16,28 +16,16 @@ type QueuedMessage = {
   readonly body: string
   readonly state: 'ready' | 'delayed' | 'in-flight'
   readonly receiveCount: number
-  /** The trace header of the message. */
   readonly trace: string | undefined
 }
 
-export type QueueContent = { readonly messages: readonly QueuedMessage[] }
-
-export type SqsServer = {
-  answer(call: Call): Promise<Answer>
-  /** The `AWSTraceHeader` of a message. */
-  traceOf(messageId: string): string | undefined
-  /** All messages of a queue: waiting, delayed and in flight. */
-  inspect(queueName: string): QueueContent
-  /** Ends the waiting receives of a queue. They return the messages that are there. */
-  wakeReceivers(queueName: string): void
-  stop(): Promise<void>
-}
+export type SqsServer = Awaited<ReturnType<typeof startSqsServer>>
 
 /**
  * The SQS server `fauxqs`, in this process and without its own port. `startFauxqs` would listen on all interfaces, and a second hop
  * over TCP would cost more than the call.
  */
-export async function startSqsServer(gatewayUrl: string, dataDir: string | undefined): Promise<SqsServer> {
+export async function startSqsServer(gatewayUrl: string, dataDir: string | undefined) {
   const { stores, save } = await openStores(gatewayUrl, dataDir)
   const app = buildApp({ logger: false, stores })
   await app.ready()
@@ -48,7 +36,7 @@ export async function startSqsServer(gatewayUrl: string, dataDir: string | undef
   const wakeReceivers = (name: string) => stores.sqsStore.getQueueByName(name)?.cancelWaiters()
 
   return {
-    answer: async call => {
+    answer: async (call: Call) => {
       // A caller that has hung up must not get a message. All waiting receives of the queue end, and the other callers ask again.
       if (call.operation === 'ReceiveMessage')
         call.hungUp?.addEventListener('abort', () => wakeReceivers(queueNameIn(call)), { once: true })
@@ -71,13 +59,16 @@ export async function startSqsServer(gatewayUrl: string, dataDir: string | undef
       keepTraces(traces, call, result)
       return call.operation === 'ReceiveMessage' ? withSources(sources, call, result) : result
     },
-    inspect: name => ({
+    /** All messages of a queue: waiting, delayed and in flight. */
+    inspect: (name: string) => ({
       messages: inspect(stores.sqsStore, name).map(message => ({
         ...message,
         trace: traces.get(message.messageId),
       })),
     }),
-    traceOf: messageId => traces.get(messageId),
+    /** The `AWSTraceHeader` of a message. */
+    traceOf: (messageId: string) => traces.get(messageId),
+    /** Ends the waiting receives of a queue. They return the messages that are there. */
     wakeReceivers,
     stop: async () => {
       stores.sqsStore.shutdown()

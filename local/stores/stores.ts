@@ -9,7 +9,7 @@ import { type Backend, bodyOf, errorAnswer, textFields } from '../gateway/call.t
 import type { Gateway } from '../gateway/gateway.ts'
 import type { Stack } from '../template/stack.ts'
 import { type DynamoDbLocal, joinDynamoDbLocal, startDynamoDbLocal } from './dynamodb-local.ts'
-import { type SqsServer, startSqsServer } from './sqs-server.ts'
+import { startSqsServer } from './sqs-server.ts'
 import { deleteTables, deployTables, isTable, keyNamesIn } from './tables.ts'
 
 type StoreSetting = {
@@ -20,23 +20,14 @@ type StoreSetting = {
   readonly onLost: (reason: string) => void
 }
 
-export type Stores = {
-  readonly sqs: SqsServer
-  /** Undefined as long as no stack had a table. */
-  dynamo(): DynamoDbLocal | undefined
-  /**
-   * Creates and updates the tables and queues of a stack. Data of tables and queues that it does not have is kept. Returns a
-   * function that removes what is new. Throws when one of them cannot be deployed, and then has removed what is new, too.
-   */
-  deploy(stack: Stack): Promise<() => Promise<void>>
-}
+export type Stores = Awaited<ReturnType<typeof startStores>>
 
 /** Starts the SQS server. `atEnd` gets what ends the stores. The server runs in this process, so only DynamoDB Local can die alone. */
 export async function startStores(
   gateway: Gateway,
   setting: StoreSetting,
   atEnd: (end: () => Promise<void>) => void,
-): Promise<Stores> {
+) {
   const sqs = await startSqsServer(gateway.url, setting.data?.sqs)
   atEnd(sqs.stop)
   gateway.serve('sqs', sqs.answer)
@@ -54,8 +45,13 @@ export async function startStores(
 
   return {
     sqs,
+    /** Undefined as long as no stack had a table. */
     dynamo: () => dynamo,
-    deploy: async stack => {
+    /**
+     * Creates and updates the tables and queues of a stack. Data of tables and queues that it does not have is kept. Returns a
+     * function that removes what is new. Throws when one of them cannot be deployed, and then has removed what is new, too.
+     */
+    deploy: async (stack: Stack) => {
       await startDynamo(stack)
       const created: Created = { tables: [], queues: [] }
       const remove = async () => {

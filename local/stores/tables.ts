@@ -91,7 +91,6 @@ async function createTable(gateway: Gateway, name: string, properties: TableProp
   return TableDescription as TableDescription
 }
 
-/** The CreateTable request for a table of the template. */
 function createRequestOf(name: string, properties: TableProperties) {
   const { GlobalSecondaryIndexes: globals, LocalSecondaryIndexes: locals } = properties
   return {

@@ -11,15 +11,7 @@ import { isRecord, soleEntry, splitOnce, type Template, type TemplateResource } 
 const NESTED_STACK = 'AWS::CloudFormation::Stack'
 
 /** A nested stack, with its template in the words of its parent. */
-type Part = {
-  readonly logicalId: string
-  readonly resources: Readonly<Record<string, TemplateResource>>
-  readonly conditions: Readonly<Record<string, unknown>>
-  readonly mappings: NonNullable<Template['Mappings']>
-  readonly outputs: Readonly<Record<string, unknown>>
-  /** What `Ref` of the nested stack gives. */
-  readonly id: unknown
-}
+type Part = ReturnType<typeof partOf>
 
 /**
  * Returns `template` with the resources of its nested stacks. A nested stack whose template `read` does not find, such as one at
@@ -41,12 +33,7 @@ export function flatten(
   return parts.length === 0 ? template : merge(template, parts)
 }
 
-function partOf(
-  logicalId: string,
-  resource: TemplateResource,
-  nested: Template,
-  taken: ReadonlySet<string>,
-): Part {
+function partOf(logicalId: string, resource: TemplateResource, nested: Template, taken: ReadonlySet<string>) {
   const prefix = prefixOf(logicalId, Object.keys(nested.Resources), taken)
   const name = { 'Fn::Join': ['-', [{ Ref: 'AWS::StackName' }, prefix]] }
   const id = { 'Fn::Join': ['', [arnOf('cloudformation', 'stack/'), name, '/local']] }
@@ -58,6 +45,7 @@ function partOf(
     mapEntries(values, (key, value) => [key, rewrite(value, references)])
   return {
     logicalId,
+    /** What `Ref` of the nested stack gives. */
     id,
     resources: mapEntries(nested.Resources, (key, own) => [
       prefix + key,

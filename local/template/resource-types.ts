@@ -20,7 +20,6 @@ export type Surroundings = {
 type Resource = {
   readonly logicalId: string
   readonly stackName: string
-  /** Reads a top-level property with its intrinsics resolved. */
   read(property: string): unknown
   readonly surroundings: Surroundings
 }

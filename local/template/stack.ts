@@ -6,23 +6,9 @@ import { noValue, resolveIntrinsics, type Scope, type Template, type TemplateRes
 import { type Described, emulationOf, type Surroundings } from './resource-types.ts'
 
 /** One stack. Values are resolved at their first use, because some exist only after a part has started, e.g. a stream's ARN. */
-export type Stack = {
-  readonly name: string
-  readonly id: string
-  /** Logical ids of the resources with a true condition, in the template's order. */
-  ids(type?: string | ((type: string) => boolean)): string[]
-  resource(logicalId: string): TemplateResource
-  /** Reads one top-level property with its intrinsics resolved. */
-  read(logicalId: string, property: string): unknown
-  properties(logicalId: string): Record<string, unknown>
-  describe(logicalId: string): Described
-  /** Adds values that are known only at run time. */
-  learn(logicalId: string, found: { physicalId?: string; attributes?: Record<string, unknown> }): void
-  outputs(): Record<string, unknown>
-  byArn(arn: string): string | undefined
-}
+export type Stack = ReturnType<typeof openStack>
 
-export function openStack(assembly: Assembly, name: string, surroundings: Surroundings): Stack {
+export function openStack(assembly: Assembly, name: string, surroundings: Surroundings) {
   const { template } = assembly
   const id = arnOf('cloudformation', `stack/${name}/local`)
   const described = new Map<string, Described>()
@@ -60,25 +46,24 @@ export function openStack(assembly: Assembly, name: string, surroundings: Surrou
   return {
     name,
     id,
+    /** Logical ids of the resources with a true condition, in the template's order. */
     ids,
     resource,
+    /** Reads one top-level property with its intrinsics resolved. */
     read,
-    properties: logicalId =>
+    properties: (logicalId: string) =>
       resolveIntrinsics(resource(logicalId).Properties ?? {}, scope) as Record<string, unknown>,
     describe,
-    learn: (logicalId, { physicalId, attributes }) => {
+    /** Adds values that are known only at run time. */
+    learn: (logicalId: string, { attributes, ...found }: Partial<Described>) => {
       const before = describe(logicalId)
-      described.set(logicalId, {
-        ...before,
-        physicalId: physicalId ?? before.physicalId,
-        attributes: { ...before.attributes, ...attributes },
-      })
+      described.set(logicalId, { ...before, ...found, attributes: { ...before.attributes, ...attributes } })
     },
     outputs: () => {
       const outputs = Object.entries(template.Outputs ?? {})
       return Object.fromEntries(outputs.map(([key, { Value }]) => [key, resolveIntrinsics(Value, scope)]))
     },
-    byArn: arn => ids().find(logicalId => describe(logicalId).arn === arn),
+    byArn: (arn: string) => ids().find(logicalId => describe(logicalId).arn === arn),
   }
 }
 
@@ -130,14 +115,7 @@ function scopeOf(
  * emulated.
  */
 
-export type Assembly = {
-  readonly template: Template
-  readonly directory: string
-  /** The folder with the code of a function's resource. */
-  codeDirOf(resource: TemplateResource): string
-  /** The folder from which a container's image is built. */
-  imageDirOf(image: string): string
-}
+export type Assembly = ReturnType<typeof readAssembly>
 
 type AssetManifest = {
   files?: Record<string, { source?: { path?: string } }>
@@ -145,7 +123,7 @@ type AssetManifest = {
 }
 
 /** Reads one stack of a synthesised cloud assembly (`cdk.out`), with its nested stacks. Throws if the stack is not in it. */
-export function readAssembly(assemblyDir: string, stackName: string): Assembly {
+export function readAssembly(assemblyDir: string, stackName: string) {
   const templateFile = join(assemblyDir, `${stackName}.template.json`)
   if (!existsSync(templateFile))
     throw new Error(`There is no template of stack ${stackName} in ${assemblyDir}; synthesise it first`)
@@ -154,8 +132,10 @@ export function readAssembly(assemblyDir: string, stackName: string): Assembly {
   return {
     template: flatten(readJson(templateFile) as Template, nested => readNested(nested, assemblyDir, assets)),
     directory: assemblyDir,
-    codeDirOf: resource => codeDirOf(resource, assemblyDir, assets),
-    imageDirOf: image => imageDirOf(image, assemblyDir, manifest),
+    /** The folder with the code of a function's resource. */
+    codeDirOf: (resource: TemplateResource) => codeDirOf(resource, assemblyDir, assets),
+    /** The folder from which a container's image is built. */
+    imageDirOf: (image: string) => imageDirOf(image, assemblyDir, manifest),
   }
 }
 

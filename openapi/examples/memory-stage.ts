@@ -16,9 +16,7 @@ import { quiet } from '../../shared/testing/world/timeline.ts'
 import { createWorld, type World } from '../../shared/testing/world/world.ts'
 import type { Answered, Stage } from './play.ts'
 
-/** When the conversation begins. */
 const START = Date.UTC(2026, 10, 23, 9)
-/** The time between two requests. */
 const PAUSE_MS = 250
 /** A happening takes at most this long. */
 const PATIENCE_MS = 60_000

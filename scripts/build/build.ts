@@ -141,7 +141,6 @@ function manifestOf(one: Package) {
   })
 }
 
-/** Where a path leads under a condition of its own. */
 function conditionsOf({ inBrowsers, inHandlers }: Package, path: string): Record<string, string> {
   const files = { [HANDLER_CONDITION]: inHandlers[path], browser: inBrowsers[path] }
   return Object.fromEntries(

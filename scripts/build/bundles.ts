@@ -5,21 +5,15 @@ import { type BuildOptions, build, type Plugin } from 'esbuild'
 import { BUNDLE_OPTIONS, FILES_BESIDE, LIBRARY_BANNER, SYSTEM_OPTIONS } from '../../infra/bundling/esbuild.ts'
 import { type Bundle, bundlesOf, folderOf, type Package, ROOT } from './packages.ts'
 
-export type Bundled = {
-  /** The paths of all files that the bundles contain, relative to the repository. */
-  readonly inputs: readonly string[]
-  /** The paths of all files that were written, relative to the package. */
-  readonly outputs: readonly string[]
-}
-
 /** Bundles what runs as a function, in a container or as a worker, each into one file with its libraries inside. */
-export async function buildBundles(one: Package): Promise<Bundled> {
-  const all: Bundled[] = []
+export async function buildBundles(one: Package) {
+  const all: Array<Awaited<ReturnType<typeof bundled>>> = []
   for (const bundle of bundlesOf(one)) all.push(await bundled(bundle, folderOf(one)))
   return { inputs: all.flatMap(({ inputs }) => inputs), outputs: all.flatMap(({ outputs }) => outputs) }
 }
 
-async function bundled({ source, path, runsIn }: Bundle, folder: string): Promise<Bundled> {
+/** The paths of the files in a bundle, relative to the repository, and of the files that were written, relative to the package. */
+async function bundled({ source, path, runsIn }: Bundle, folder: string) {
   const options = OPTIONS[runsIn]
   const { metafile } = await build({
     ...options,

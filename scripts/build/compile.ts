@@ -88,29 +88,21 @@ function refuseUndeclared({ name, dependencies, peers }: Package, imports: reado
 
 /** The imports of the compiled files of a package, read from their text: the compiler writes each on a line of its own. */
 
-/** What a file of a package imports from another package. */
 type OutsideImport = {
   /** Path of the importing file within its package. */
   readonly file: string
-  /** The name of the other package. */
   readonly name: string
 }
 
-type Reached = {
-  /** Paths within the package of the files that the entries reach, entries included. */
-  readonly files: ReadonlySet<string>
-  readonly outside: readonly OutsideImport[]
-}
-
 /**
- * The files that `entries` (paths within the package) reach by imports. For types, imports lead to declarations. The search does
+ * The files that `entries` reach by imports, entries included, as paths within the package. For types, imports lead to declarations. The search does
  * not continue from a bundle, because it contains what it imports.
  */
 function reachedFrom(
   entries: readonly string[],
   folder: string,
   { types, bundles }: { readonly types: boolean; readonly bundles: ReadonlySet<string> },
-): Reached {
+) {
   const files = new Set<string>()
   const outside: OutsideImport[] = []
   const waiting = [...entries]

@@ -5,7 +5,6 @@ import { join, resolve } from 'node:path'
 /** The repository. */
 export const ROOT = resolve(import.meta.dirname, '../..')
 
-/** The folder of all built packages. */
 const DIST = join(ROOT, 'dist')
 
 export type Package = {
@@ -44,7 +43,6 @@ export type Package = {
 
 export type Bundle = {
   readonly source: string
-  /** Path within the package. */
   readonly path: string
   /**
    * Where it runs. Lambda gives its code the credentials in the environment. A handler's bundle takes what it uses. A library has no
@@ -53,7 +51,6 @@ export type Bundle = {
   readonly runsIn: 'lambda' | 'process' | 'library' | 'browser' | 'handler' | 'commonjs'
 }
 
-/** A package that holds nothing yet. */
 const EMPTY = {
   ...{ exports: {}, bin: {}, inBrowsers: {}, inHandlers: {}, peers: {} },
   ...{ byPath: [], bundles: [], commonjs: [], dependencies: [], sameVersion: [] },

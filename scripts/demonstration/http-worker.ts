@@ -20,7 +20,6 @@ const WORK = {
   digest: ({ input, previous }) => ({
     result: digestOf(previous === undefined ? (input as { text: string }).text : wordsOf(previous as Count)),
   }),
-  /** Adds up the counts of a chord's members. */
   'merge-counts': ({ previous }) => ({ result: merged(previous as Count[]) }),
   /** The first stage joins a text into one line, and the second stage digests that line. */
   proofread: ({ input, stage }) => {
@@ -29,7 +28,6 @@ const WORK = {
       ? { result: digestOf(text) }
       : { next: { stage: 'seal', input: { text: inOneLine(text) } } }
   },
-  /** Undoes a step of a flow. */
   forget: ({ step }) => ({ result: `forgot the ${step}` }),
   /** Serves callbacks: it returns the input of the note. */
   note: ({ input }) => ({ result: input ?? null }),
@@ -84,19 +82,11 @@ export function inOneLine(text: string): string {
   return text.replaceAll(/\s+/g, ' ').trim()
 }
 
-/** An HTTP server that stands for a third party: it receives webhooks. */
-type Receiver = {
-  readonly url: string
-  /** How many webhooks of the task with this key arrived. */
-  deliveries(key: string): number
-  stop(): Promise<void>
-}
-
 /**
- * Starts a receiver on a free port. `POST /hook` accepts all keys. `POST /flaky` answers 503 to the first two calls of each key.
+ * Starts a receiver of webhooks on a free port, which stands for a third party. `POST /hook` accepts all keys. `POST /flaky` answers 503 to the first two calls of each key.
  * `POST /announce` answers 403 to keys that begin with `refused`. All paths begin with a secret, so that no web page can call them.
  */
-export async function startReceiver(): Promise<Receiver> {
+export async function startReceiver() {
   const delivered = new Map<string, number>()
   const secret = `/${randomBytes(16).toString('hex')}`
   const server = createServer(async (request, response) => {
@@ -112,7 +102,8 @@ export async function startReceiver(): Promise<Receiver> {
   const { port } = server.address() as AddressInfo
   return {
     url: `http://127.0.0.1:${port}${secret}`,
-    deliveries: key => delivered.get(key) ?? 0,
+    /** How many webhooks of the task with this key arrived. */
+    deliveries: (key: string) => delivered.get(key) ?? 0,
     stop: async () => {
       server.close()
       server.closeAllConnections()

@@ -27,7 +27,6 @@ export type DemoCanvas = {
   readonly group: string
   readonly key: string
   readonly canvas: Canvas
-  /** How many tasks the canvas has. */
   readonly tasks: number
   readonly problem: (canvas: ApiCanvas) => string | undefined
 }

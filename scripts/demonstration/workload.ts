@@ -157,12 +157,10 @@ function chainOf(index: number, text: string): DemoCanvas {
   }
 }
 
-/** How many tasks have two stages. */
 const STAGED_TASKS = 6
 /** Of the tasks with callbacks, this many must succeed, and as many must fail. */
 const TASKS_PER_END = 4
 
-/** Makes tasks that the HTTP worker moves through two stages. */
 function staged(texts: readonly string[]): DemoTask[] {
   return range(STAGED_TASKS).map(index => {
     const text = texts[(index * 5) % texts.length] ?? ''

@@ -8,17 +8,7 @@ import { BatonError } from '../../../shared/core/values/values.ts'
 import type { Project } from '../synthesis/synthesis.ts'
 
 /** The bundle of one function, or of the executor. Each version has a folder of its own: processes on old code still read theirs. */
-export type Bundle = {
-  readonly spec: BundleSpec
-  /** The folder with the present code; undefined before the first success, and while the code is broken. */
-  folder(): string | undefined
-  /** The folder of the last success. */
-  latest(): string | undefined
-  dependsOn(files: ReadonlySet<string>): boolean
-  /** Bundles, and returns the folder of the code: a new one if the code is new. */
-  build(): Promise<string>
-  dispose(): Promise<void>
-}
+export type Bundle = ReturnType<typeof openBundle>
 
 type Setting = {
   readonly project: Project
@@ -37,7 +27,7 @@ const FOLDERS_KEPT = 20
 /** The file in the folder of a bundle that exports what the bundle is for. */
 const MAIN = 'index.mjs'
 
-export function openBundle({ project, root, spec, runtime, onInputs }: Setting): Bundle {
+export function openBundle({ project, root, spec, runtime, onInputs }: Setting) {
   const versions = keepVersions(root, spec, () => runtimeFolder)
   let context: Promise<BuildContext> | undefined
   let inputs: ReadonlySet<string> = new Set()
@@ -62,9 +52,13 @@ export function openBundle({ project, root, spec, runtime, onInputs }: Setting):
 
   return {
     spec,
+    /** The folder with the present code; undefined before the first success, and while the code is broken. */
     folder: () => (isBroken ? undefined : versions.latest()),
+    /** The folder of the last success. */
     latest: versions.latest,
-    dependsOn: files => isBroken || runtime?.dependsOn(files) || [...files].some(file => inputs.has(file)),
+    dependsOn: (files: ReadonlySet<string>): boolean =>
+      isBroken || runtime?.dependsOn(files) || [...files].some(file => inputs.has(file)),
+    /** Bundles, and returns the folder of the code: a new one if the code is new. */
     build: () => {
       const next = last.then(build)
       last = next.catch(() => undefined)

@@ -24,17 +24,7 @@ export type Rebuilt = {
   readonly outcome: { readonly folder: string } | CodeProblem | undefined
 }
 
-export type Bundles = {
-  /**
-   * Returns the folder with the code of a function, and bundles it at the first call. `key` names the function.
-   *
-   * @throws BatonError `invalid` with file, line and message when esbuild refuses the code.
-   */
-  folderOf(key: string, spec: BundleSpec): Promise<string>
-  /** Bundles again what was made from one of these files, and what could not be bundled before. */
-  rebuild(files: ReadonlySet<string>): Promise<Rebuilt[]>
-  stop(): Promise<void>
-}
+export type Bundles = ReturnType<typeof createBundles>
 
 /** Files that change how code is bundled, and that no bundle lists. */
 const SETTINGS = /^(?:tsconfig.*\.json|package\.json)$/
@@ -43,7 +33,7 @@ const SETTINGS = /^(?:tsconfig.*\.json|package\.json)$/
 export function createBundles(
   project: Project,
   onInputs: (files: readonly string[]) => void = () => undefined,
-): Bundles {
+) {
   const root = join(project.generated, 'dev')
   rmSync(root, { recursive: true, force: true })
   const bundles = new Map<string, Bundle>()
@@ -59,11 +49,17 @@ export function createBundles(
   }
 
   return {
-    folderOf: async (key, spec) => {
+    /**
+     * Returns the folder with the code of a function, and bundles it at the first call. `key` names the function.
+     *
+     * @throws BatonError `invalid` with file, line and message when esbuild refuses the code.
+     */
+    folderOf: async (key: string, spec: BundleSpec) => {
       const bundle = bundleOf(key, spec)
       return bundle.folder() ?? bundle.build()
     },
-    rebuild: async files => {
+    /** Bundles again what was made from one of these files, and what could not be bundled before. */
+    rebuild: async (files: ReadonlySet<string>) => {
       const isForAll = [...files].some(file => SETTINGS.test(basename(file)))
       const affected = [...bundles].filter(([, bundle]) => isForAll || bundle.dependsOn(files))
       await runtimes.rebuild(files)

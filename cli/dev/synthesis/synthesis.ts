@@ -8,7 +8,6 @@ import { ACCOUNT_ID, REGION } from '../../../local/account.ts'
 import { BatonError } from '../../../shared/core/values/values.ts'
 
 type Synthesis = {
-  /** Aborts a synthesis that is no longer wanted. */
   readonly signal?: AbortSignal
   /**
    * For this time the synthesis has a lower priority than the functions. A synthesis takes some 3 s on an idle
@@ -229,21 +228,12 @@ export function placeIn(lines: readonly string[], folder: string): string | unde
 }
 
 /** A CDK app, as its `cdk.json` describes it. */
-export type Project = {
-  /** The folder of `cdk.json`. */
-  readonly folder: string
-  /** The command that runs the app. */
-  readonly app: string
-  /** The context of `cdk.json`, with what earlier look-ups have left in `cdk.context.json`. */
-  readonly context: Readonly<Record<string, unknown>>
-  /** The folder of generated files, which version control and the watcher leave out. */
-  readonly generated: string
-}
+export type Project = ReturnType<typeof readProject>
 
 type CdkJson = { readonly app?: unknown; readonly context?: Readonly<Record<string, unknown>> }
 
 /** @throws BatonError `invalid` when the folder has no `cdk.json`, or one that names no app. */
-export function readProject(folder: string): Project {
+export function readProject(folder: string) {
   const file = join(folder, 'cdk.json')
   if (!existsSync(file)) {
     throw new BatonError(
@@ -259,7 +249,9 @@ export function readProject(folder: string): Project {
   return {
     folder,
     app,
+    /** The context of `cdk.json`, with what earlier look-ups have left in `cdk.context.json`. */
     context: { ...ofUser.context, ...context, ...lookedUp },
+    /** The folder of generated files, which version control and the watcher leave out. */
     generated: join(folder, '.baton'),
   }
 }

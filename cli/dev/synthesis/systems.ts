@@ -11,23 +11,8 @@ export type DeployedType = {
   readonly servedBy: 'function' | 'workers'
 }
 
-/** A function whose code `baton dev` bundles. */
-type Handler = { readonly functionId: string; readonly bundle: BundleSpec }
-
 /** A stack with a task system, as the app describes it. */
-export type System = {
-  /** The name by which the local cloud finds the stack in `assemblyDir`. */
-  readonly stackName: string
-  readonly assemblyDir: string
-  /** The path of the stack in the app. */
-  readonly label: string
-  readonly types: readonly DeployedType[]
-  readonly handlers: readonly Handler[]
-  /** The logical ids of Baton's own functions. */
-  readonly ownFunctions: ReadonlySet<string>
-  /** All that the local cloud reads of the stack. Two equal texts need no new deployment. */
-  readonly text: string
-}
+export type System = ReturnType<typeof describe>
 
 type Artifact = {
   readonly type: string
@@ -102,25 +87,28 @@ function readTemplate({ folder, environment }: FoundStack, file: string): Read {
   return { text, template: JSON.parse(text) as Template }
 }
 
-function describe(stack: FoundStack, root: Read): System {
+function describe(stack: FoundStack, root: Read) {
   const templates = [root, ...nestedBelow(stack, root)]
   const resources = templates.flatMap(({ template }) => Object.entries(template.Resources ?? {}))
   const functions = resources.filter(([, { Type }]) => Type === 'AWS::Lambda::Function')
   return {
+    /** The name by which the local cloud finds the stack in `assemblyDir`. */
     stackName: stack.templateFile.replace(/\.template\.json$/, ''),
     assemblyDir: stack.folder,
+    /** The path of the stack in the app. */
     label: stack.label,
-    types: resources.flatMap(([, resource]) => typeOf(resource)),
+    types: resources.flatMap(([, resource]) => typeOf(resource)) as readonly DeployedType[],
     handlers: functions.flatMap(([functionId, { Metadata }]) => {
       const bundle = Metadata?.[BUNDLE_METADATA] as BundleSpec | undefined
       return bundle ? [{ functionId, bundle }] : []
     }),
+    /** The logical ids of Baton's own functions. */
     ownFunctions: new Set(functions.filter(([, one]) => isOwn(one)).map(([id]) => id)),
+    /** All that the local cloud reads of the stack. Two equal texts need no new deployment. */
     text: templates.map(({ text }) => text).join('\n'),
   }
 }
 
-/** The templates of nested stacks, at any depth. */
 function nestedBelow(stack: FoundStack, { template }: Read): Read[] {
   return Object.values(template.Resources ?? {}).flatMap(({ Type, Metadata }) => {
     const path = Metadata?.['aws:asset:path']

@@ -8,13 +8,7 @@ import { isWithin, type Watching, watchFolders } from './watch.ts'
 type Take = (files: ReadonlySet<string>, since: number) => void
 
 /** A watch for files of a project that a developer saves. */
-export type Saves = {
-  /** Also watches the folders of these files, except for installed packages. */
-  alsoFoldersOf(files: readonly string[]): void
-  /** Gives all changed files to `take` from now on, and first those that have changed since the watch began. */
-  giveTo(take: Take): void
-  stop(): void
-}
+export type Saves = ReturnType<typeof watchSaves>
 
 type Watched = {
   readonly project: Project
@@ -25,7 +19,7 @@ type Watched = {
 }
 
 /** Watches a project. It begins before the app starts, because a developer saves during a start, too. */
-export function watchSaves({ project, folders, isLeftOut, terminal }: Watched): Saves {
+export function watchSaves({ project, folders, isLeftOut, terminal }: Watched) {
   const early = new Set<string>()
   let earliest = 0
   let take: Take = (files, since) => {
@@ -39,11 +33,13 @@ export function watchSaves({ project, folders, isLeftOut, terminal }: Watched): 
     onProblem: terminal.say,
   })
   return {
-    alsoFoldersOf: files => {
+    /** Also watches the folders of these files, except for installed packages. */
+    alsoFoldersOf: (files: readonly string[]) => {
       const own = files.filter(file => !file.includes('node_modules'))
       for (const folder of new Set(own.map(dirname))) watcher.also(folder)
     },
-    giveTo: taker => {
+    /** Gives all changed files to `take` from now on, and first those that have changed since the watch began. */
+    giveTo: (taker: Take) => {
       take = taker
       if (early.size > 0) taker(early, earliest)
     },

@@ -11,11 +11,7 @@ import { createHash } from 'node:crypto'
 import { type Dirent, type FSWatcher, readdirSync, readFileSync, statSync, watch } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 
-export type Watcher = {
-  /** Watches one more folder, without the folders in it. */
-  also(folder: string): void
-  stop(): void
-}
+export type Watcher = ReturnType<typeof watchFolders>
 
 export type Watching = {
   /** The names of folders that are left out wherever they are. */
@@ -24,7 +20,6 @@ export type Watching = {
   readonly isLeftOut?: ((folder: string) => boolean) | undefined
   /** Receives the changed files of a burst, and when it began (`performance.now()`). */
   onChange(files: ReadonlySet<string>, since: number): void
-  /** Receives why a folder cannot be watched. */
   onProblem(message: string): void
 }
 
@@ -36,7 +31,6 @@ const BURST_MS_MAX = 250
 /** Files that editors and tools write next to the file that they save. */
 const TEMPORARY = /^(?:\.#.*|#.*#|4913|.*~|.*\.(?:sw[a-z]|tmp|log|tsbuildinfo))$/
 
-/** What is watched, and what is known of it. */
 type State = {
   readonly watching: Watching
   readonly watchers: Map<string, FSWatcher>
@@ -48,7 +42,7 @@ type State = {
   isStopped: boolean
 }
 
-export function watchFolders(folders: readonly string[], watching: Watching): Watcher {
+export function watchFolders(folders: readonly string[], watching: Watching) {
   const contents = rememberContents()
   const burst = collectBursts((files, since) => {
     const watched = [...files].filter(file => !watching.isLeftOut?.(dirname(file)))
@@ -62,7 +56,8 @@ export function watchFolders(folders: readonly string[], watching: Watching): Wa
   }
   for (const folder of folders) addRoot(state, folder, true)
   return {
-    also: folder => addRoot(state, folder, false),
+    /** Watches one more folder, without the folders in it. */
+    also: (folder: string) => addRoot(state, folder, false),
     stop: () => {
       state.isStopped = true
       burst.stop()

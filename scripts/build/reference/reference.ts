@@ -40,7 +40,6 @@ export function buildReference(folder: string): void {
 
 type Operation = { readonly method: string; readonly path: string; readonly operation: Part }
 
-/** The page as HTML. */
 function referenceOf(document: Part, stylesPath: string): string {
   const operations: Operation[] = Object.entries<Part>(document.paths).flatMap(([path, methods]) =>
     Object.entries<Part>(methods).map(([method, operation]) => ({ path, method, operation })),
