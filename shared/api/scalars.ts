@@ -58,7 +58,7 @@ export const emptyBody = strict({})
 const CURSOR_CHARACTERS_MAX = 2_048
 export const PAGE_ITEMS_MAX = 100
 
-export const limit = whole(1, PAGE_ITEMS_MAX)
+const limit = whole(1, PAGE_ITEMS_MAX)
 export const cursor = shortText(CURSOR_CHARACTERS_MAX)
 
 /** The query of a list without filters. */
@@ -70,6 +70,19 @@ export const pageQuery = strict({
 })
 
 export type PageQuery = ValueOf<typeof pageQuery>
+
+/** The query of a list whose cursor is a whole number of at most this many digits. */
+export function positionQuery(digits: number) {
+  const position = new RegExp(`^\\d{1,${digits}}$`)
+  return strict({
+    /** The number of items on a page. @default 20 */
+    limit: optional(limit),
+    /** The `nextCursor` of the page before. @default the first page */
+    cursor: optional(
+      text('a nextCursor of this list', value => position.test(value), { pattern: position.source }),
+    ),
+  })
+}
 
 /** One page of a list, as answers show it. */
 export function pageOf<Item extends Rule>(item: Item, component?: string) {

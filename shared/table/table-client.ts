@@ -25,10 +25,9 @@ import type { ApiTask, ListFilter } from '../api/tasks.ts'
 import type { TransactEntry } from '../aws/dynamo/head/transact-entries.ts'
 import { requiredVariable } from '../aws/environment.ts'
 import { createTableSystem, type TableSystem } from '../aws/system.ts'
-import { createOperations } from '../client/operations.ts'
+import { allPages, createOperations } from '../client/operations.ts'
 import { type ResultOptions, waitForResult } from '../client/wait-for-result.ts'
 import { taskId } from '../core/task/task.ts'
-import { defined } from '../core/values/values.ts'
 import type { AnyDefinition, NameOf, OutputOf, PublishArguments } from '../define/definitions.ts'
 import type { Publishable } from '../define/publishable.ts'
 import type { Log } from '../ports/machine.ts'
@@ -164,14 +163,7 @@ function createCalls(on: TableSystem) {
     transactItems: (what: Publishable | readonly Publishable[], ...given: unknown[]) =>
       makeTransactItems(on, what, given).catch(asProblem),
     get: (id: string) => get(id),
-    list: async function* (filter: ListFilter): AsyncGenerator<ApiTask, void, undefined> {
-      let { cursor } = filter
-      do {
-        const page = await listPage({ ...filter, ...defined({ cursor }) })
-        yield* page.items
-        cursor = page.nextCursor
-      } while (cursor !== undefined)
-    },
+    list: (filter: ListFilter) => allPages(listPage, {})(filter),
     result: (what: { type: string } | string, id: string | { key: string }, options?: ResultOptions) =>
       result(
         typeof id === 'string' ? id : taskId(typeof what === 'string' ? what : what.type, id.key),
