@@ -192,7 +192,6 @@ async function canvasResult(system: System, canvas: LoadedCanvas, head: Canvas):
 }
 
 export type MemberQuery = Omit<ListQuery, 'types'> & {
-  /** The id of the canvas. */
   readonly canvasId: string
   /** None means every type. */
   readonly types: readonly string[]

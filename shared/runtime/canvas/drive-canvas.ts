@@ -16,7 +16,7 @@ import type { CanvasLook } from '../../ports/messages.ts'
 import { logFault, readHead, sideBySide } from '../kernel/heads.ts'
 import { transact, transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import type { OperateOutcome } from '../operate/operate.ts'
+import { type OperateOutcome, UNKNOWN } from '../operate/operate.ts'
 import { resolveRequest, withNewBirth } from '../publish/resolve-publication.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import {
@@ -205,8 +205,6 @@ export async function cancelCanvas(system: System, id: string): Promise<OperateO
   if (head.owes) await cancelNow(system, head)
   return { ok: true, task: head }
 }
-
-const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 async function cancelNow(system: System, head: Canvas): Promise<void> {
   if ((head.canvas?.leaves ?? 0) > CANVAS_TASKS_AT_ONCE_MAX) return

@@ -22,7 +22,7 @@ import { isItemFault } from '../../core/values/values.ts'
 import { isolateEach, readTask, readTasksInOrder } from '../kernel/heads.ts'
 import { applyChange } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { isTicket, mergeRanges } from '../place/ready.ts'
+import { isTicket, mergeRanges, placeRanges } from '../place/ready.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 import { limitRulesOf, linesOf } from './line.ts'
 
@@ -178,8 +178,7 @@ function entriesOf(system: System, line: Line, type: TaskType, pageSize: number)
     ...shards.map(shard => limitPlace(line, shard)),
     ...(isReadyLine(line, type) ? shards.map(shard => readyPlace(type.type, shard)) : []),
   ]
-  const ranges = places.map(partition => ({ index: 'place' as const, partition }))
-  return mergeRanges(system.tasks, ranges, { pageSize })
+  return mergeRanges(system.tasks, placeRanges(places), { pageSize })
 }
 
 /** Whether tasks may wait for the limit in the ready place of its type, where tickets lead to them. */

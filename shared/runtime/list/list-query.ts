@@ -1,4 +1,4 @@
-import { ownerPartition, runningPlace, viewPartition } from '../../core/place/place.ts'
+import { ownerPartition, runningPlace } from '../../core/place/place.ts'
 import { isGone } from '../../core/publish.ts'
 import { areOpen, ENDED_STATUSES } from '../../core/states.ts'
 import { statusOf } from '../../core/status.ts'
@@ -11,7 +11,7 @@ import { defined } from '../../core/values/values.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import { readTasks, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
-import { type MergedEntry, RANGES_AT_ONCE_MAX } from '../place/ready.ts'
+import { type MergedEntry, RANGES_AT_ONCE_MAX, viewRange } from '../place/ready.ts'
 
 /**
  * `ended` sorts ended tasks by their end and all others by their due time, as the index of a type does. For
@@ -56,11 +56,7 @@ function partitionsOf({ types, userId, statuses }: ListQuery, now: number): Inde
 function viewRanges(type: TaskType, shard: number, statuses: readonly Status[], now: number): IndexRange[] {
   return bucketsOf(statuses)
     .filter(bucket => bucket !== 'compensating' || mayHaveFlows(type))
-    .map(bucket => ({
-      index: 'view' as const,
-      partition: viewPartition(type.type, bucket, shard),
-      ...(bucket === 'open' ? openBounds(statuses, now) : {}),
-    }))
+    .map(bucket => viewRange(type.type, bucket, shard, bucket === 'open' ? openBounds(statuses, now) : {}))
 }
 
 export function sortKeyOf({ state, dueAt, createdAt, view }: Task, order: ListOrder): number {
@@ -235,12 +231,9 @@ export async function countTasks(
   const shards = shardNumbers(taskType)
   const count = (rangeOf: (shard: number) => IndexRange, most: number | undefined) =>
     countShards(system, shards.map(rangeOf), most)
-  const view = (bucket: Parameters<typeof viewPartition>[1], bounds: { from?: number; to?: number } = {}) =>
-    count(shard => ({ index: 'view', partition: viewPartition(type, bucket, shard), ...bounds }), atMost)
-  const openRange = (shard: number): IndexRange => ({
-    index: 'view',
-    partition: viewPartition(type, 'open', shard),
-  })
+  const view = (bucket: View['bucket'], bounds?: { from: number }) =>
+    count(shard => viewRange(type, bucket, shard, bounds), atMost)
+  const openRange = (shard: number) => viewRange(type, 'open', shard)
   const isOpen = atMost === undefined ? Promise.resolve(true) : hasAny(system, shards.map(openRange))
   const ifOpen = (work: () => Promise<number>) => isOpen.then(has => (has ? work() : 0))
   // Running tasks are due, too. All of them are counted, so that they can be taken off the due ones.

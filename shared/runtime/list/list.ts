@@ -5,7 +5,7 @@ import type { FieldProblem } from '../../core/values/values.ts'
 import { compareTexts, defined } from '../../core/values/values.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import { entriesOfEach, type MergedEntry, mergeRanges, take } from '../place/ready.ts'
+import { entriesOfEach, type MergedEntry, mergeRanges, placeRanges, take } from '../place/ready.ts'
 import {
   decodeCursor,
   encodeCursor,
@@ -190,13 +190,8 @@ async function sortedTasks(system: System, query: ListQuery): Promise<ListedTask
  * outside of the running places.
  */
 async function sortedRunning(system: System, query: ListQuery): Promise<ListedTask[] | undefined> {
-  const places = query.types.flatMap(type =>
-    shardNumbers(type).map(shard => ({
-      index: 'place' as const,
-      partition: runningPlace(type.type, shard),
-    })),
-  )
-  const running = await collect(system, query, places, SORTED_TASKS_MAX)
+  const places = query.types.flatMap(type => shardNumbers(type).map(shard => runningPlace(type.type, shard)))
+  const running = await collect(system, query, placeRanges(places), SORTED_TASKS_MAX)
   if (!running.isAll) return undefined
   const due = await collect(system, query, listRanges(query, system.clock.now()), SORTED_TASKS_MAX)
   const byId = new Map([...running.tasks, ...due.tasks].map(task => [task.id, task]))

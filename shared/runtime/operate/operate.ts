@@ -195,7 +195,7 @@ function optionsOfFlow({ retentionMs }: Options, { deadlineMs }: FlowState): Opt
 export const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 /** A person has changed the task since the caller read it. */
-const STALE = { ok: false, reason: 'stale' } as const
+export const STALE = { ok: false, reason: 'stale' } as const
 
 /** The decision about a task that readers can find and that has the expected revision, for `transact`. */
 export function asExpected<Decided>(

@@ -30,7 +30,7 @@ import { ticksOfTiming } from '../../cron/cron-ticks.ts'
 import { bodyValue, readHead } from '../kernel/heads.ts'
 import { transact, transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import type { OperateOutcome, RemoveOutcome } from '../operate/operate.ts'
+import { type OperateOutcome, type RemoveOutcome, STALE, UNKNOWN } from '../operate/operate.ts'
 import type { PublishRefusal } from '../publish/decide-publish.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
 import { requestOfBody, resolveRequest } from '../publish/resolve-publication.ts'
@@ -93,8 +93,6 @@ export async function putSchedule(
   if (!head) throw new BatonError('unavailable', `${id} was removed while it was being set`)
   return { ok: true, created: decision.created, task: head }
 }
-
-const STALE = { ok: false, reason: 'stale' } as const
 
 function stale(system: System, head: Schedule | undefined): PutScheduleOutcome {
   const task = presentIn(system, head)
@@ -172,8 +170,6 @@ function neverTicksProblem({ kind }: Timing): FieldProblem {
     ? { path: 'at', message: 'must be in the future' }
     : { path: 'cron', message: 'must match some day, but no calendar has such a day' }
 }
-
-const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 type PauseOutcome = OperateOutcome<'finished' | 'stale', Schedule>
 

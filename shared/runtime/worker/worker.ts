@@ -15,6 +15,7 @@ import { WORKER_DROP_MS, workerStateOf } from '../../core/worker.ts'
 import type { Chance } from '../../ports/machine.ts'
 import { failureOf, type PlanFailure, readEntries, sideBySide } from '../kernel/heads.ts'
 import { createTimedCache, type System } from '../kernel/system.ts'
+import { placeRanges } from '../place/ready.ts'
 import { NOTHING_SWEPT, type SweepReport } from '../repair.ts'
 
 /**
@@ -103,9 +104,7 @@ async function heldOverHttp(
 
 function runningRanges(type: TaskType) {
   const places = type.configuration.kind === 'flow' ? [runningPlace, undoingPlace] : [runningPlace]
-  return shardNumbers(type).flatMap(shard =>
-    places.map(place => ({ index: 'place' as const, partition: place(type.type, shard) })),
-  )
+  return placeRanges(shardNumbers(type).flatMap(shard => places.map(place => place(type.type, shard))))
 }
 
 const CACHE_MS = 1_000
