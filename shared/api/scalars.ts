@@ -25,10 +25,7 @@ export const operation = open({
   what: text(),
 })
 
-/**
- * A change that a caller made over the HTTP API. `by` is an IAM principal, the subject of a token, or the local user as
- * `local:NAME`.
- */
+/** A change that a caller made over the HTTP API. `by` is an IAM principal, the subject of a token, or the local user as `local:NAME`. */
 export type ApiOperation = ValueOf<typeof operation>
 
 export const operations = listOf(operation)
@@ -44,9 +41,7 @@ export const ifRevision = revisionRule
 
 /** The body, or the query, of requests that take only the expected revision. */
 export const expectedRevision = strict({
-  /**
-   * The revision that the change was made from. If the present revision is another one, the request is refused with 409. @default any
-   */
+  /** The revision that the change was made from. If the present revision is another one, the request is refused with 409. @default any */
   ifRevision: optional(ifRevision),
 })
 

@@ -254,9 +254,7 @@ export const task = open(
     operations: optional(operations),
     /** The options in force, defaults included. */
     options: optionsInForce,
-    /**
-     * The parts that are left out, wholly or partly, because the answer would be too long. The results of the oldest runs go first.
-     */
+    /** The parts that are left out, wholly or partly, because the answer would be too long. The results of the oldest runs go first. */
     omitted: optional(listOf(omittedPart)),
   },
   'Task',

@@ -68,9 +68,8 @@ export type PublishedTask<Result = unknown> = PublishAnswer & {
 
 export type TableClient = {
   /**
-   * Publishes a task, given as a definition with its input and options, as the name of a type with both, or as a body. A second
-   * publish of the same key creates nothing: its answer is the existing task, with `created: false`. Canvases are published over
-   * HTTP.
+   * Publishes a task, given as a definition with its input and options, as the name of a type with both, or as a body. A second publish of
+   * the same key creates nothing: its answer is the existing task, with `created: false`. Canvases are published over HTTP.
    */
   publish<What extends AnyDefinition | string = never>(
     what: What | NameOf<What> | PublishBody,

@@ -71,9 +71,8 @@ export type RepairRange = {
 }
 
 /**
- * Goes through the leaves, from `from` on, that may start and are not counted as ended. Publishes those that have
- * no head and counts those that have ended. Returns the leaf to continue from when the time or the budget ran
- * out.
+ * Goes through the leaves, from `from` on, that may start and are not counted as ended. Publishes those that have no head and counts those
+ * that have ended. Returns the leaf to continue from when the time or the budget ran out.
  */
 export async function repairMembers(
   system: System,
@@ -162,10 +161,7 @@ async function cancelPage(system: System, canvas: LoadedCanvas, leaves: readonly
 
 type Reading = System & { readonly typeOf: TypeReader }
 
-/**
- * Cancels a published member like any task, and creates an unpublished one as cancelled. A member that has ended
- * stays as it is.
- */
+/** Cancels a published member like any task, and creates an unpublished one as cancelled. A member that has ended stays as it is. */
 async function cancelLeaf(
   system: Reading,
   canvas: LoadedCanvas,

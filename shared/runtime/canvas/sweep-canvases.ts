@@ -77,9 +77,7 @@ async function sweepCanvas(
   if (hasBudgetLeft) await repairMembers(system, canvas, head, { from: 0, ...bounds })
 }
 
-/**
- * The next open canvases of a shard, from where the last round stopped, and those that were published recently.
- */
+/** The next open canvases of a shard, from where the last round stopped, and those that were published recently. */
 async function nextOpenCanvases(system: System, shard: number): Promise<Canvas[]> {
   const open = viewRange(CANVAS_TYPE, 'open', shard)
   const next = await readFromCursor(system, sweepRecord.canvases(shard), open, CANVASES_PER_SHARD_MAX)

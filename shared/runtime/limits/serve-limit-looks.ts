@@ -266,10 +266,7 @@ async function withoutStaleHolders(
   return holders.filter(({ holder }) => !removed.has(holder))
 }
 
-/**
- * Whether a live run of the task holds the permit. A task that cannot be read has no live run: its heartbeats are
- * refused.
- */
+/** Whether a live run of the task holds the permit. A task that cannot be read has no live run: its heartbeats are refused. */
 async function isHeld(system: System, limit: string, { holder, taskId }: Holder): Promise<boolean> {
   const head = await readTask(system, taskId).catch(error => {
     if (!isItemFault(error)) throw error

@@ -19,9 +19,7 @@ import { type MergedEntry, RANGES_AT_ONCE_MAX, viewRange } from '../place/ready.
  */
 export type ListOrder = 'due' | '-due' | 'created' | '-created' | 'ended' | '-ended'
 
-/**
- * Which tasks to list: the tasks of some types, of a user, or of both. No type means every type, and an empty `statuses` any status.
- */
+/** Which tasks to list: the tasks of some types, of a user, or of both. No type means every type, and an empty `statuses` any status. */
 export type ListQuery = ListFilter & {
   readonly types: readonly TaskType[]
   /** The types are all that the system has, so a type may be added between two pages. */
@@ -175,9 +173,8 @@ export function filterName({ since, until, tags = [], error, text }: ListFilter)
 const VERSION = 2
 
 /**
- * Encodes a position in a list as opaque text. The position is valid only within the query that it was made for, so
- * a forged cursor cannot show more than the query itself. The hash detects typing errors and cursors of other
- * queries.
+ * Encodes a position in a list as opaque text. The position is valid only within the query that it was made for, so a forged cursor cannot
+ * show more than the query itself. The hash detects typing errors and cursors of other queries.
  */
 export function encodeCursor(query: string, { sort, id, range }: MergedEntry): string {
   const fields = [VERSION, sort, id, range]
@@ -215,11 +212,10 @@ export function jsonIn(cursor: string): unknown {
 }
 
 /**
- * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished
- * tasks count until DynamoDB deletes them, up to days after their retention. The cost grows with the number of
- * tasks: some 10 read units per thousand. With `atMost`, each count except of running tasks stops at this number, and its shards are
- * counted one after the other. A type without open tasks, as most types are at most times, is then asked for one of them and for no
- * status that open tasks have.
+ * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished tasks count until DynamoDB
+ * deletes them, up to days after their retention. The cost grows with the number of tasks: some 10 read units per thousand. With `atMost`,
+ * each count except of running tasks stops at this number, and its shards are counted one after the other. A type without open tasks, as
+ * most types are at most times, is then asked for one of them and for no status that open tasks have.
  */
 export async function countTasks(
   system: System,

@@ -34,17 +34,13 @@ export type ListAnswer =
     }
   | { readonly ok: false; readonly problem: FieldProblem }
 
-/**
- * One call reads at most this many index entries. Where few of them match, a page is short, and its cursor
- * leads to the rest.
- */
+/** One call reads at most this many index entries. Where few of them match, a page is short, and its cursor leads to the rest. */
 const EXAMINED_ENTRIES_MAX = 1_000
 const BATCH_ENTRIES = 100
 
 /**
- * Lists one page of tasks, heads only. Orders that no index keeps, such as ended tasks by due time, are sorted
- * in memory up to a bounded number and refused beyond it. Lists lag by up to two seconds, and show each task as
- * it is when they are read.
+ * Lists one page of tasks, heads only. Orders that no index keeps, such as ended tasks by due time, are sorted in memory up to a bounded
+ * number and refused beyond it. Lists lag by up to two seconds, and show each task as it is when they are read.
  */
 export async function listTasks(system: System, query: ListQuery): Promise<ListAnswer> {
   const name = queryName(query)
@@ -146,10 +142,7 @@ async function indexPage(
   return answer(found, name, last, examined)
 }
 
-/**
- * Adds the matching tasks in the order of the batch until the page is full; returns how many entries of the
- * batch it used.
- */
+/** Adds the matching tasks in the order of the batch until the page is full; returns how many entries of the batch it used. */
 function fill(
   found: Task[],
   batch: readonly MergedEntry[],

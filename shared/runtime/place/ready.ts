@@ -19,10 +19,7 @@ import type { System } from '../kernel/system.ts'
 /** The page size for `scatter`: one page of each partition is enough for most windows. */
 const WIDE_PAGE_ENTRIES = 100
 
-/**
- * Reads the ready tasks as the indexes show them; some may have been claimed already. Heads are read as late as
- * possible.
- */
+/** Reads the ready tasks as the indexes show them; some may have been claimed already. Heads are read as late as possible. */
 export type ReadyTasks = {
   /** The next tasks: `count` or a few less, and none when no more wait. */
   next(count: number): Promise<Task[]>

@@ -14,8 +14,7 @@ import { viewRange } from '../place/ready.ts'
 import { isPresent, readScheduledTask } from './schedule.ts'
 
 /**
- * A schedule as an answer shows it. `nextRunAt` is the time of the next tick; undefined when the schedule never
- * ticks again, or is paused.
+ * A schedule as an answer shows it. `nextRunAt` is the time of the next tick; undefined when the schedule never ticks again, or is paused.
  */
 export type ScheduleDescription = {
   readonly head: PresentSchedule

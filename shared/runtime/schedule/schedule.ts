@@ -62,9 +62,8 @@ export type KeptElsewhere = {
 }
 
 /**
- * Creates a schedule or replaces what it publishes and when. An open schedule keeps its creation time and its pause,
- * and with the same timing also its next tick. The same definition again changes nothing, even after the last tick of
- * the schedule.
+ * Creates a schedule or replaces what it publishes and when. An open schedule keeps its creation time and its pause, and with the same
+ * timing also its next tick. The same definition again changes nothing, even after the last tick of the schedule.
  */
 export async function putSchedule(
   system: System,
@@ -181,10 +180,7 @@ export function pauseSchedule(system: System, id: string, expected: Expected = {
   return change(system, id, pause, expected)
 }
 
-/**
- * Resumes a schedule: it continues with its next tick. Ticks that fell into the pause count as missed. Repeating
- * it changes nothing.
- */
+/** Resumes a schedule: it continues with its next tick. Ticks that fell into the pause count as missed. Repeating it changes nothing. */
 export function resumeSchedule(system: System, id: string, expected: Expected = {}): Promise<PauseOutcome> {
   return change(system, id, resume, expected)
 }
@@ -235,10 +231,7 @@ type Triggered =
       readonly outcome: Extract<PublishOutcome, { ok: false }>
     }
 
-/**
- * Publishes the task of a schedule now, independent of its ticks. This also works for a schedule that is paused
- * or has ended.
- */
+/** Publishes the task of a schedule now, independent of its ticks. This also works for a schedule that is paused or has ended. */
 export async function triggerSchedule(system: System, id: string): Promise<Triggered> {
   const head = await readHead(system, id, isSchedule)
   if (!isPresent(system, head)) return UNKNOWN

@@ -26,10 +26,9 @@ const RECENT_TASKS_MAX = 100
 export type TasksReport = SweepReport & { readonly tasks: readonly Task[] }
 
 /**
- * One round of the safety net for tasks: finds open tasks whose message was lost and plans them again. Its cost per type
- * and round is bounded however many tasks wait: recently due tasks are read once, the rest from a cursor, a
- * budget at a time. A type that cannot be swept does not affect the others. Types that are not begun before `stopAt` are left to the
- * next round, which begins with another type.
+ * One round of the safety net for tasks: finds open tasks whose message was lost and plans them again. Its cost per type and round is
+ * bounded however many tasks wait: recently due tasks are read once, the rest from a cursor, a budget at a time. A type that cannot be
+ * swept does not affect the others. Types that are not begun before `stopAt` are left to the next round, which begins with another type.
  */
 export async function sweepTasks(round: SweepRound, stopAt: number): Promise<TasksReport> {
   const reports = await sideBySide(round.types, TYPES_AT_ONCE_MAX, async type =>

@@ -188,9 +188,7 @@ export function readSchedule(name: string, body: unknown, now: number): Schedule
   throw refusalOf(`schedule '${name}'`, read.problems)
 }
 
-/**
- * Makes the request of a schedule, or returns its problems: fields that exclude each other, or bounds that no rule expresses.
- */
+/** Makes the request of a schedule, or returns its problems: fields that exclude each other, or bounds that no rule expresses. */
 export function scheduleRequestOf(name: string, body: ScheduleBody, now: number): Read {
   const timing = timingOf(body)
   const problems = [

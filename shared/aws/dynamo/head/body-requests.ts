@@ -17,10 +17,7 @@ export function getBody(table: string, id: string, ref: string): RequestOf<'get'
   return getItem(table, { pk: id, sk: ref })
 }
 
-/**
- * Writes a body. No guard: a ref names a birth and, where contents may differ, a digest. So a write overwrites only an equal
- * body.
- */
+/** Writes a body. No guard: a ref names a birth and, where contents may differ, a digest. So a write overwrites only an equal body. */
 export function putBody(table: string, id: string, write: BodyWrite): RequestOf<'put'> {
   return { TableName: table, Item: bodyItem(id, write) }
 }
@@ -73,10 +70,7 @@ export function getDefinition(table: string, name: string): RequestOf<'get'> {
   return getItem(table, { pk: definitionPartition(name), sk: DEFINITION_SORT_KEY })
 }
 
-/**
- * Writes the steps of a flow. Guard: the item does not exist. An existing item should have the same steps: its name is their
- * digest.
- */
+/** Writes the steps of a flow. Guard: the item does not exist. An existing item should have the same steps: its name is their digest. */
 export function putDefinition(table: string, definition: FlowDefinition): RequestOf<'put'> {
   const key = { pk: definitionPartition(definition.name), sk: DEFINITION_SORT_KEY }
   return { TableName: table, Item: { ...key, ...SCHEMA, json: JSON.stringify(definition) }, ...ifVersion(0) }

@@ -17,8 +17,7 @@ import { body, ENDED_RUN, LIVE_RUN, MEMBER } from './head-attributes.ts'
 import { DEFAULTS_OF_TASKS, definitionNameIn, HEAD, headItem, isHeadImage, taskFromItem } from './items.ts'
 
 /**
- * Reads heads, finds the unreadable ones, and handles them. Lists and claims leave them out and log them, and an
- * operator can remove them.
+ * Reads heads, finds the unreadable ones, and handles them. Lists and claims leave them out and log them, and an operator can remove them.
  */
 
 /** A process that meets more definitions of flows forgets them all and reads them again. */

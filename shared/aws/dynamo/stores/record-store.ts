@@ -6,10 +6,7 @@ import { bodyFromItem, namesOf, SCHEMA, ttlSeconds } from '../documents.ts'
 import { RECORD_SORT_KEY, recordPartition } from '../keys.ts'
 import { getItem, ifStored } from '../requests.ts'
 
-/**
- * Stores the records that `core/record-names.ts` names in a DynamoDB table with the keys of `keys.ts`. Expired records count as
- * gone.
- */
+/** Stores the records that `core/record-names.ts` names in a DynamoDB table with the keys of `keys.ts`. Expired records count as gone. */
 export function createRecordStore(
   documents: Documents,
   { table, clock }: { readonly table: string; readonly clock: Pick<Clock, 'now'> },
