@@ -70,10 +70,7 @@ export type NextOptions<Input = unknown> = {
   readonly result?: unknown
 }
 
-/**
- * Returned by a handler, as `ctx.next(…)` makes it: this stage succeeded, and the task is dispatched again for the stage
- * that it names.
- */
+/** Returned by a handler, as `ctx.next(…)` makes it: this stage succeeded, and the task is dispatched again for the stage that it names. */
 export class Next {
   static {
     recogniseAcrossCopies(Next, 'Next')

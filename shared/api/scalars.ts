@@ -25,10 +25,7 @@ export const operation = open({
   what: text(),
 })
 
-/**
- * A change that a caller made over the HTTP API. `by` is an IAM principal, the subject of a token, or the local user as
- * `local:NAME`.
- */
+/** A change that a caller made over the HTTP API. `by` is an IAM principal, the subject of a token, or the local user as `local:NAME`. */
 export type ApiOperation = ValueOf<typeof operation>
 
 export const operations = listOf(operation)
@@ -44,9 +41,7 @@ export const ifRevision = revisionRule
 
 /** The body, or the query, of requests that take only the expected revision. */
 export const expectedRevision = strict({
-  /**
-   * The revision that the change was made from. If the present revision is another one, the request is refused with 409. @default any
-   */
+  /** The revision that the change was made from. If the present revision is another one, the request is refused with 409. @default any */
   ifRevision: optional(ifRevision),
 })
 
@@ -58,7 +53,7 @@ export const emptyBody = strict({})
 const CURSOR_CHARACTERS_MAX = 2_048
 export const PAGE_ITEMS_MAX = 100
 
-export const limit = whole(1, PAGE_ITEMS_MAX)
+const limit = whole(1, PAGE_ITEMS_MAX)
 export const cursor = shortText(CURSOR_CHARACTERS_MAX)
 
 /** The query of a list without filters. */
@@ -70,6 +65,19 @@ export const pageQuery = strict({
 })
 
 export type PageQuery = ValueOf<typeof pageQuery>
+
+/** The query of a list whose cursor is a whole number of at most this many digits. */
+export function positionQuery(digits: number) {
+  const position = new RegExp(`^\\d{1,${digits}}$`)
+  return strict({
+    /** The number of items on a page. @default 20 */
+    limit: optional(limit),
+    /** The `nextCursor` of the page before. @default the first page */
+    cursor: optional(
+      text('a nextCursor of this list', value => position.test(value), { pattern: position.source }),
+    ),
+  })
+}
 
 /** One page of a list, as answers show it. */
 export function pageOf<Item extends Rule>(item: Item, component?: string) {

@@ -10,7 +10,7 @@ import type { ValueOf } from '../core/rules/rules.ts'
 import { duration, flag, integer, literal, shortText, text, time, whole } from '../core/rules/scalars.ts'
 import { taskError } from './problems.ts'
 import { publishBody } from './publish.ts'
-import { ifRevision, limit, operations, pageOf, revision, shownTime } from './scalars.ts'
+import { ifRevision, operations, pageOf, positionQuery, revision, shownTime } from './scalars.ts'
 import { task } from './tasks.ts'
 
 /** Bodies and answers of schedules. */
@@ -123,17 +123,8 @@ export type ApiSchedule = ValueOf<typeof scheduleAnswer>
 
 export const schedulePage = pageOf(scheduleAnswer)
 
-const positionCursor = text('a nextCursor of this list', value => /^\d{1,16}$/.test(value), {
-  pattern: '^\\d{1,16}$',
-})
-
 /** The query of past ticks. Its cursor is the time of a tick. */
-export const ticksQuery = strict({
-  /** The number of ticks on a page. @default 20 */
-  limit: optional(limit),
-  /** The `nextCursor` of the page before. @default the first page */
-  cursor: optional(positionCursor),
-})
+export const ticksQuery = positionQuery(16)
 
 export type TicksQuery = ValueOf<typeof ticksQuery>
 

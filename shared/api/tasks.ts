@@ -13,7 +13,17 @@ import { typeNameRule } from '../core/rules/type-configuration.ts'
 import { ENDED_RUN_STATES, STATUS_REASONS, STATUSES, STEP_STATES } from '../core/states.ts'
 import { optionsInForce } from './options.ts'
 import { fieldProblem, taskError } from './problems.ts'
-import { count, json, limit, operations, pageOf, pageQuery, revision, shownTime, userId } from './scalars.ts'
+import {
+  count,
+  json,
+  operations,
+  pageOf,
+  pageQuery,
+  positionQuery,
+  revision,
+  shownTime,
+  userId,
+} from './scalars.ts'
 
 /** Tasks: the bodies that change them, the queries that list them, and the answers that show them. */
 
@@ -67,17 +77,8 @@ export type ListFilter = Omit<ListQuery, 'type' | 'status' | 'tag'> & {
   readonly tag?: OneOrMore<string>
 }
 
-const positionCursor = text('a nextCursor of this list', value => /^\d{1,9}$/.test(value), {
-  pattern: '^\\d{1,9}$',
-})
-
 /** The query of the list that was handed on to a task. Its cursor is a position in that list. */
-export const previousQuery = strict({
-  /** The number of results on a page. @default 20 */
-  limit: optional(limit),
-  /** The `nextCursor` of the page before. @default the first page */
-  cursor: optional(positionCursor),
-})
+export const previousQuery = positionQuery(9)
 
 /** A run: one attempt of one worker at a task. */
 const run = open(
@@ -253,9 +254,7 @@ export const task = open(
     operations: optional(operations),
     /** The options in force, defaults included. */
     options: optionsInForce,
-    /**
-     * The parts that are left out, wholly or partly, because the answer would be too long. The results of the oldest runs go first.
-     */
+    /** The parts that are left out, wholly or partly, because the answer would be too long. The results of the oldest runs go first. */
     omitted: optional(listOf(omittedPart)),
   },
   'Task',

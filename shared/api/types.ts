@@ -189,9 +189,8 @@ export const purgeBody = strict(
 )
 
 /**
- * The tasks of a type that a purge removes: ended tasks in these statuses that ended before `before`, and open ones that were
- * published before it. A time in the future counts as the time of the request: the purge never touches a task that is published
- * after the request.
+ * The tasks of a type that a purge removes: ended tasks in these statuses that ended before `before`, and open ones that were published
+ * before it. A time in the future counts as the time of the request: the purge never touches a task that is published after the request.
  */
 export type PurgeBody = ValueOf<typeof purgeBody>
 

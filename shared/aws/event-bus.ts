@@ -12,9 +12,7 @@ import type { Events, SendFailure } from '../ports/messages.ts'
 /** The bus that receives the events, and the system that they are about. */
 export type EventBusAddress = { readonly bus: string; readonly system: string }
 
-/**
- * A request takes 10 entries and 256 KB. Ten events of at most 4.5 KB never reach 256 KB. Source: EventBridge quotas.
- */
+/** A request takes 10 entries and 256 KB. Ten events of at most 4.5 KB never reach 256 KB. Source: EventBridge quotas. */
 const ENTRIES_MAX = 10
 /** Events that do not fit into one request are sent in this many lanes side by side. */
 const LANES = 4

@@ -9,12 +9,11 @@
  */
 
 import type * as api from '../api/index.ts'
-import type { Page, PageQuery } from '../api/scalars.ts'
 import type { Json } from '../core/values/values.ts'
 import type { Canvas, ResultOf } from '../define/canvases.ts'
 import type { AnyDefinition, NameOf, OutputOf } from '../define/definitions.ts'
 import type { EventsOptions } from './events.ts'
-import { createOperations, type Operations } from './operations.ts'
+import { allPages, createOperations, type Items, type Operations } from './operations.ts'
 import { clientProblem, ProblemError } from './problem-error.ts'
 import type { ClientArguments, Published } from './publish.ts'
 import { isRepeatable, publishAny, refuseInput, withKey } from './publish.ts'
@@ -25,8 +24,6 @@ import { type ResultOptions, waitForResult } from './wait-for-result.ts'
 
 /** A task of a type, or a canvas: its id, or its key. */
 type Target = string | { readonly key: string }
-
-type Items<Item> = AsyncGenerator<Item, void, undefined>
 
 export type Client = Operations & {
   /**
@@ -173,23 +170,4 @@ export function createClient(settings: ClientSettings = {}): Client {
 
 function idOf(target: Target, type: string): string {
   return typeof target === 'string' ? target : `${type}:${target.key}`
-}
-
-/**
- * Makes the call that yields the items of all pages. It reads the next page when the caller has taken all items of the present one.
- * `usual` is what a query is that says nothing else.
- */
-function allPages<Query extends PageQuery, Item>(
-  read: (query: Query, call?: CallOptions) => Promise<Page<Item>>,
-  usual: PageQuery = { limit: 100 },
-) {
-  return async function* (query?: Query, call?: CallOptions): Items<Item> {
-    let cursor = query?.cursor
-    do {
-      // The client leaves out what is undefined.
-      const page = await read({ ...usual, ...query, cursor } as Query, call)
-      yield* page.items
-      cursor = page.nextCursor
-    } while (cursor !== undefined)
-  }
 }

@@ -267,3 +267,24 @@ function emptyAnswerOf(error: unknown): api.ClaimsAnswer {
   if (!(error instanceof ProblemError) || error.status !== 429) throw error
   return { claims: [], retryAfterMs: error.problem.retryAfterMs ?? CLAIM_RETRY_MS }
 }
+
+export type Items<Item> = AsyncGenerator<Item, void, undefined>
+
+/**
+ * Makes the call that yields the items of all pages. It reads the next page when the caller has taken all items of the present one.
+ * `usual` is what a query is that says nothing else.
+ */
+export function allPages<Query extends PageQuery, Item>(
+  read: (query: Query, call?: CallOptions) => Promise<Page<Item>>,
+  usual: PageQuery = { limit: 100 },
+) {
+  return async function* (query?: Query, call?: CallOptions): Items<Item> {
+    let cursor = query?.cursor
+    do {
+      // The client leaves out what is undefined.
+      const page = await read({ ...usual, ...query, cursor } as Query, call)
+      yield* page.items
+      cursor = page.nextCursor
+    } while (cursor !== undefined)
+  }
+}

@@ -1,7 +1,4 @@
-/**
- * Bounds of the product and of the services beneath it. Each name ends in its unit, and in `_MAX` or `_MIN` where it bounds a
- * range.
- */
+/** Bounds of the product and of the services beneath it. Each name ends in its unit, and in `_MAX` or `_MIN` where it bounds a range. */
 
 const KB = 1024
 const SECOND_MS = 1_000
@@ -18,9 +15,7 @@ export const WORKER_VISIBILITY_S = 15
 
 /** Bytes of an input or a result as JSON text in UTF-8. */
 export const BODY_BYTES_MAX = 350 * KB
-/**
- * Bytes of a request's body. The function's event holds the body as escaped text, and Lambda takes events below 6,291,456 bytes.
- */
+/** Bytes of a request's body. The function's event holds the body as escaped text, and Lambda takes events below 6,291,456 bytes. */
 export const REQUEST_BYTES_MAX = 4 * KB * KB
 /**
  * Bytes of an answer's body as escaped JSON. Lambda delivers 6,291,556 bytes in all, and status and headers take less than 16 KB.
@@ -105,9 +100,7 @@ export const CANVAS_TASKS_AT_ONCE_MAX = CANVAS_MEMBERS_SHOWN_MAX + 2
  * function ends after 29 s.
  */
 export const HTTP_WRITE_MS_MAX = 20 * SECOND_MS
-/**
- * A claim over HTTP tries for this long beyond its wait. It may begin at the end of the longest wait, and must still be answered.
- */
+/** A claim over HTTP tries for this long beyond its wait. It may begin at the end of the longest wait, and must still be answered. */
 export const CLAIM_PATIENCE_MS = 8 * SECOND_MS
 /** The longest time for which a claim over HTTP waits for work. */
 export const CLAIM_WAIT_MS_MAX = 20 * SECOND_MS
@@ -157,9 +150,8 @@ export const SCHEDULE_GRACE_MS_MAX = DAY_MS
 /** Pauses that a schedule remembers while a tick is due. Each takes some 30 bytes of the schedule's head. */
 export const SCHEDULE_PAUSES_MAX = 10
 /**
- * The task of a tick stays in the table for at least this time, however short its retention is. When the write that moves a
- * schedule on is lost, its tick is published again, and that publish must find the task. Readers do not see the task beyond its
- * retention.
+ * The task of a tick stays in the table for at least this time, however short its retention is. When the write that moves a schedule on is
+ * lost, its tick is published again, and that publish must find the task. Readers do not see the task beyond its retention.
  */
 export const TICK_REMAINS_MS = 4 * DAY_MS
 
@@ -176,10 +168,7 @@ export const LOOK_SLACK_MS = 500
 export const MESSAGE_LIFE_MS = 4 * DAY_MS
 /** A tombstone outlives every message (4 days in queues, 14 in dead-letter queues) and the stream (24 hours). */
 export const TOMBSTONE_MS = 15 * DAY_MS
-/**
- * A body outlives its task's expected end by this much. Changing an item's TTL costs units for its whole size, so renewals are
- * rare.
- */
+/** A body outlives its task's expected end by this much. Changing an item's TTL costs units for its whole size, so renewals are rare. */
 export const BODY_GRACE_MS = 30 * DAY_MS
 /** A head expires this long after its task's end. Open tasks do not expire. */
 export const DEFAULT_RETENTION_MS = 7 * DAY_MS
@@ -194,9 +183,7 @@ export const SHARDS_MAX = 64
 /** Version of the stored form. Code refuses items that carry a larger one. */
 export const SCHEMA_VERSION = 1
 
-/**
- * Changes over the HTTP API that a task, a type or a schedule remembers. They are stored in its item, and each write pays for them.
- */
+/** Changes over the HTTP API that a task, a type or a schedule remembers. They are stored in its item, and each write pays for them. */
 export const OPERATIONS_KEPT_MAX = 10
 /** Characters of a principal's name. The ARN of an assumed role with its session has some 100. */
 export const PRINCIPAL_CHARACTERS_MAX = 128

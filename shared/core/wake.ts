@@ -122,9 +122,7 @@ function nextLook(task: Task, now: number, waitsForMinute: boolean): number | un
   return Number.isFinite(next) ? next : undefined
 }
 
-/**
- * Whether the task needs a look at its due time. The look moves a task taken in order to its ready place, or marks a targeted one.
- */
+/** Whether the task needs a look at its due time. The look moves a task taken in order to its ready place, or marks a targeted one. */
 function isLookedAtWhenDue(task: Task, now: number): boolean {
   if (isTargeted(task)) return task.dueAt > now
   return isTakenInOrder(task) && task.wait === undefined && task.place?.name !== readyPlaceOf(task)
@@ -177,9 +175,7 @@ const LOOKS_PER_RECORD = 8
 export type LookRecord = {
   /** How many looks the chain has sent. */
   readonly hops: number
-  /**
-   * The beginning of the id of the message that made the record. When SQS delivers that message again, its record may be repeated.
-   */
+  /** The beginning of the id of the message that made the record. When SQS delivers that message again, its record may be repeated. */
   readonly name: string
   /** The time by which the chain records itself again. Afterwards it counts as lost, and any other chain may record itself. */
   readonly until: number

@@ -24,10 +24,7 @@ export function cronTicks(cron: string, timezone: string): Ticks {
   }
 }
 
-/**
- * A time that does not occur within this span, such as a 29th of February that is a fifth Monday, counts as
- * never.
- */
+/** A time that does not occur within this span, such as a 29th of February that is a fifth Monday, counts as never. */
 const HORIZON_MS_MAX = 50 * 366 * 86_400_000
 
 function nextTick(pattern: Cron, clock: WallClock, after: number): number | undefined {
@@ -64,10 +61,7 @@ function lastTicks(pattern: Cron, clock: WallClock, { count, from, before }: Spa
   return found
 }
 
-/**
- * The latest wall time shown before a moment. Clocks that were put back within the last hours have shown later
- * times already.
- */
+/** The latest wall time shown before a moment. Clocks that were put back within the last hours have shown later times already. */
 function latestShown(clock: WallClock, before: number): number {
   const shown = clock.at(before)
   const wasPutBack = clock.at(before - CLOCK_CHANGE_MS_MAX) !== shown - CLOCK_CHANGE_MS_MAX

@@ -1,7 +1,4 @@
-/**
- * Ports: time, randomness, log lines and metrics. `messages.ts` has the ports that send and receive, and `stores.ts` those that
- * store.
- */
+/** Ports: time, randomness, log lines and metrics. `messages.ts` has the ports that send and receive, and `stores.ts` those that store. */
 
 /** The two clocks of a process, in milliseconds, and waiting. */
 export type Clock = {

@@ -59,9 +59,8 @@ export type Look = {
 export type MinuteLook = { readonly minute: number; readonly shard: number; readonly after?: IndexEntry }
 
 /**
- * A message that makes the jobs function advance a canvas, from the leaf `from` on. The function publishes members that may
- * start, counts members that have ended, and cancels the members of a cancelled canvas. `delaySeconds` is a whole number from
- * 0 to 900.
+ * A message that makes the jobs function advance a canvas, from the leaf `from` on. The function publishes members that may start, counts
+ * members that have ended, and cancels the members of a cancelled canvas. `delaySeconds` is a whole number from 0 to 900.
  */
 export type CanvasLook = {
   readonly id: string
@@ -71,8 +70,7 @@ export type CanvasLook = {
 }
 
 /**
- * What a message of the wake queue or the jobs queue asks for. A `minute` comes from its EventBridge schedule and stands for all
- * shards.
+ * What a message of the wake queue or the jobs queue asks for. A `minute` comes from its EventBridge schedule and stands for all shards.
  */
 export type Wake =
   | { readonly kind: 'look'; readonly look: Look }

@@ -95,9 +95,8 @@ export type TypeStore = {
   /** Stores `next` if the stored version is still `version` (0: none stored). */
   put(next: TaskType, version: number): Promise<boolean>
   /**
-   * Records that the type has tenants and needs a `reorder` job, if the stored version is still `version`. The call writes
-   * attributes of its own, so a program without the permission to configure types may make it. `next` is the type after the
-   * write.
+   * Records that the type has tenants and needs a `reorder` job, if the stored version is still `version`. The call writes attributes of
+   * its own, so a program without the permission to configure types may make it. `next` is the type after the write.
    */
   markFair(next: TaskType, version: number): Promise<boolean>
 }
@@ -230,10 +229,7 @@ export type DeadLetterStore = {
   noteOf(taskId: string): Promise<LostMessage | undefined>
 }
 
-/**
- * Stores small records of the machinery: cursors, progress, answers that a repeated request gets again. `record-names.ts` names
- * them.
- */
+/** Stores small records of the machinery: cursors, progress, answers that a repeated request gets again. `record-names.ts` names them. */
 export type RecordStore = {
   get(name: string): Promise<Json | undefined>
   put(name: string, value: Json, expiresAt: number): Promise<void>

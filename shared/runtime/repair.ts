@@ -84,11 +84,10 @@ export async function renewAgeingBodies<H extends Head>(
 const SILENCE_MS_MAX = 15 * 60_000
 
 /**
- * Returns a function that judges whether the message of a job or a canvas is lost, given the time of its last
- * sign of life.
+ * Returns a function that judges whether the message of a job or a canvas is lost, given the time of its last sign of life.
  *
- * Silence alone is not enough. Behind a large resume a message may wait for minutes, and each copy of it would
- * make the queue longer. The queue is measured at most once per detector, and only when something is silent.
+ * Silence alone is not enough. Behind a large resume a message may wait for minutes, and each copy of it would make the queue longer. The
+ * queue is measured at most once per detector, and only when something is silent.
  */
 export function lostMessageDetector(
   { messages, clock }: Pick<System, 'messages' | 'clock'>,
@@ -170,18 +169,14 @@ async function moveCursor(
 }
 
 /**
- * The sweeper reads each index partition from its start to its end, a budget of tasks per round: that is a
- * pass. A pass over many tasks takes many rounds, and a record keeps its cursor. The record also keeps when
- * this pass and the previous ones began. A task that became due since the previous pass began may not have been
- * read yet, however old it is.
+ * The sweeper reads each index partition from its start to its end, a budget of tasks per round: that is a pass. A pass over many tasks
+ * takes many rounds, and a record keeps its cursor. The record also keeps when this pass and the previous ones began. A task that became
+ * due since the previous pass began may not have been read yet, however old it is.
  */
 
 /** A pass without a record took one round, and rounds come every minute. */
 const SHORT_PASS_MS = 60_000
-/**
- * The record keeps this pass and the two before it. Two passes send a lost task, since a message of the sweeper may
- * get lost as well.
- */
+/** The record keeps this pass and the two before it. Two passes send a lost task, since a message of the sweeper may get lost as well. */
 const PASSES_KNOWN_MAX = 3
 
 /** A task that a round looks at, and since when earlier passes may have missed it. */

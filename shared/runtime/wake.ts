@@ -54,10 +54,7 @@ export async function wakeTasks(system: System, sent: readonly ReceivedLook[]): 
   return (await Promise.all(results)).flat()
 }
 
-/**
- * Keeps only the latest planned look at one birth of a task: it alone may send the next look, and queues keep no
- * order.
- */
+/** Keeps only the latest planned look at one birth of a task: it alone may send the next look, and queues keep no order. */
 function latestLooks(looks: readonly ReceivedLook[]): ReceivedLook[] {
   const latest = new Map<string, ReceivedLook>()
   for (const look of looks) {
@@ -129,10 +126,7 @@ async function sendNextLook(
   return failures.map(({ index: _index, ...why }) => ({ id: task.id, ...why }))
 }
 
-/**
- * Whether the chain of looks sends its look number `hops`. A chain ends when another chain looks at the same run
- * and has sent as many.
- */
+/** Whether the chain of looks sends its look number `hops`. A chain ends when another chain looks at the same run and has sent as many. */
 async function maySendNext(system: System, task: Head, hops: number, messageId?: string): Promise<boolean> {
   if (!isTask(task)) return true
   const now = system.clock.now()
@@ -189,9 +183,8 @@ export async function wakeMinuteShard(
 type Received = { readonly messageId: string; readonly wake: Wake }
 
 /**
- * Serves wake messages: looks at tasks, dispatches the tasks of far minutes, continues canvases and jobs, and
- * admits tasks that wait for a limit. Work that is not done at `stopAt` continues in a new message. Returns the ids
- * of the messages that SQS must deliver again.
+ * Serves wake messages: looks at tasks, dispatches the tasks of far minutes, continues canvases and jobs, and admits tasks that wait for a
+ * limit. Work that is not done at `stopAt` continues in a new message. Returns the ids of the messages that SQS must deliver again.
  */
 export async function serveWakes(
   system: System,

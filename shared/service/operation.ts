@@ -94,13 +94,13 @@ export type Operation<On = never> = {
   readonly answers: Readonly<Record<number, DescribedAnswer>>
   /** The problems of this operation, in addition to those that every operation has. */
   readonly problems?: readonly ApiProblemCode[]
-  // biome-ignore lint/suspicious/noExplicitAny: `operation` has compared the types of the call with the rules
+  // biome-ignore lint/suspicious/noExplicitAny: `operationOf` has compared the types of the call with the rules
   handle(call: Call<any, any, On>): Promise<Answer>
 }
 
 type Definition<On, Query, Body, Checks> = Omit<
   Operation<On>,
-  'method' | 'path' | 'query' | 'body' | 'checksBody' | 'handle'
+  'method' | 'path' | 'tag' | 'query' | 'body' | 'checksBody' | 'handle'
 > & {
   readonly query?: Query
   readonly body?: Body
@@ -110,15 +110,19 @@ type Definition<On, Query, Body, Checks> = Omit<
 
 type Given<Of> = [Of] extends [Rule] ? ValueOf<Of> : unknown
 
-/** Defines an operation. Its `handle` gets the query and the body with the types of their rules. */
-export function operation<
-  On = System,
-  Query extends Rule | undefined = undefined,
-  Body extends Rule | undefined = undefined,
-  Checks extends boolean = false,
->(definition: Definition<On, Query, Body, Checks>): Operation<On> {
-  const [method, path] = ENDPOINTS[definition.name]
-  return { ...definition, method, path } as unknown as Operation<On>
+/** Defines the operations of a group. The `handle` of each gets the query and the body with the types of their rules. */
+export function operationOf(tag: keyof typeof TAGS) {
+  return <
+    On = System,
+    Query extends Rule | undefined = undefined,
+    Body extends Rule | undefined = undefined,
+    Checks extends boolean = false,
+  >(
+    definition: Definition<On, Query, Body, Checks>,
+  ): Operation<On> => {
+    const [method, path] = ENDPOINTS[definition.name]
+    return { ...definition, tag, method, path } as unknown as Operation<On>
+  }
 }
 
 /** The system whose changes record this caller, if there is one. */

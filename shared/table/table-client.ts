@@ -25,10 +25,9 @@ import type { ApiTask, ListFilter } from '../api/tasks.ts'
 import type { TransactEntry } from '../aws/dynamo/head/transact-entries.ts'
 import { requiredVariable } from '../aws/environment.ts'
 import { createTableSystem, type TableSystem } from '../aws/system.ts'
-import { createOperations } from '../client/operations.ts'
+import { allPages, createOperations } from '../client/operations.ts'
 import { type ResultOptions, waitForResult } from '../client/wait-for-result.ts'
 import { taskId } from '../core/task/task.ts'
-import { defined } from '../core/values/values.ts'
 import type { AnyDefinition, NameOf, OutputOf, PublishArguments } from '../define/definitions.ts'
 import type { Publishable } from '../define/publishable.ts'
 import type { Log } from '../ports/machine.ts'
@@ -69,9 +68,8 @@ export type PublishedTask<Result = unknown> = PublishAnswer & {
 
 export type TableClient = {
   /**
-   * Publishes a task, given as a definition with its input and options, as the name of a type with both, or as a body. A second
-   * publish of the same key creates nothing: its answer is the existing task, with `created: false`. Canvases are published over
-   * HTTP.
+   * Publishes a task, given as a definition with its input and options, as the name of a type with both, or as a body. A second publish of
+   * the same key creates nothing: its answer is the existing task, with `created: false`. Canvases are published over HTTP.
    */
   publish<What extends AnyDefinition | string = never>(
     what: What | NameOf<What> | PublishBody,
@@ -164,14 +162,7 @@ function createCalls(on: TableSystem) {
     transactItems: (what: Publishable | readonly Publishable[], ...given: unknown[]) =>
       makeTransactItems(on, what, given).catch(asProblem),
     get: (id: string) => get(id),
-    list: async function* (filter: ListFilter): AsyncGenerator<ApiTask, void, undefined> {
-      let { cursor } = filter
-      do {
-        const page = await listPage({ ...filter, ...defined({ cursor }) })
-        yield* page.items
-        cursor = page.nextCursor
-      } while (cursor !== undefined)
-    },
+    list: (filter: ListFilter) => allPages(listPage, {})(filter),
     result: (what: { type: string } | string, id: string | { key: string }, options?: ResultOptions) =>
       result(
         typeof id === 'string' ? id : taskId(typeof what === 'string' ? what : what.type, id.key),

@@ -118,9 +118,7 @@ export type ExistingTask = {
   readonly id: string
   /** The position of the task's head in `TransactItems`, from 0. */
   readonly position: number
-  /**
-   * Whether the task was removed. Its key stays taken for 15 days after that, so that nothing of the removed task can touch a new one.
-   */
+  /** Whether the task was removed. Its key stays taken for 15 days after that, so that nothing of the removed task can touch a new one. */
   readonly isRemoved: boolean
 }
 

@@ -56,8 +56,7 @@ export const WORKERS_PARTITION = 'workers'
 export const GONE_WORKERS_PARTITION = 'gone-workers'
 
 /**
- * The partition of one chunk of the ends of a canvas's members. Each chunk has its own, because thousands of members may end in a
- * second.
+ * The partition of one chunk of the ends of a canvas's members. Each chunk has its own, because thousands of members may end in a second.
  */
 export function endsPartition(canvasId: string, born: string, chunk: number): string {
   return `ends#${canvasId}#${born}#${chunk}`

@@ -12,10 +12,9 @@ import { BatonError } from '../../core/values/values.ts'
 import { type Documents, plainItem, unavailable, unstorable, type Written } from './documents.ts'
 
 /**
- * Sends the requests of the stores by the document client of the AWS SDK. Each request throws BatonError `unavailable` when the table
- * does not answer or throttles beyond the SDK's own retries. A request that writes an item throws BatonError `unstorable` when the
- * table refuses its content. When the table refuses a read or a deletion, the code or the deployment is wrong, and the SDK's error is
- * thrown unchanged.
+ * Sends the requests of the stores by the document client of the AWS SDK. Each request throws BatonError `unavailable` when the table does
+ * not answer or throttles beyond the SDK's own retries. A request that writes an item throws BatonError `unstorable` when the table refuses
+ * its content. When the table refuses a read or a deletion, the code or the deployment is wrong, and the SDK's error is thrown unchanged.
  */
 export function sdkDocuments(client: DynamoDBDocumentClient): Documents {
   return {

@@ -146,31 +146,17 @@ type Message = Wake | { readonly kind: 'events'; readonly late: LateEvents }
 /** Decodes a wake message. @throws BatonError `newer-schema` for a message of newer code, `invalid` for any other text. */
 export function decodeWake(body: string): Message {
   const message = parse(body) as Partial<WakeMessage>
-  const wake = wakeIn(message)
+  const wake = message.kind && READERS[message.kind]?.(message as never)
   if (!wake) throw malformed(`a wake message${message.kind ? ` of kind ${message.kind}` : ''}`, body)
   return wake
 }
 
-function wakeIn(message: Partial<WakeMessage>): Message | undefined {
-  switch (message.kind) {
-    case 'look':
-      return lookIn(message)
-    case 'minute':
-      return minuteIn(message)
-    case 'canvas':
-      return canvasIn(message)
-    case 'job':
-      return jobIn(message)
-    case 'limit':
-      return limitIn(message)
-    case 'events':
-      return eventsIn(message)
-    default:
-      return undefined
-  }
-}
-
 type Of<Kind> = Partial<Extract<WakeMessage, { kind: Kind }>>
+
+const READERS: { readonly [Kind in WakeMessage['kind']]: (message: Of<Kind>) => Message | undefined } = {
+  ...{ look: lookIn, minute: minuteIn, canvas: canvasIn },
+  ...{ job: jobIn, limit: limitIn, events: eventsIn },
+}
 
 function lookIn({ id, born, revision = 0, hops = 0 }: Of<'look'>): Wake | undefined {
   if (typeof id !== 'string' || typeof born !== 'string') return undefined

@@ -117,15 +117,12 @@ export function createCancelled(publication: Publication, now: number): Accepted
   return { ok: true, change: { before: undefined, after, guard: { kind: 'absent' }, bodies } }
 }
 
-/**
- * The process that publishes or cancels a small canvas handles the members itself. It has this long before the jobs function acts.
- */
+/** The process that publishes or cancels a small canvas handles the members itself. It has this long before the jobs function acts. */
 const FIRST_PROCESS_MS = 20_000
 
 /**
- * The time at which the jobs function must continue a canvas, because its first members may not all be published, or the members
- * of a cancelled canvas may not all be cancelled. The jobs function handles a large canvas from the start. Undefined when nothing
- * is left to do.
+ * The time at which the jobs function must continue a canvas, because its first members may not all be published, or the members of a
+ * cancelled canvas may not all be cancelled. The jobs function handles a large canvas from the start. Undefined when nothing is left to do.
  */
 export function driveAt({ canvas, state, owes, updatedAt }: Canvas, now: number): number | undefined {
   if (!canvas) return undefined

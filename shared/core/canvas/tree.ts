@@ -133,9 +133,7 @@ function stepInto(parent: TreeNode, { role, position }: TreeNode): string {
   return parent.role === 'members' ? String(position) : `${parent.kind}.${position}`
 }
 
-/**
- * The source of the value that a leaf gets when it starts: none, the value of a node, or the first error in a group.
- */
+/** The source of the value that a leaf gets when it starts: none, the value of a node, or the first error in a group. */
 export type Source =
   | { readonly kind: 'none' }
   | { readonly kind: 'value'; readonly node: number; readonly handOn: 'append' | 'spread' }

@@ -121,8 +121,7 @@ export function withNextUndo(task: Task, from: number, now: number, error?: Task
 }
 
 /**
- * The draft of an ended flow. It drops the success that ended the flow, since its step's record keeps it, so the head stays within
- * 1 KB.
+ * The draft of an ended flow. It drops the success that ended the flow, since its step's record keeps it, so the head stays within 1 KB.
  */
 function withEndedFlow(
   task: Task,

@@ -164,7 +164,6 @@ export function joinLine(task: Task, line: Wait, now: number): Decision<WaitRefu
   return revise(task, { ...task, operation, wait: { kind, limit } }, now)
 }
 
-/** Whether the task waits in this line. */
 export function isInLine({ wait }: Pick<Task, 'wait'>, { kind, limit }: Wait): boolean {
   return wait?.kind === kind && wait.limit === limit
 }

@@ -34,8 +34,7 @@ const PARTS = 100
 /** A start may come this many parts of the period after its slot. A later start reserves a new slot. */
 const LATE_PARTS = 3
 /**
- * Parts between two slots that must be a whole period apart. A slot lies anywhere in its part, and its start may be late by
- * `LATE_PARTS`.
+ * Parts between two slots that must be a whole period apart. A slot lies anywhere in its part, and its start may be late by `LATE_PARTS`.
  */
 const APART = PARTS + LATE_PARTS + 1
 
@@ -211,10 +210,7 @@ function startOf(part: number, { perMs }: Period): number {
 
 /** A claim waits in place for a slot at most this far ahead. */
 export const SLOT_WAIT_MS_MAX = 2_000
-/**
- * A standalone worker lets a task wait in place this long at most. The task's message is hidden from other workers for twice that
- * time.
- */
+/** A standalone worker lets a task wait in place this long at most. The task's message is hidden from other workers for twice that time. */
 export const WORKER_WAIT_MS_MAX = (WORKER_VISIBILITY_S * 1_000) / 2
 /** After this many missed slots in a row, the task joins the line of the limit. */
 export const MISSED_SLOTS_MAX = 5

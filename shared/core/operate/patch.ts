@@ -48,9 +48,7 @@ export function patch(task: Task, changes: Patch, now: number): Decision<PatchRe
   return revise(task, judgeBudget(draft, now), now, { bodies })
 }
 
-/**
- * The draft in the patched stage, which begins afresh. It does not wait for a retry of the former stage. Live runs end cancelled.
- */
+/** The draft in the patched stage, which begins afresh. It does not wait for a retry of the former stage. Live runs end cancelled. */
 function withStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: number): Task {
   if (stage === undefined || stage === draft.stage) return draft
   for (const run of liveRuns(draft)) bodies.push(runRecord(draft, run, { state: 'cancelled' }, now))
@@ -58,9 +56,7 @@ function withStage(draft: Task, { stage }: Patch, bodies: BodyWrite[], now: numb
   return openStage(draft, { stage, dueAt }, now)
 }
 
-/**
- * The options after the patch. A flow's head has the options of its present step; only the retention is the flow's own.
- */
+/** The options after the patch. A flow's head has the options of its present step; only the retention is the flow's own. */
 function optionsAfter(task: Task, { options = {}, allOptions }: Patch): Options {
   if (!task.flow) return allOptions ?? resolveOptions(task.options, options)
   return { ...task.options, retentionMs: options.retentionMs ?? task.options.retentionMs }

@@ -244,7 +244,6 @@ function notAFlowProblems({ steps: list, onCancel }: Configuration): FieldProble
   return [...(list ? [{ path: 'steps', message }] : []), ...(onCancel ? [{ path: 'onCancel', message }] : [])]
 }
 
-/** The problems of the name of a task type. */
 export function typeNameProblems(type: unknown, path: string): FieldProblem[] {
   const taken = typeof type === 'string' ? reservedFor(type) : undefined
   if (taken) return [{ path, message: `must be another name: ${shown(type)} ${taken}` }]

@@ -7,9 +7,7 @@ const DEPTH_MAX = 8
 /** Objects that are copied per log line. Objects that refer to each other have infinitely many paths. */
 const OBJECTS_MAX = 5_000
 
-/**
- * Hides the fields that a task's definition marks as secret, in its handler's log lines and in the errors that the handler throws.
- */
+/** Hides the fields that a task's definition marks as secret, in its handler's log lines and in the errors that the handler throws. */
 export type Redaction = {
   text(text: string): string
   /** The fields of a log line, copied as JSON shows them, up to 8 levels deep. */

@@ -34,10 +34,9 @@ const CANVASES_AT_ONCE_MAX = 4
 const CHUNKS_AT_ONCE_MAX = 10
 
 /**
- * Counts the ended members of canvases among these tasks. Then starts the members that waited for them, and ends
- * the canvases that are complete. A count is an addition to a set, and a member's key follows from its canvas. So a
- * batch that is delivered twice, or to two planners, changes nothing the second time. If a process dies after some
- * of these writes, the next delivery does the rest.
+ * Counts the ended members of canvases among these tasks. Then starts the members that waited for them, and ends the canvases that are
+ * complete. A count is an addition to a set, and a member's key follows from its canvas. So a batch that is delivered twice, or to two
+ * planners, changes nothing the second time. If a process dies after some of these writes, the next delivery does the rest.
  */
 export async function countEnds(system: System, tasks: readonly Head[]): Promise<PlanFailure[]> {
   const ended = tasks.flatMap(task => {
@@ -69,9 +68,8 @@ async function countCanvasEnds(system: System, name: CanvasName, ended: readonly
 }
 
 /**
- * Adds ends to the counts of a canvas, publishes the members that may start now, and ends the canvas when its last
- * member has ended. Other chunks of ends, of 200 leaves each, are read only where these ends show that a part of the
- * canvas may have ended.
+ * Adds ends to the counts of a canvas, publishes the members that may start now, and ends the canvas when its last member has ended. Other
+ * chunks of ends, of 200 leaves each, are read only where these ends show that a part of the canvas may have ended.
  */
 export async function recordMemberEnds(system: System, canvas: LoadedCanvas, ends: Ends): Promise<void> {
   const known = createKnownEnds(canvas)
@@ -186,10 +184,7 @@ function isRefused(
   return true
 }
 
-/**
- * Creates a reader of the values that are handed on to leaves that start together. Leaves with the same value share
- * one read.
- */
+/** Creates a reader of the values that are handed on to leaves that start together. Leaves with the same value share one read. */
 function handedOnReader(
   system: System,
   canvas: LoadedCanvas,

@@ -44,16 +44,10 @@ export type CanvasRead =
 
 /** Status, counts, error and times of a canvas take less than 64 KB of an answer, as escaped JSON. */
 const FRAME_BYTES = 64 * 1024
-/**
- * A page of members takes at most this much of the answer. One result of 350 KB takes at most twice its size
- * when escaped.
- */
+/** A page of members takes at most this much of the answer. One result of 350 KB takes at most twice its size when escaped. */
 const ITEM_BYTES_MAX = 1.75 * 1024 * 1024
 const RESULT_BYTES_MAX = ANSWER_BYTES_MAX - FRAME_BYTES - ITEM_BYTES_MAX
-/**
- * The answer contains the result of a canvas with at most this many members. Longer results are read page by
- * page.
- */
+/** The answer contains the result of a canvas with at most this many members. Longer results are read page by page. */
 const RESULT_MEMBERS_MAX = 10_000
 /**
  * Up to this many members, the counts come from the members' heads. Beyond it they come from the counted ends,
@@ -112,10 +106,7 @@ async function viewOf(system: System, canvas: LoadedCanvas, head: Canvas): Promi
   return { system, canvas, head, known, evaluation: evaluate(canvas.tree, known.endOf) }
 }
 
-/**
- * The status in the task's head wins. Without a head, the status follows from the ends that the canvas has
- * counted.
- */
+/** The status in the task's head wins. Without a head, the status follows from the ends that the canvas has counted. */
 function statusOfMember(
   { system, head, known, evaluation }: CanvasView,
   leaf: number,
@@ -176,10 +167,7 @@ async function itemOf(seen: CanvasView, leaf: number, task: Task | undefined): P
   }
 }
 
-/**
- * The result of a canvas that has succeeded; undefined when it has not, or when the result is too long for one
- * answer.
- */
+/** The result of a canvas that has succeeded; undefined when it has not, or when the result is too long for one answer. */
 async function canvasResult(system: System, canvas: LoadedCanvas, head: Canvas): Promise<Json | undefined> {
   if (head.state !== 'succeeded') return undefined
   const root = nodeAt(canvas.tree, 0)
@@ -192,16 +180,12 @@ async function canvasResult(system: System, canvas: LoadedCanvas, head: Canvas):
 }
 
 export type MemberQuery = Omit<ListQuery, 'types'> & {
-  /** The id of the canvas. */
   readonly canvasId: string
   /** None means every type. */
   readonly types: readonly string[]
 }
 
-/**
- * One call reads at most this many heads. Where few of them match, a page is short, and its cursor leads to the
- * rest.
- */
+/** One call reads at most this many heads. Where few of them match, a page is short, and its cursor leads to the rest. */
 const EXAMINED_MAX = 1_000
 const BATCH_LEAVES = 100
 

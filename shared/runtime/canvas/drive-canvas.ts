@@ -16,7 +16,7 @@ import type { CanvasLook } from '../../ports/messages.ts'
 import { logFault, readHead, sideBySide } from '../kernel/heads.ts'
 import { transact, transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import type { OperateOutcome } from '../operate/operate.ts'
+import { type OperateOutcome, UNKNOWN } from '../operate/operate.ts'
 import { resolveRequest, withNewBirth } from '../publish/resolve-publication.ts'
 import { batchTypeReader, type TypeReader } from '../types/type-cache.ts'
 import {
@@ -71,9 +71,8 @@ export type RepairRange = {
 }
 
 /**
- * Goes through the leaves, from `from` on, that may start and are not counted as ended. Publishes those that have
- * no head and counts those that have ended. Returns the leaf to continue from when the time or the budget ran
- * out.
+ * Goes through the leaves, from `from` on, that may start and are not counted as ended. Publishes those that have no head and counts those
+ * that have ended. Returns the leaf to continue from when the time or the budget ran out.
  */
 export async function repairMembers(
   system: System,
@@ -162,10 +161,7 @@ async function cancelPage(system: System, canvas: LoadedCanvas, leaves: readonly
 
 type Reading = System & { readonly typeOf: TypeReader }
 
-/**
- * Cancels a published member like any task, and creates an unpublished one as cancelled. A member that has ended
- * stays as it is.
- */
+/** Cancels a published member like any task, and creates an unpublished one as cancelled. A member that has ended stays as it is. */
 async function cancelLeaf(
   system: Reading,
   canvas: LoadedCanvas,
@@ -205,8 +201,6 @@ export async function cancelCanvas(system: System, id: string): Promise<OperateO
   if (head.owes) await cancelNow(system, head)
   return { ok: true, task: head }
 }
-
-const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 async function cancelNow(system: System, head: Canvas): Promise<void> {
   if ((head.canvas?.leaves ?? 0) > CANVAS_TASKS_AT_ONCE_MAX) return

@@ -1,6 +1,5 @@
 import { DEFAULT_SHARDS } from '../../core/bounds.ts'
 import { nodeAt } from '../../core/canvas/tree.ts'
-import { viewPartition } from '../../core/place/place.ts'
 import { isGone } from '../../core/publish.ts'
 import { CANVAS_STATUSES } from '../../core/states.ts'
 import { isCanvas } from '../../core/task/head.ts'
@@ -8,6 +7,7 @@ import { CANVAS_TYPE, type Canvas, type PresentCanvas } from '../../core/task/he
 import { sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { type HeadPage, type ListPage, listHeads } from '../list/list-heads.ts'
+import { viewRange } from '../place/ready.ts'
 import { canvasOf, readAllEnds } from './canvas.ts'
 
 type CanvasStatus = (typeof CANVAS_STATUSES)[number]
@@ -33,10 +33,7 @@ export async function listCanvases(
   const wanted = statuses.length === 0 ? CANVAS_STATUSES : [...new Set(statuses)].sort()
   const shards = [...Array(DEFAULT_SHARDS).keys()]
   const ranges = wanted.flatMap(status =>
-    shards.map(shard => ({
-      index: 'view' as const,
-      partition: viewPartition(CANVAS_TYPE, status === 'running' ? 'open' : status, shard),
-    })),
+    shards.map(shard => viewRange(CANVAS_TYPE, status === 'running' ? 'open' : status, shard)),
   )
   const list = { name: `canvases ${wanted.join()}`, ranges, descending: true, is: isCanvas }
   const found = await listHeads(system, list, page)

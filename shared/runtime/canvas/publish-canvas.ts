@@ -50,9 +50,8 @@ export type CanvasPublished =
     }
 
 /**
- * Stores a canvas, and publishes the members that need not wait for another member. If the canvas is large, the jobs
- * function publishes them. A publish under an existing key creates nothing, but completes what the first publish may
- * have left undone.
+ * Stores a canvas, and publishes the members that need not wait for another member. If the canvas is large, the jobs function publishes
+ * them. A publish under an existing key creates nothing, but completes what the first publish may have left undone.
  */
 export async function publishCanvas(system: System, request: CanvasRequest): Promise<CanvasPublished> {
   const { shape, leaves } = takeApart(request.composition)
@@ -169,10 +168,7 @@ async function startFirstLeaves(system: System, canvas: LoadedCanvas, head: Canv
   }
 }
 
-/**
- * The publish bodies of the leaves share items of this size, below the 400 KB that an item may have. A longer
- * body has its own item.
- */
+/** The publish bodies of the leaves share items of this size, below the 400 KB that an item may have. A longer body has its own item. */
 const PAGE_BYTES = 300 * 1024
 
 type Page = { readonly from: number; readonly requests: readonly LeafRequest[] }

@@ -12,9 +12,8 @@ import { type LoadedCanvas, loadCanvas, memberId, readMembers } from './canvas.t
 export const TOO_LONG = Symbol('too long')
 
 /**
- * Reads what was handed on to the task; undefined when nothing was handed on, or when the value has expired. The
- * value of a part of a canvas is built from the results of its members, page by page, unless it would be longer
- * than `maxBytes`.
+ * Reads what was handed on to the task; undefined when nothing was handed on, or when the value has expired. The value of a part of a
+ * canvas is built from the results of its members, page by page, unless it would be longer than `maxBytes`.
  */
 export async function readPrevious(
   system: Pick<System, 'tasks'>,
@@ -108,10 +107,7 @@ function leadingValues(values: readonly Json[], maxBytes: number): Json[] {
 
 const PAGE_LEAVES = 500
 const READS_AT_ONCE_MAX = 10
-/**
- * Against a byte limit each member counts as at least this many bytes. This bounds the reads, however short the
- * results are.
- */
+/** Against a byte limit each member counts as at least this many bytes. This bounds the reads, however short the results are. */
 const BYTES_PER_READ = 200
 
 /**

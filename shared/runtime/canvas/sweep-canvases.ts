@@ -1,13 +1,13 @@
 import { DEFAULT_SHARDS } from '../../core/bounds.ts'
 import { CANVAS_BODY_MS, canvasRef, driveAt, noteProgress } from '../../core/canvas/canvas.ts'
 import { chunksOf } from '../../core/canvas/layout.ts'
-import { viewPartition } from '../../core/place/place.ts'
 import { sweepRecord } from '../../core/record-names.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { CANVAS_TYPE, type Canvas } from '../../core/task/head-fields.ts'
 import { readHead, sideBySide } from '../kernel/heads.ts'
 import { transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
+import { viewRange } from '../place/ready.ts'
 import { lostMessageDetector, NOTHING_SWEPT, readFromCursor, type SweepReport, sweepEach } from '../repair.ts'
 import { canvasOf, type LoadedCanvas, sendCanvasLook } from './canvas.ts'
 import { type RepairRange, repairMembers } from './drive-canvas.ts'
@@ -77,27 +77,16 @@ async function sweepCanvas(
   if (hasBudgetLeft) await repairMembers(system, canvas, head, { from: 0, ...bounds })
 }
 
-/**
- * The next open canvases of a shard, from where the last round stopped, and those that were published recently.
- */
+/** The next open canvases of a shard, from where the last round stopped, and those that were published recently. */
 async function nextOpenCanvases(system: System, shard: number): Promise<Canvas[]> {
-  const partition = viewPartition(CANVAS_TYPE, 'open', shard)
-  const next = await readFromCursor(
-    system,
-    sweepRecord.canvases(shard),
-    { index: 'view', partition },
-    CANVASES_PER_SHARD_MAX,
-  )
-  const recent = await system.tasks.page(recentRange(partition, system.clock.now()))
+  const open = viewRange(CANVAS_TYPE, 'open', shard)
+  const next = await readFromCursor(system, sweepRecord.canvases(shard), open, CANVASES_PER_SHARD_MAX)
+  // Recently published canvases are looked at in two rounds, because the message that starts them may be lost.
+  const to = system.clock.now() - GRACE_MS
+  const recent = await system.tasks.page({ ...open, limit: CANVASES_PER_SHARD_MAX, from: to - RECENT_MS, to })
   const ids = new Set([...recent.entries, ...next].map(({ id }) => id))
   const heads = (await system.tasks.heads([...ids])).filter(isCanvas)
   return heads.filter(({ state, owes }) => state === 'open' || owes)
-}
-
-/** Recently published canvases are looked at in two rounds, because the message that starts them may be lost. */
-function recentRange(partition: string, now: number) {
-  const to = now - GRACE_MS
-  return { index: 'view' as const, partition, limit: CANVASES_PER_SHARD_MAX, from: to - RECENT_MS, to }
 }
 
 /** Renews the bodies and the counts of an open canvas, which must outlive it. */

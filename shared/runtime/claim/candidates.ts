@@ -77,9 +77,8 @@ const SPREAD = 4
 /** When an attempt loses more than this share of its claims to other processes, the window is doubled. */
 const LOST_SHARE_MAX = 0.3
 /**
- * The widest window: a claim never passes over more open tasks than this. With this window, 20 clients that claim 50 at a
- * time from 2,000 tasks lose 0.3 writes per task on the local cloud, and 0.45 with simulated latencies of AWS. Narrower
- * windows lose more.
+ * The widest window: a claim never passes over more open tasks than this. With this window, 20 clients that claim 50 at a time from 2,000
+ * tasks lose 0.3 writes per task on the local cloud, and 0.45 with simulated latencies of AWS. Narrower windows lose more.
  */
 const WINDOW_TASKS_MAX = 500
 

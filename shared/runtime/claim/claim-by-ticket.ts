@@ -24,8 +24,7 @@ export type TicketRefusal = 'paused' | 'no-task' | 'not-needed' | 'suspect-runs-
 export type ClaimByTicket = (type: TaskType, ticket: Ticket) => Promise<Claimed | TicketRefusal>
 
 /**
- * Claims the best waiting tasks for tickets of one type, one task for each ticket. A task that a limit holds back
- * uses up a ticket, too.
+ * Claims the best waiting tasks for tickets of one type, one task for each ticket. A task that a limit holds back uses up a ticket, too.
  */
 export function claimByTickets(
   system: System,

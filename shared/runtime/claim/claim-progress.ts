@@ -9,10 +9,7 @@ import type { ReadEnd } from './candidates.ts'
 import type { NotClaimed } from './claim.ts'
 import type { Claimed } from './claimed-task.ts'
 
-/**
- * Which limits and pauses have refused tasks in one call that claims many. The call does not ask them again for each
- * further task.
- */
+/** Which limits and pauses have refused tasks in one call that claims many. The call does not ask them again for each further task. */
 type HeldBack = {
   /** The names of the limits that are used up. */
   readonly usedUp: Readonly<Record<Kind, ReadonlySet<string>>>
@@ -138,10 +135,7 @@ export type Verdict =
   | { readonly kind: 'try'; readonly judged: ClaimJudgement }
   | { readonly kind: 'held-back' | 'not-claimable' | 'at-fault' }
 
-/**
- * One call examines at most this many candidates. The tasks at the front may all be claimed already, or meant for other
- * workers.
- */
+/** One call examines at most this many candidates. The tasks at the front may all be claimed already, or meant for other workers. */
 const EXAMINED_MAX = 1_000
 /** A candidate that a limit or a pause is known to hold back counts as this share of one: claimable ones may follow it. */
 const HELD_BACK_WEIGHT = 1 / 4

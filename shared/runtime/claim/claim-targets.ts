@@ -21,10 +21,7 @@ const CONCURRENT_REQUESTS_MAX = 25
 /** A task that a worker may claim now, as judged, with the marker that names it. */
 export type Target = { readonly task: Task; readonly marker: Marker; readonly judged: ClaimJudgement }
 
-/**
- * Claims up to `limit` tasks of `types` that list the claimer, each type's tasks in their order. Costs one read when there
- * are none.
- */
+/** Claims up to `limit` tasks of `types` that list the claimer, each type's tasks in their order. Costs one read when there are none. */
 export async function claimTargets(
   system: System,
   claimer: Claimer,

@@ -123,11 +123,10 @@ type Attempt = {
 }
 
 /**
- * Claims the task that the caller saw, if its types allow a run. Without limits this costs one conditional write and no
- * read of the task, since `seen` comes with the dispatch.
+ * Claims the task that the caller saw, if its types allow a run. Without limits this costs one conditional write and no read of the task,
+ * since `seen` comes with the dispatch.
  *
- * A claim is refused when the stored head shows another birth, stage or step, because the next step of a flow may belong to
- * another type.
+ * A claim is refused when the stored head shows another birth, stage or step, because the next step of a flow may belong to another type.
  */
 export async function claimTask(
   system: System,
@@ -275,10 +274,7 @@ function isCountedAlike(one: Task, other: Task): boolean {
 
 const GONE = { ok: false, reason: 'gone' } as const
 
-/**
- * Whether the worker itself has run the task. An index may still show a worker the task that it has just claimed or
- * finished.
- */
+/** Whether the worker itself has run the task. An index may still show a worker the task that it has just claimed or finished. */
 function hasRun(task: Task | undefined, { workerId }: Claimer): boolean {
   const runs = task ? [...liveRuns(task), ...endedRuns(task)] : []
   return runs.some(run => run.workerId === workerId)

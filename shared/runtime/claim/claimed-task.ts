@@ -16,10 +16,7 @@ import { releasePermits } from '../limits/permits.ts'
 /** A claimed task with its run and its content. */
 export type ClaimedTask = Claimed &
   Content & {
-    /**
-     * The step's input equals `params` (the flow's input and results) and is left out, because only one of them fits the
-     * answer.
-     */
+    /** The step's input equals `params` (the flow's input and results) and is left out, because only one of them fits the answer. */
     readonly isInputParams?: true
   }
 

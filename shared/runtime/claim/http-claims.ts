@@ -93,9 +93,7 @@ async function unknownType(system: System, type: string): Promise<Refusal> {
   return { ok: false, reason: 'unknown-type', type, existing }
 }
 
-/**
- * One try of a claim, which may be repeated. From the second try on, the types are read again: a pause may have changed.
- */
+/** One try of a claim, which may be repeated. From the second try on, the types are read again: a pause may have changed. */
 function claimTryOf(
   system: System,
   types: readonly TaskType[],
@@ -138,12 +136,11 @@ async function claimOnce(
 }
 
 /**
- * Claims with a request id. A worker repeats a request when its answer was lost or came too late. The repetition is
- * answered with the claims of the first request, as long as their runs live.
+ * Claims with a request id. A worker repeats a request when its answer was lost or came too late. The repetition is answered with the
+ * claims of the first request, as long as their runs live.
  *
- * While the first request still waits or claims, a repetition waits for its answer. If the first request died, the
- * repetition itself claims as soon as the first must be over. The runs of the dead request end with their leases, at the
- * cost of one retry each.
+ * While the first request still waits or claims, a repetition waits for its answer. If the first request died, the repetition itself claims
+ * as soon as the first must be over. The runs of the dead request end with their leases, at the cost of one retry each.
  */
 
 /** An answer is sent within this time after its claims: their inputs are read. */
@@ -228,10 +225,7 @@ async function stillHeld(system: System, claims: readonly ClaimReference[]): Pro
   return held.flat()
 }
 
-/**
- * Records the claims until the last lease ends. A request without claims is forgotten at once, so its id may be used
- * again.
- */
+/** Records the claims until the last lease ends. A request without claims is forgotten at once, so its id may be used again. */
 async function remember(system: System, name: string, claimed: readonly Claimed[]): Promise<void> {
   const claims = claimed.map(({ task, run }) => ({ id: task.id, born: task.born, fence: run.fence }))
   const until = Math.max(system.clock.now(), ...claimed.map(({ run }) => run.leaseUntil))

@@ -8,16 +8,15 @@ import type { Claimed } from './claimed-task.ts'
 /**
  * How a claim over HTTP waits for work.
  *
- * A waiting claim occupies one execution of its function. An account has 1,000 executions, or 10 when it is new. So a
- * worker may wait twice in a row without finding work. After that, each claim is answered at once and says when to ask
- * again, until a claim finds work.
+ * A waiting claim occupies one execution of its function. An account has 1,000 executions, or 10 when it is new. So a worker may wait twice
+ * in a row without finding work. After that, each claim is answered at once and says when to ask again, until a claim finds work.
  *
- * Requests of one worker reach different processes. So the count of empty waits is kept with the worker in the registry,
- * where a sign of life is written every ten seconds anyway. A claim that may wait costs one read there. Only a wait of
- * more than a second is written, so neither a busy nor an idle worker pays a write per claim.
+ * Requests of one worker reach different processes. So the count of empty waits is kept with the worker in the registry, where a sign of
+ * life is written every ten seconds anyway. A claim that may wait costs one read there. Only a wait of more than a second is written, so
+ * neither a busy nor an idle worker pays a write per claim.
  *
- * The number of claims that wait at one time is bounded, too. Each such wait records its end in the registry. A claim that
- * finds too many other claims waiting is ended. Tasks that can be claimed are handed out in any case.
+ * The number of claims that wait at one time is bounded, too. Each such wait records its end in the registry. A claim that finds too many
+ * other claims waiting is ended. Tasks that can be claimed are handed out in any case.
  */
 
 export type ClaimPace = {
@@ -157,8 +156,7 @@ async function poll(
 }
 
 /**
- * How many other workers have a waiting claim in the registry. 0 when the registry does not answer, so that the
- * caller's claim may wait.
+ * How many other workers have a waiting claim in the registry. 0 when the registry does not answer, so that the caller's claim may wait.
  */
 async function othersWaiting({ workers, clock, log }: System, { workerId }: Claimer): Promise<number> {
   const now = clock.now()

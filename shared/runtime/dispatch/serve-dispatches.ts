@@ -34,8 +34,7 @@ type ServingTools = {
 }
 
 /**
- * Serves a batch of dispatches in a function, concurrently. Returns the ids of the messages that the queue must deliver
- * again.
+ * Serves a batch of dispatches in a function, concurrently. Returns the ids of the messages that the queue must deliver again.
  *
  * A suspect runs alone. The rest of its batch is sent back first, so that other processes receive it at once.
  */

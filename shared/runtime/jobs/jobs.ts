@@ -8,7 +8,6 @@
  */
 
 import { purge } from '../../core/operate/operate.ts'
-import { viewPartition } from '../../core/place/place.ts'
 import type { Task } from '../../core/task/task.ts'
 import type { JobLook, PurgeJob } from '../../core/types/task-type.ts'
 import type { IndexEntry } from '../../ports/stores.ts'
@@ -17,6 +16,7 @@ import { ofSameBirth, transact } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
 import { lookAtLines } from '../limits/line.ts'
 import { deleteLastingBodies, withoutNeeded } from '../operate/operate.ts'
+import { viewRange } from '../place/ready.ts'
 import { sendMessages } from '../plan/plan.ts'
 import { publishCallbacksOfTask } from '../plan/publish-callbacks.ts'
 import { followPresentTypes, jobRanges, throwIfUnsent } from '../types/change-type.ts'
@@ -43,9 +43,7 @@ export async function workOnJob(system: System, begun: JobLook, stopAt: number):
       return throwIfUnsent(system.messages.continueJobs([rest]), job)
     }
     const page = await system.tasks.page({
-      index: 'view',
-      partition: viewPartition(type, bucket, shard),
-      ...bounds,
+      ...viewRange(type, bucket, shard, bounds),
       limit: PAGE_TASKS,
       ...(position && { after: position }),
     })

@@ -15,10 +15,9 @@ const SILENT_MS = 60_000
 const SPARED_MS = 10 * 60_000
 
 /**
- * Brings the listed purges of all types to their end. It replaces lost messages. It lets a purge pass over each
- * partition twice, a minute apart, because the index may show a task only after the first pass. Where a pass left tasks
- * in place that open canvases need, further passes follow until these canvases have ended. Types without purges, which
- * is nearly always all of them, cost nothing.
+ * Brings the listed purges of all types to their end. It replaces lost messages. It lets a purge pass over each partition twice, a minute
+ * apart, because the index may show a task only after the first pass. Where a pass left tasks in place that open canvases need, further
+ * passes follow until these canvases have ended. Types without purges, which is nearly always all of them, cost nothing.
  */
 export async function sweepPurges(system: System, types: readonly TaskType[]): Promise<SweepReport> {
   const purges = types.flatMap(type => (type.purges ?? []).map(job => ({ type, job })))
@@ -112,10 +111,7 @@ export async function recordPurgeProgress(
   await records.put(purgeRecord(partition), progress, now + PROGRESS_TTL_MS)
 }
 
-/**
- * Indexes show a write up to 2 s late. The purge waits this long, so that it finds all tasks that existed when
- * it was asked for.
- */
+/** Indexes show a write up to 2 s late. The purge waits this long, so that it finds all tasks that existed when it was asked for. */
 const INDEX_DELAY_S = 2
 /** The most purges of one type at a time; asking for the same purge again does not count. */
 export const PURGES_MAX = 10

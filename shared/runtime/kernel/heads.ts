@@ -116,9 +116,8 @@ function isShortOf(short: TaskError, full: TaskError): boolean {
 }
 
 /**
- * A fault of one task must not stop the work on other tasks. A fault concerns one task only: for example, the store refuses
- * a write because of its content. The fault is logged, and the task is skipped. An outage concerns all tasks and ends the
- * work.
+ * A fault of one task must not stop the work on other tasks. A fault concerns one task only: for example, the store refuses a write because
+ * of its content. The fault is logged, and the task is skipped. An outage concerns all tasks and ends the work.
  */
 
 /**
@@ -204,10 +203,7 @@ export function failureOf(id: string, error: unknown, transient = isOutage(error
   return { id, reason: String(error), transient }
 }
 
-/**
- * Does `work` on all items, at most `most` at a time, and returns the results in the items' order. Rejects at the first
- * error.
- */
+/** Does `work` on all items, at most `most` at a time, and returns the results in the items' order. Rejects at the first error. */
 export async function sideBySide<Item, Result>(
   items: readonly Item[],
   most: number,

@@ -194,20 +194,19 @@ export async function preparedChange<H extends Head>(system: System, change: Cha
 }
 
 /**
- * A writer that lost a race for a head waits, reads the head again, and decides again. The constants below say how long it waits.
- * A lost write costs the write units of the whole item. So rival writers must spread over the time that their writes need
- * one after the other.
+ * A writer that lost a race for a head waits, reads the head again, and decides again. The constants below say how long it waits. A lost
+ * write costs the write units of the whole item. So rival writers must spread over the time that their writes need one after the other.
  *
- * The wait is a random part of a window. At first the window is as long as a few writes. It grows with each lost race, since
- * each one shows that there are more rivals than assumed. At most it is as long as the writes of all possible rivals.
+ * The wait is a random part of a window. At first the window is as long as a few writes. It grows with each lost race, since each one shows
+ * that there are more rivals than assumed. At most it is as long as the writes of all possible rivals.
  *
- * A claim has as many rivals as the task wants workers, since live runs rarely write. So each claim shrinks the window's
- * bound. The bound grows slowly with the races that one writer has lost, so that no writer loses again and again.
+ * A claim has as many rivals as the task wants workers, since live runs rarely write. So each claim shrinks the window's bound. The bound
+ * grows slowly with the races that one writer has lost, so that no writer loses again and again.
  *
- * Simulated, 100 claims at one moment with writes of 5 to 15 ms take 4 writes each, at most 8, and the last one ends after
- * 2.7 to 4.2 s. When live runs counted as rivals too, the claims took 3.6 writes and 4.8 to 5.8 s. The same 100 claims
- * through six processes, each busy with one claim at a time, take 1.6 writes and 3.4 to 5.4 s instead of 5.6 to 7.8 s.
- * Windows that reach their full length at once make two rivals wait as long as a hundred.
+ * Simulated, 100 claims at one moment with writes of 5 to 15 ms take 4 writes each, at most 8, and the last one ends after 2.7 to 4.2 s.
+ * When live runs counted as rivals too, the claims took 3.6 writes and 4.8 to 5.8 s. The same 100 claims through six processes, each busy
+ * with one claim at a time, take 1.6 writes and 3.4 to 5.4 s instead of 5.6 to 7.8 s. Windows that reach their full length at once make two
+ * rivals wait as long as a hundred.
  */
 const FIRST_WINDOW_WRITES = 4
 const WINDOW_GROWTH = 6
@@ -261,9 +260,8 @@ export function refusedWriterWaitMs(
 }
 
 /**
- * How many processes may want to write the head at one moment. For a task these are possible claimers, workers with live runs, and
- * one more; a claim does not count the live runs. A canvas or a schedule is written by a request and by the process that works
- * on it.
+ * How many processes may want to write the head at one moment. For a task these are possible claimers, workers with live runs, and one
+ * more; a claim does not count the live runs. A canvas or a schedule is written by a request and by the process that works on it.
  */
 function rivalsFor(head: Head | undefined, operation: Operation): number {
   if (head?.state !== 'open') return 1

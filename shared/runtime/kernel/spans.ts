@@ -1,7 +1,6 @@
 /**
- * Spans through OpenTelemetry's API. They are recorded when a layer, an agent or the user's own code has registered
- * an SDK in the process. Without an SDK nothing is recorded, and the incoming traceparent reaches the task
- * unchanged.
+ * Spans through OpenTelemetry's API. They are recorded when a layer, an agent or the user's own code has registered an SDK in the process.
+ * Without an SDK nothing is recorded, and the incoming traceparent reaches the task unchanged.
  */
 import type { Context, Span, SpanContext } from '@opentelemetry/api'
 import {
@@ -69,9 +68,8 @@ export function inPublishSpan<Result>(
 type Flushable = { getDelegate?(): unknown; forceFlush?(): Promise<void> }
 
 /**
- * Exports the finished spans. Await it before the end of an invocation: a frozen sandbox exports nothing, and
- * an SDK without a layer does not flush by itself. Spans that cannot be exported in
- * time do not fail the work. The SDK reports its own errors.
+ * Exports the finished spans. Await it before the end of an invocation: a frozen sandbox exports nothing, and an SDK without a layer does
+ * not flush by itself. Spans that cannot be exported in time do not fail the work. The SDK reports its own errors.
  */
 export async function flushSpans(clock: Clock): Promise<void> {
   const provider = trace.getTracerProvider() as Flushable

@@ -115,10 +115,7 @@ export type Known<Value> = { readonly value: Value; readonly readAt: Moment }
 
 /** A cache that reads each value once per lifetime, however often it is asked for. */
 type TimedCache<Value> = {
-  /**
-   * The value under the name. It is read again when the cached one is older than the lifetime. A failed read is not
-   * cached.
-   */
+  /** The value under the name. It is read again when the cached one is older than the lifetime. A failed read is not cached. */
   get(
     clock: Pick<Clock, 'now' | 'monotonic'>,
     name: string,
@@ -159,9 +156,8 @@ export function onceEach<Value>(read: (name: string) => Promise<Value>): (name: 
 }
 
 /**
- * Creates a memory of this process for a store or a queue, such as a cache, a wait list or a measured latency.
- * The memory is kept by the identity of its owner, so that two systems in one process, as in tests, share nothing.
- * It lives as long as its owner.
+ * Creates a memory of this process for a store or a queue, such as a cache, a wait list or a measured latency. The memory is kept by the
+ * identity of its owner, so that two systems in one process, as in tests, share nothing. It lives as long as its owner.
  */
 export function processMemory<Value>(create: () => Value): (owner: object) => Value {
   const byOwner = new WeakMap<object, Value>()
@@ -172,10 +168,7 @@ export function processMemory<Value>(create: () => Value): (owner: object) => Va
   }
 }
 
-/**
- * The time by which an HTTP request that begins now must have written the heartbeats and reports of runs that it
- * carries.
- */
+/** The time by which an HTTP request that begins now must have written the heartbeats and reports of runs that it carries. */
 export function endOfRequest({ clock }: System): number {
   return clock.now() + HTTP_WRITE_MS_MAX
 }

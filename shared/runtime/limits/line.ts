@@ -174,10 +174,7 @@ function nextIn({ starts, waits }: WaitList): (() => void) | undefined {
   return starts.shift() ?? waits.shift()
 }
 
-/**
- * A claim reads its types again before its run begins, if they were read longer ago than `TYPE_CACHE_MS` plus this: see
- * `PAUSE_ACK_MS`.
- */
+/** A claim reads its types again before its run begins, if they were read longer ago than `TYPE_CACHE_MS` plus this: see `PAUSE_ACK_MS`. */
 const CLAIM_MS_MAX = 400
 
 /** The limits, the pause and the bound that apply to a task, from its types. */
@@ -191,10 +188,7 @@ export type LimitRules = {
   readonly readAt: readonly Moment[]
 }
 
-/**
- * The rules of the task's own type and, for a flow, of the type that does its present step. They are at most one second
- * old.
- */
+/** The rules of the task's own type and, for a flow, of the type that does its present step. They are at most one second old. */
 export async function limitRulesOf(system: System, task: Task): Promise<LimitRules> {
   const known = await Promise.all(rulingTypes(task).map(name => cachedType(system, name)))
   const types = known.flatMap(({ value }) => value ?? [])

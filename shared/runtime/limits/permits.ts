@@ -71,9 +71,8 @@ async function acquire(
 }
 
 /**
- * Whether the run of a claim that has been written still holds its permits, which were recorded at `since` or later. A
- * claim that took long may have lost them: its holders may have been removed as stale. Confirmed holders are not
- * removed, since the task's head names them.
+ * Whether the run of a claim that has been written still holds its permits, which were recorded at `since` or later. A claim that took long
+ * may have lost them: its holders may have been removed as stale. Confirmed holders are not removed, since the task's head names them.
  */
 export async function confirmPermits(
   system: System,

@@ -22,7 +22,7 @@ import { isItemFault } from '../../core/values/values.ts'
 import { isolateEach, readTask, readTasksInOrder } from '../kernel/heads.ts'
 import { applyChange } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import { isTicket, mergeRanges, rangeNumber } from '../place/ready.ts'
+import { isTicket, mergeRanges, placeRanges, rangeNumber } from '../place/ready.ts'
 import { cachedTypeReader } from '../types/type-cache.ts'
 import { limitRulesOf, linesOf } from './line.ts'
 
@@ -180,8 +180,7 @@ function entriesOf(system: System, line: Line, type: TaskType, pageSize: number)
     ...shards.map(shard => limitPlace(line, shard)),
     ...(isReadyLine(line, type) ? shards.map(shard => readyPlace(type.type, shard)) : []),
   ]
-  const ranges = places.map(partition => ({ index: 'place' as const, partition }))
-  return mergeRanges(system.tasks, ranges, { pageSize })
+  return mergeRanges(system.tasks, placeRanges(places), { pageSize })
 }
 
 /** Whether tasks may wait for the limit in the ready place of its type, where tickets lead to them. */
@@ -269,10 +268,7 @@ async function withoutStaleHolders(
   return holders.filter(({ holder }) => !removed.has(holder))
 }
 
-/**
- * Whether a live run of the task holds the permit. A task that cannot be read has no live run: its heartbeats are
- * refused.
- */
+/** Whether a live run of the task holds the permit. A task that cannot be read has no live run: its heartbeats are refused. */
 async function isHeld(system: System, limit: string, { holder, taskId }: Holder): Promise<boolean> {
   const head = await readTask(system, taskId).catch(error => {
     if (!isItemFault(error)) throw error

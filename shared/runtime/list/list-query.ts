@@ -1,4 +1,4 @@
-import { ownerPartition, runningPlace, viewPartition } from '../../core/place/place.ts'
+import { ownerPartition, runningPlace } from '../../core/place/place.ts'
 import { isGone } from '../../core/publish.ts'
 import { areOpen, ENDED_STATUSES } from '../../core/states.ts'
 import { statusOf } from '../../core/status.ts'
@@ -11,7 +11,7 @@ import { defined } from '../../core/values/values.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import { readTasks, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
-import { type MergedEntry, RANGES_AT_ONCE_MAX } from '../place/ready.ts'
+import { type MergedEntry, RANGES_AT_ONCE_MAX, viewRange } from '../place/ready.ts'
 
 /**
  * `ended` sorts ended tasks by their end and all others by their due time, as the index of a type does. For
@@ -19,9 +19,7 @@ import { type MergedEntry, RANGES_AT_ONCE_MAX } from '../place/ready.ts'
  */
 export type ListOrder = 'due' | '-due' | 'created' | '-created' | 'ended' | '-ended'
 
-/**
- * Which tasks to list: the tasks of some types, of a user, or of both. No type means every type, and an empty `statuses` any status.
- */
+/** Which tasks to list: the tasks of some types, of a user, or of both. No type means every type, and an empty `statuses` any status. */
 export type ListQuery = ListFilter & {
   readonly types: readonly TaskType[]
   /** The types are all that the system has, so a type may be added between two pages. */
@@ -56,11 +54,7 @@ function partitionsOf({ types, userId, statuses }: ListQuery, now: number): Inde
 function viewRanges(type: TaskType, shard: number, statuses: readonly Status[], now: number): IndexRange[] {
   return bucketsOf(statuses)
     .filter(bucket => bucket !== 'compensating' || mayHaveFlows(type))
-    .map(bucket => ({
-      index: 'view' as const,
-      partition: viewPartition(type.type, bucket, shard),
-      ...(bucket === 'open' ? openBounds(statuses, now) : {}),
-    }))
+    .map(bucket => viewRange(type.type, bucket, shard, bucket === 'open' ? openBounds(statuses, now) : {}))
 }
 
 export function sortKeyOf({ state, dueAt, createdAt, view }: Task, order: ListOrder): number {
@@ -179,9 +173,8 @@ export function filterName({ since, until, tags = [], error, text }: ListFilter)
 const VERSION = 2
 
 /**
- * Encodes a position in a list as opaque text. The position is valid only within the query that it was made for, so
- * a forged cursor cannot show more than the query itself. The hash detects typing errors and cursors of other
- * queries.
+ * Encodes a position in a list as opaque text. The position is valid only within the query that it was made for, so a forged cursor cannot
+ * show more than the query itself. The hash detects typing errors and cursors of other queries.
  */
 export function encodeCursor(query: string, { sort, id, range }: MergedEntry): string {
   const fields = [VERSION, sort, id, range]
@@ -219,11 +212,10 @@ export function jsonIn(cursor: string): unknown {
 }
 
 /**
- * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished
- * tasks count until DynamoDB deletes them, up to days after their retention. The cost grows with the number of
- * tasks: some 10 read units per thousand. With `atMost`, each count except of running tasks stops at this number, and its shards are
- * counted one after the other. A type without open tasks, as most types are at most times, is then asked for one of them and for no
- * status that open tasks have.
+ * Counts the tasks of a type by status, in its indexes. Counts lag by up to two seconds, like lists. Finished tasks count until DynamoDB
+ * deletes them, up to days after their retention. The cost grows with the number of tasks: some 10 read units per thousand. With `atMost`,
+ * each count except of running tasks stops at this number, and its shards are counted one after the other. A type without open tasks, as
+ * most types are at most times, is then asked for one of them and for no status that open tasks have.
  */
 export async function countTasks(
   system: System,
@@ -235,12 +227,9 @@ export async function countTasks(
   const shards = shardNumbers(taskType)
   const count = (rangeOf: (shard: number) => IndexRange, most: number | undefined) =>
     countShards(system, shards.map(rangeOf), most)
-  const view = (bucket: Parameters<typeof viewPartition>[1], bounds: { from?: number; to?: number } = {}) =>
-    count(shard => ({ index: 'view', partition: viewPartition(type, bucket, shard), ...bounds }), atMost)
-  const openRange = (shard: number): IndexRange => ({
-    index: 'view',
-    partition: viewPartition(type, 'open', shard),
-  })
+  const view = (bucket: View['bucket'], bounds?: { from: number }) =>
+    count(shard => viewRange(type, bucket, shard, bounds), atMost)
+  const openRange = (shard: number) => viewRange(type, 'open', shard)
   const isOpen = atMost === undefined ? Promise.resolve(true) : hasAny(system, shards.map(openRange))
   const ifOpen = (work: () => Promise<number>) => isOpen.then(has => (has ? work() : 0))
   // Running tasks are due, too. All of them are counted, so that they can be taken off the due ones.

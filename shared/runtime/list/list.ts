@@ -5,7 +5,7 @@ import type { FieldProblem } from '../../core/values/values.ts'
 import { compareTexts, defined } from '../../core/values/values.ts'
 import type { IndexRange } from '../../ports/stores.ts'
 import type { System } from '../kernel/system.ts'
-import { entriesOfEach, type MergedEntry, mergeRanges, take } from '../place/ready.ts'
+import { entriesOfEach, type MergedEntry, mergeRanges, placeRanges, take } from '../place/ready.ts'
 import {
   decodeCursor,
   encodeCursor,
@@ -34,17 +34,13 @@ export type ListAnswer =
     }
   | { readonly ok: false; readonly problem: FieldProblem }
 
-/**
- * One call reads at most this many index entries. Where few of them match, a page is short, and its cursor
- * leads to the rest.
- */
+/** One call reads at most this many index entries. Where few of them match, a page is short, and its cursor leads to the rest. */
 const EXAMINED_ENTRIES_MAX = 1_000
 const BATCH_ENTRIES = 100
 
 /**
- * Lists one page of tasks, heads only. Orders that no index keeps, such as ended tasks by due time, are sorted
- * in memory up to a bounded number and refused beyond it. Lists lag by up to two seconds, and show each task as
- * it is when they are read.
+ * Lists one page of tasks, heads only. Orders that no index keeps, such as ended tasks by due time, are sorted in memory up to a bounded
+ * number and refused beyond it. Lists lag by up to two seconds, and show each task as it is when they are read.
  */
 export async function listTasks(system: System, query: ListQuery): Promise<ListAnswer> {
   const name = queryName(query)
@@ -146,10 +142,7 @@ async function indexPage(
   return answer(found, name, last, examined)
 }
 
-/**
- * Adds the matching tasks in the order of the batch until the page is full; returns how many entries of the
- * batch it used.
- */
+/** Adds the matching tasks in the order of the batch until the page is full; returns how many entries of the batch it used. */
 function fill(
   found: Task[],
   batch: readonly MergedEntry[],
@@ -190,13 +183,8 @@ async function sortedTasks(system: System, query: ListQuery): Promise<ListedTask
  * outside of the running places.
  */
 async function sortedRunning(system: System, query: ListQuery): Promise<ListedTask[] | undefined> {
-  const places = query.types.flatMap(type =>
-    shardNumbers(type).map(shard => ({
-      index: 'place' as const,
-      partition: runningPlace(type.type, shard),
-    })),
-  )
-  const running = await collect(system, query, places, SORTED_TASKS_MAX)
+  const places = query.types.flatMap(type => shardNumbers(type).map(shard => runningPlace(type.type, shard)))
+  const running = await collect(system, query, placeRanges(places), SORTED_TASKS_MAX)
   if (!running.isAll) return undefined
   const due = await collect(system, query, listRanges(query, system.clock.now()), SORTED_TASKS_MAX)
   const byId = new Map([...running.tasks, ...due.tasks].map(task => [task.id, task]))

@@ -135,9 +135,7 @@ export async function retryCallbacks(
   return task.owes ? { ok: false, reason: 'owes', task } : { ok: true, task }
 }
 
-/**
- * The publication of a restart: kind, order, shard and steps of the type as it is now; the task keeps the rest.
- */
+/** The publication of a restart: kind, order, shard and steps of the type as it is now; the task keeps the rest. */
 async function republication(system: System, task: Task): Promise<PublicationDraft> {
   const { types, clock, chance } = system
   const now = clock.now()
@@ -173,10 +171,7 @@ async function currentSteps(
   return resolved.ok ? resolved.definition : task.flow?.definition
 }
 
-/**
- * The options, priority and owner of the task as it is now: a patch may have changed them since the
- * republication was prepared.
- */
+/** The options, priority and owner of the task as it is now: a patch may have changed them since the republication was prepared. */
 function kept(task: Task): Pick<Publication, 'options' | 'priority'> {
   const { options, priority, fairnessKey, userId, tags, flow } = task
   return {
@@ -195,7 +190,7 @@ function optionsOfFlow({ retentionMs }: Options, { deadlineMs }: FlowState): Opt
 export const UNKNOWN = { ok: false, reason: 'unknown' } as const
 
 /** A person has changed the task since the caller read it. */
-const STALE = { ok: false, reason: 'stale' } as const
+export const STALE = { ok: false, reason: 'stale' } as const
 
 /** The decision about a task that readers can find and that has the expected revision, for `transact`. */
 export function asExpected<Decided>(

@@ -93,10 +93,7 @@ type OptionChanges =
   | { readonly ok: true; readonly changes: Pick<Patch, 'options' | 'allOptions' | 'removesDeadline'> }
   | { readonly ok: false; readonly problems: readonly FieldProblem[] }
 
-/**
- * The changed options. For a flow only deadline and retention change, since its other options belong to its
- * present step.
- */
+/** The changed options. For a flow only deadline and retention change, since its other options belong to its present step. */
 function optionChanges(
   { flow, options }: Task,
   given: PatchedOptions | undefined,

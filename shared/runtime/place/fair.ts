@@ -89,8 +89,7 @@ async function mark(system: Marking, { type }: TaskType): Promise<void> {
 /** A tenant's item expires after this time. By then its last turn is past, or its first task has waited for a week. */
 const TURNS_LIFE_MS = 7 * 86_400_000
 /**
- * A tenant that joined more than this many turns beyond the front did so while the index did not show the waiting
- * tasks. It joins again.
+ * A tenant that joined more than this many turns beyond the front did so while the index did not show the waiting tasks. It joins again.
  */
 const FAR_TURNS = 10_000
 /** A round is one try to reserve turns. It is lost when another process was faster for the same tenant. */
@@ -161,10 +160,7 @@ async function serve(system: System, name: string, book: Book): Promise<void> {
 
 type Wanted = { readonly count: number; readonly front: number }
 
-/**
- * Reserves `count` turns in a row and returns the first. Costs one write, unless another process reserves at the same
- * time.
- */
+/** Reserves `count` turns in a row and returns the first. Costs one write, unless another process reserves at the same time. */
 async function reserve(system: System, name: string, { known }: Book, wanted: Wanted): Promise<number> {
   let stored = known.get(name) ?? (await system.turns.of(name))
   for (let round = 0; round < ROUNDS_MAX; round++) {
@@ -201,9 +197,8 @@ async function attempt(
 }
 
 /**
- * A process caches a front for this long. So two tenants that enter through different processes may differ by the turns
- * claimed in this time. When the line has just run empty, they may differ by the turns that `presentTurn` advances in this
- * time.
+ * A process caches a front for this long. So two tenants that enter through different processes may differ by the turns claimed in this
+ * time. When the line has just run empty, they may differ by the turns that `presentTurn` advances in this time.
  */
 const FRONT_LIFE_MS = 250
 const CACHED_LINES_MAX = 1_000

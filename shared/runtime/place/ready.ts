@@ -5,6 +5,7 @@
 
 import { tenantOf } from '../../core/place/claim-order.ts'
 import { readyPlace, viewPartition } from '../../core/place/place.ts'
+import type { View } from '../../core/task/head-fields.ts'
 import { workOf } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
@@ -18,10 +19,7 @@ import type { System } from '../kernel/system.ts'
 /** The page size for `scatter`: one page of each partition is enough for most windows. */
 const WIDE_PAGE_ENTRIES = 100
 
-/**
- * Reads the ready tasks as the indexes show them; some may have been claimed already. Heads are read as late as
- * possible.
- */
+/** Reads the ready tasks as the indexes show them; some may have been claimed already. Heads are read as late as possible. */
 export type ReadyTasks = {
   /** The next tasks: `count` or a few less, and none when no more wait. */
   next(count: number): Promise<Task[]>
@@ -102,8 +100,7 @@ async function* lineOf(
   { from, read }: { readonly from: string | undefined; readonly read: Map<string, string> },
 ): Line {
   const places = shardNumbers(type).map(shard => readyPlace(type.type, shard))
-  const ranges = places.map(partition => ({ index: 'place' as const, partition, ...defined({ from }) }))
-  for await (const entry of mergeRanges(tasks, ranges, { pageSize })) {
+  for await (const entry of mergeRanges(tasks, placeRanges(places, from), { pageSize })) {
     read.set(type.type, String(entry.sort))
     yield entry
   }
@@ -142,6 +139,21 @@ export type MergedEntry = IndexEntry & { readonly range: number }
 /** The number of the range of this partition. It does not depend on the other ranges. */
 export function rangeNumber(partition: string): number {
   return hash32(partition)
+}
+
+/** A part of the index of a type's tasks. */
+export function viewRange(
+  type: string,
+  bucket: View['bucket'],
+  shard: number,
+  bounds: Pick<IndexRange, 'from' | 'to'> = {},
+): IndexRange {
+  return { index: 'view', partition: viewPartition(type, bucket, shard), ...bounds }
+}
+
+/** These places as parts of the index of places. */
+export function placeRanges(places: readonly string[], from?: string): IndexRange[] {
+  return places.map(partition => ({ index: 'place', partition, ...defined({ from }) }))
 }
 
 type Source = {
@@ -254,11 +266,8 @@ export async function readySince(
   running: number,
 ): Promise<number | undefined> {
   if (running > RUNNING_SKIPPED_MAX) return undefined
-  const ranges = shardNumbers(type).map(shard => ({
-    index: 'view' as const,
-    partition: viewPartition(type.type, 'open', shard),
-    to: clock.now(),
-  }))
+  const to = clock.now()
+  const ranges = shardNumbers(type).map(shard => viewRange(type.type, 'open', shard, { to }))
   const first = await take(mergeRanges(tasks, ranges, { pageSize: running + 1 }), running + 1)
   return first.length > running ? Number(first.at(-1)?.sort) : undefined
 }

@@ -22,9 +22,8 @@ import { markTargets } from '../worker/worker.ts'
 import { publishCallbacksOfTasks } from './publish-callbacks.ts'
 
 /**
- * Sends each task's dispatch, look and markers, creates the EventBridge schedules of far minutes, and publishes
- * owed callbacks. A far minute is further ahead than an SQS delay reaches (15 minutes). A fault of one task harms
- * no other.
+ * Sends each task's dispatch, look and markers, creates the EventBridge schedules of far minutes, and publishes owed callbacks. A far
+ * minute is further ahead than an SQS delay reaches (15 minutes). A fault of one task harms no other.
  */
 export async function planTasks(system: PlanningSystem, heads: readonly Head[]): Promise<PlanFailure[]> {
   const all = plannedNow(system, heads)
@@ -38,8 +37,7 @@ export async function planTasks(system: PlanningSystem, heads: readonly Head[]):
 }
 
 /**
- * Sends the dispatches, markers and looks of heads. A head that is due in a far minute is left to the EventBridge
- * schedule of that minute.
+ * Sends the dispatches, markers and looks of heads. A head that is due in a far minute is left to the EventBridge schedule of that minute.
  */
 export function sendMessages(system: System, heads: readonly Head[]): Promise<PlanFailure[]> {
   return sendPlanned(system, plannedNow(system, heads))
@@ -87,10 +85,7 @@ async function isWorkAllowed(system: System, task: Task): Promise<boolean> {
   return false
 }
 
-/**
- * The delay is rounded down to a whole second. The worker waits for the rest, so the whole seconds of SQS make
- * no start late.
- */
+/** The delay is rounded down to a whole second. The worker waits for the rest, so the whole seconds of SQS make no start late. */
 function dispatchOf({ head: task, plan: { dispatchAt } }: Planned<Task>, now: number): Dispatch[] {
   if (dispatchAt === undefined) return []
   const delayMs = dispatchAt - now
@@ -100,9 +95,8 @@ function dispatchOf({ head: task, plan: { dispatchAt } }: Planned<Task>, now: nu
 /**
  * The next look at the task, if it needs one.
  *
- * The delay is rounded up, so a look never arrives before what it looks for. A look beyond the longest queue
- * delay is sent with that delay, and sent on when it arrives. Only a look for the due time is rounded down:
- * the waker waits for the rest, so nothing starts late.
+ * The delay is rounded up, so a look never arrives before what it looks for. A look beyond the longest queue delay is sent with that delay,
+ * and sent on when it arrives. Only a look for the due time is rounded down: the waker waits for the rest, so nothing starts late.
  */
 export function lookOf({ head, plan: { lookAt } }: Planned, now: number, hops = 0): Look[] {
   if (lookAt === undefined) return []
@@ -121,9 +115,8 @@ function canvasLookOf({ head, plan: { driveAt } }: Planned, now: number): Canvas
 /**
  * Makes sure that each far minute with tasks has its EventBridge schedule.
  *
- * An EventBridge schedule that cannot be created does not fail the tasks: the sweeper wakes each minute that has tasks and was
- * not woken. If Lambda delivered the stream batch again instead, the planner would send the messages of all other
- * tasks again.
+ * An EventBridge schedule that cannot be created does not fail the tasks: the sweeper wakes each minute that has tasks and was not woken.
+ * If Lambda delivered the stream batch again instead, the planner would send the messages of all other tasks again.
  */
 async function ensureMinutes(
   { timers, metrics, log }: PlanningSystem,

@@ -178,13 +178,12 @@ type StoredCallbacks = {
 /**
  * The publish request of one callback.
  *
- * One birth may end twice, when a flow is resumed; each end has callbacks of its own, and the revision in the key
- * distinguishes them. While a task owes callbacks, nothing changes its revision but the write that records them as
- * published. If a callback stays owed, that write also stores the revision of the end. The fence cannot distinguish
- * two ends, because there may be no run between them.
+ * One birth may end twice, when a flow is resumed; each end has callbacks of its own, and the revision in the key distinguishes them. While
+ * a task owes callbacks, nothing changes its revision but the write that records them as published. If a callback stays owed, that write
+ * also stores the revision of the end. The fence cannot distinguish two ends, because there may be no run between them.
  *
- * A callback with a key of its own may change a task that exists. That task then names the callback, so a repetition
- * neither changes it again nor creates it after its removal.
+ * A callback with a key of its own may change a task that exists. That task then names the callback, so a repetition neither changes it
+ * again nor creates it after its removal.
  */
 function callbackRequest(
   task: Task,

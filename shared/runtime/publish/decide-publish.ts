@@ -68,9 +68,8 @@ function outcomeOf(decision: { ok: true; change: Change<Task> } | { ok: false })
 }
 
 /**
- * Debounces: a waiting task takes the new body and a new due time, at most `maxWaitMs` after its first publish,
- * so that it cannot be put off for ever. An ended task starts over. The publish is refused when the task runs,
- * or when an unrelated task has the key of a successor.
+ * Debounces: a waiting task takes the new body and a new due time, at most `maxWaitMs` after its first publish, so that it cannot be put
+ * off for ever. An ended task starts over. The publish is refused when the task runs, or when an unrelated task has the key of a successor.
  */
 function debounced(
   current: Task,
@@ -113,10 +112,7 @@ function asCreated(decision: PublishDecision): PublishDecision {
 
 /** Why a request cannot be published, whatever task has its key. */
 export type PublishRefusal =
-  /**
-   * `unknown`: the types that are not registered, of the task itself or of its callbacks, and where the request
-   * names them.
-   */
+  /** `unknown`: the types that are not registered, of the task itself or of its callbacks, and where the request names them. */
   | {
       readonly ok: false
       readonly reason: 'unknown-type'

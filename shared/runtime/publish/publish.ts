@@ -1,10 +1,9 @@
 /**
  * Publishing creates a task, or applies `ifExists` to the task that has its key.
  *
- * `resolve-publication.ts` checks a request against its type and completes it with the type's defaults;
- * `resolve-flow.ts` resolves the steps of a flow. `decide-publish.ts` decides what to write, and this file
- * writes it on the condition that no other process was faster. `publishChild` publishes for handlers,
- * and `preparePublishes` (`decide-publish.ts`) prepares publishes that a user's transaction writes.
+ * `resolve-publication.ts` checks a request against its type and completes it with the type's defaults; `resolve-flow.ts` resolves the
+ * steps of a flow. `decide-publish.ts` decides what to write, and this file writes it on the condition that no other process was faster.
+ * `publishChild` publishes for handlers, and `preparePublishes` (`decide-publish.ts`) prepares publishes that a user's transaction writes.
  */
 
 import { INLINE_BODY_BYTES_MAX } from '../../core/bounds.ts'
@@ -127,9 +126,8 @@ function idOf({ type, key }: PublishRequest): string | undefined {
 }
 
 /**
- * While a task of the key runs, a debounced publish waits under the next key: `k~1`, `k~2`. A task that waits
- * already takes the new body, even when an earlier task has ended since. If none waits, the first free key gets a
- * new task.
+ * While a task of the key runs, a debounced publish waits under the next key: `k~1`, `k~2`. A task that waits already takes the new body,
+ * even when an earlier task has ended since. If none waits, the first free key gets a new task.
  */
 async function storeDebounced(
   system: System,
@@ -167,10 +165,7 @@ async function waitingTaskOf(
   return undefined
 }
 
-/**
- * The publication under its nth key. A successor names the task that it follows, because an unrelated task may
- * have such a key.
- */
+/** The publication under its nth key. A successor names the task that it follows, because an unrelated task may have such a key. */
 function nthPublication(publication: PublicationDraft, nth: number): PublicationDraft {
   if (nth === 0) return publication
   const { type, key } = publication
@@ -204,10 +199,7 @@ async function storeUnderKey(
   return decision.ok ? { ok: true, created: decision.created, task } : { ok: false, reason: 'running', task }
 }
 
-/**
- * Whether an operator changes a task by this publish. A debounced or throttled task is changed by the program
- * that publishes it.
- */
+/** Whether an operator changes a task by this publish. A debounced or throttled task is changed by the program that publishes it. */
 function isByOperator(request: PublishRequest): request is PublishRequest & { readonly by: string } {
   const { by, ifExists } = request
   return by !== undefined && (ifExists === 'update' || ifExists === 'restart')

@@ -26,10 +26,7 @@ export function resolveFlow(typeOf: TypeReader, type: TaskType): Promise<Resolve
   return resolving
 }
 
-/**
- * A batch reader reads each type once, so the steps of a flow are resolved once for all tasks of the batch:
- * thousands, in a canvas.
- */
+/** A batch reader reads each type once, so the steps of a flow are resolved once for all tasks of the batch: thousands, in a canvas. */
 const resolvedBy = processMemory(() => new Map<string, Promise<ResolvedFlow>>())
 
 async function resolve(typeOf: TypeReader, { type, configuration }: TaskType): Promise<ResolvedFlow> {
@@ -134,10 +131,7 @@ export function flowProblems(
   ]
 }
 
-/**
- * Problems of a flow's input. It must be an object, and no field may have the name of a step: the step's result
- * is stored there.
- */
+/** Problems of a flow's input. It must be an object, and no field may have the name of a step: the step's result is stored there. */
 function inputProblems(
   steps: ReadonlyArray<{ readonly name: string }>,
   input: Json | undefined,

@@ -41,17 +41,13 @@ export type PublishRequest = Pick<PublishBody, SharedFields> & {
   readonly dueAt?: number
   readonly options?: PartialOptions
   /**
-   * The callbacks that are published when the task has succeeded or failed. A callback without `key` gets one that
-   * follows from this task.
+   * The callbacks that are published when the task has succeeded or failed. A callback without `key` gets one that follows from this task.
    */
   readonly onSuccess?: readonly PublishRequest[]
   readonly onError?: readonly PublishRequest[]
   /** The task takes no result that is handed on. */
   readonly immutable?: true
-  /**
-   * The key follows from what caused the publish: the task is published once, even if it was removed or has
-   * expired since.
-   */
+  /** The key follows from what caused the publish: the task is published once, even if it was removed or has expired since. */
   readonly once?: true
   readonly previous?: HandedOn
   readonly parentId?: string
@@ -259,9 +255,7 @@ export function typeOptions({ defaults }: Pick<TypeConfiguration, 'defaults'>): 
   return overlaid.ok ? overlaid.options : resolveOptions(options)
 }
 
-/**
- * Turns a publish body, as the API and `ctx.publish` take it, into a request. Callbacks are requests of their own.
- */
+/** Turns a publish body, as the API and `ctx.publish` take it, into a request. Callbacks are requests of their own. */
 export function requestOfBody(body: DerivedBody): PublishRequest {
   const { type, key, input, userId, tags, delayMs, priority, stage, immutable, traceparent, fairnessKey } =
     body

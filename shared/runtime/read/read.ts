@@ -20,10 +20,7 @@ import { readHead, sideBySide } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { readServed, type StatusReaders } from './served.ts'
 
-/**
- * One answer reads values of at most this size, each once. They may exceed the answer, which leaves out what
- * does not fit.
- */
+/** One answer reads values of at most this size, each once. They may exceed the answer, which leaves out what does not fit. */
 const VALUES_BYTES_MAX = 4 * 1024 * 1024
 const READS_AT_ONCE_MAX = 10
 

@@ -20,9 +20,8 @@ export type StatusReaders = {
 const NOT_NEEDED: Served = { hasHandler: true, liveWorkers: [], isPaused: false }
 
 /**
- * Reads which workers and which rules decide the task's waiting reason. This is needed only for a task that is
- * open and does not run. Types and workers are cached for a second, so a page of a list reads each type once
- * and the workers once.
+ * Reads which workers and which rules decide the task's waiting reason. This is needed only for a task that is open and does not run. Types
+ * and workers are cached for a second, so a page of a list reads each type once and the workers once.
  */
 export async function readServed(readers: StatusReaders, task: Task): Promise<Served> {
   const { typeOf, liveWorkers } = readers

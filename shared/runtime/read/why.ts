@@ -227,7 +227,6 @@ async function oldestOpen(
   return dues.length > 0 ? Math.min(...dues) : undefined
 }
 
-/** The shards of the type that are read. */
 function shardsRead(types: ReadonlyMap<string, TaskType>, type: string): number[] {
   const known = types.get(type)
   return known ? shardNumbers(known).slice(0, PARTITIONS_READ_MAX) : []

@@ -1,6 +1,5 @@
 import type { ScheduledTask } from '../../api/schedules.ts'
 import { DEFAULT_SHARDS } from '../../core/bounds.ts'
-import { viewPartition } from '../../core/place/place.ts'
 import { isGone } from '../../core/publish.ts'
 import { isTicking, type Ticks, tickKey } from '../../core/schedule.ts'
 import { isSchedule } from '../../core/task/head.ts'
@@ -11,11 +10,11 @@ import type { IndexRange } from '../../ports/stores.ts'
 import { readHead, readTasks } from '../kernel/heads.ts'
 import type { System } from '../kernel/system.ts'
 import { type HeadPage, type ListPage, listHeads } from '../list/list-heads.ts'
+import { viewRange } from '../place/ready.ts'
 import { isPresent, readScheduledTask } from './schedule.ts'
 
 /**
- * A schedule as an answer shows it. `nextRunAt` is the time of the next tick; undefined when the schedule never
- * ticks again, or is paused.
+ * A schedule as an answer shows it. `nextRunAt` is the time of the next tick; undefined when the schedule never ticks again, or is paused.
  */
 export type ScheduleDescription = {
   readonly head: PresentSchedule
@@ -88,14 +87,8 @@ function lastTicks(ticks: Ticks, count: number, from: number, before: number): n
 }
 
 /** The partitions of all open schedules, sorted by due time. */
-export function openScheduleRanges(
-  bounds: { readonly from?: number; readonly to?: number } = {},
-): IndexRange[] {
-  return Array.from({ length: DEFAULT_SHARDS }, (_, shard) => ({
-    index: 'view' as const,
-    partition: viewPartition(SCHEDULE_TYPE, 'open', shard),
-    ...bounds,
-  }))
+export function openScheduleRanges(bounds: { readonly to?: number } = {}): IndexRange[] {
+  return Array.from({ length: DEFAULT_SHARDS }, (_, shard) => viewRange(SCHEDULE_TYPE, 'open', shard, bounds))
 }
 
 /** The time of the next tick. A schedule that is due now shows the tick after that, unless the due tick is its last. */

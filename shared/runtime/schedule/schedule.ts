@@ -30,7 +30,7 @@ import { ticksOfTiming } from '../../cron/cron-ticks.ts'
 import { bodyValue, readHead } from '../kernel/heads.ts'
 import { transact, transactBirth } from '../kernel/kernel.ts'
 import type { System } from '../kernel/system.ts'
-import type { OperateOutcome, RemoveOutcome } from '../operate/operate.ts'
+import { type OperateOutcome, type RemoveOutcome, STALE, UNKNOWN } from '../operate/operate.ts'
 import type { PublishRefusal } from '../publish/decide-publish.ts'
 import { type PublishOutcome, publish } from '../publish/publish.ts'
 import { requestOfBody, resolveRequest } from '../publish/resolve-publication.ts'
@@ -62,9 +62,8 @@ export type KeptElsewhere = {
 }
 
 /**
- * Creates a schedule or replaces what it publishes and when. An open schedule keeps its creation time and its pause,
- * and with the same timing also its next tick. The same definition again changes nothing, even after the last tick of
- * the schedule.
+ * Creates a schedule or replaces what it publishes and when. An open schedule keeps its creation time and its pause, and with the same
+ * timing also its next tick. The same definition again changes nothing, even after the last tick of the schedule.
  */
 export async function putSchedule(
   system: System,
@@ -93,8 +92,6 @@ export async function putSchedule(
   if (!head) throw new BatonError('unavailable', `${id} was removed while it was being set`)
   return { ok: true, created: decision.created, task: head }
 }
-
-const STALE = { ok: false, reason: 'stale' } as const
 
 function stale(system: System, head: Schedule | undefined): PutScheduleOutcome {
   const task = presentIn(system, head)
@@ -173,8 +170,6 @@ function neverTicksProblem({ kind }: Timing): FieldProblem {
     : { path: 'cron', message: 'must match some day, but no calendar has such a day' }
 }
 
-const UNKNOWN = { ok: false, reason: 'unknown' } as const
-
 type PauseOutcome = OperateOutcome<'finished' | 'stale', Schedule>
 
 /**
@@ -185,10 +180,7 @@ export function pauseSchedule(system: System, id: string, expected: Expected = {
   return change(system, id, pause, expected)
 }
 
-/**
- * Resumes a schedule: it continues with its next tick. Ticks that fell into the pause count as missed. Repeating
- * it changes nothing.
- */
+/** Resumes a schedule: it continues with its next tick. Ticks that fell into the pause count as missed. Repeating it changes nothing. */
 export function resumeSchedule(system: System, id: string, expected: Expected = {}): Promise<PauseOutcome> {
   return change(system, id, resume, expected)
 }
@@ -239,10 +231,7 @@ type Triggered =
       readonly outcome: Extract<PublishOutcome, { ok: false }>
     }
 
-/**
- * Publishes the task of a schedule now, independent of its ticks. This also works for a schedule that is paused
- * or has ended.
- */
+/** Publishes the task of a schedule now, independent of its ticks. This also works for a schedule that is paused or has ended. */
 export async function triggerSchedule(system: System, id: string): Promise<Triggered> {
   const head = await readHead(system, id, isSchedule)
   if (!isPresent(system, head)) return UNKNOWN

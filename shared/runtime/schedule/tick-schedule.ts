@@ -147,10 +147,7 @@ type TickReport = {
   readonly error?: unknown
 }
 
-/**
- * Ticks the schedules of one range. The position moves past each entry that was read, whether or not its
- * schedule ticked.
- */
+/** Ticks the schedules of one range. The position moves past each entry that was read, whether or not its schedule ticked. */
 async function tickRange(system: System, range: IndexRange, stopAt: number): Promise<TickReport[]> {
   const swept: TickReport[] = []
   let position: IndexEntry | undefined

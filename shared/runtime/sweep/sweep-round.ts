@@ -1,10 +1,11 @@
-import { runningPlace, viewPartition } from '../../core/place/place.ts'
+import { runningPlace } from '../../core/place/place.ts'
 import type { TypeKind } from '../../core/states.ts'
 import { isTakenInOrder } from '../../core/task/piece.ts'
 import { endedRuns, isTargeted, liveRuns, type Task } from '../../core/task/task.ts'
 import { servingType, type TaskType } from '../../core/types/task-type.ts'
 import { readTasks } from '../kernel/heads.ts'
 import type { PlanningSystem, System } from '../kernel/system.ts'
+import { viewRange } from '../place/ready.ts'
 
 /** A type that no round has finished for this long has missed some rounds. */
 const ROUND_MISSED_MS = 150_000
@@ -130,8 +131,8 @@ const STARTS_READ_MAX = 10
 async function readDelivered(system: Pick<System, 'tasks'>, type: string): Promise<Delivered | undefined> {
   const newest = { limit: STARTS_READ_MAX, descending: true }
   const pages = await Promise.all([
-    system.tasks.page({ index: 'view', partition: viewPartition(type, 'succeeded', 0), ...newest }),
-    system.tasks.page({ index: 'view', partition: viewPartition(type, 'failed', 0), ...newest }),
+    system.tasks.page({ ...viewRange(type, 'succeeded', 0), ...newest }),
+    system.tasks.page({ ...viewRange(type, 'failed', 0), ...newest }),
     system.tasks.page({ index: 'place', partition: runningPlace(type, 0), ...newest }),
   ])
   const ids = pages.flatMap(({ entries }) => entries.map(({ id }) => id))

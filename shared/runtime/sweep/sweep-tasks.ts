@@ -1,5 +1,5 @@
 import { patch } from '../../core/operate/patch.ts'
-import { runningPlace, viewPartition } from '../../core/place/place.ts'
+import { runningPlace } from '../../core/place/place.ts'
 import { sweepRecord } from '../../core/record-names.ts'
 import type { Task } from '../../core/task/task.ts'
 import { mayHaveFlows, orderingOf, shardNumbers, type TaskType } from '../../core/types/task-type.ts'
@@ -7,6 +7,7 @@ import type { IndexRange } from '../../ports/stores.ts'
 import { readEntries, sideBySide } from '../kernel/heads.ts'
 import type { PlanningSystem } from '../kernel/system.ts'
 import { sweepLimits } from '../limits/begin-looks.ts'
+import { viewRange } from '../place/ready.ts'
 import { isolateFaults, planTasks } from '../plan/plan.ts'
 import { areCallbacksWorthRetrying, publishCallbacksOfTasks } from '../plan/publish-callbacks.ts'
 import type { SweepCandidate, SweepReport } from '../repair.ts'
@@ -25,10 +26,9 @@ const RECENT_TASKS_MAX = 100
 export type TasksReport = SweepReport & { readonly tasks: readonly Task[] }
 
 /**
- * One round of the safety net for tasks: finds open tasks whose message was lost and plans them again. Its cost per type
- * and round is bounded however many tasks wait: recently due tasks are read once, the rest from a cursor, a
- * budget at a time. A type that cannot be swept does not affect the others. Types that are not begun before `stopAt` are left to the
- * next round, which begins with another type.
+ * One round of the safety net for tasks: finds open tasks whose message was lost and plans them again. Its cost per type and round is
+ * bounded however many tasks wait: recently due tasks are read once, the rest from a cursor, a budget at a time. A type that cannot be
+ * swept does not affect the others. Types that are not begun before `stopAt` are left to the next round, which begins with another type.
  */
 export async function sweepTasks(round: SweepRound, stopAt: number): Promise<TasksReport> {
   const reports = await sideBySide(round.types, TYPES_AT_ONCE_MAX, async type =>
@@ -69,11 +69,7 @@ async function candidatesOf(round: SweepRound, type: TaskType, shard: number): P
     known?: ReadonlySet<string>,
   ) => readNextInPass(system, sweepRecord[name](type.type, shard), range, budget, known)
   const until = now - GRACE_MS
-  const view = (bucket: 'open' | 'compensating', to: number): IndexRange => ({
-    index: 'view',
-    partition: viewPartition(type.type, bucket, shard),
-    to,
-  })
+  const view = (bucket: 'open' | 'compensating', to: number) => viewRange(type.type, bucket, shard, { to })
   const place: IndexRange = { index: 'place', partition: runningPlace(type.type, shard) }
   const running = await inPass('running', place, budgetOf('running'))
   const known = new Set(running.map(({ task }) => task.id))

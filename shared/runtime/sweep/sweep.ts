@@ -155,9 +155,8 @@ async function makeRepair(round: SweepRound, repair: Repair): Promise<RepairRepo
 }
 
 /**
- * If the EventBridge schedule of a minute has not fired this long before the minute begins, it was lost. These
- * schedules are set two minutes ahead, and may fire up to one minute late. An earlier check would dispatch whole
- * minutes twice.
+ * If the EventBridge schedule of a minute has not fired this long before the minute begins, it was lost. These schedules are set two
+ * minutes ahead, and may fire up to one minute late. An earlier check would dispatch whole minutes twice.
  */
 const LOOK_AHEAD_MS = 55_000
 /**

@@ -17,9 +17,8 @@ import { batchTypeReader, forgetType, PAUSE_ACK_MS } from './type-cache.ts'
 const ROUNDS_MAX = 20
 
 /**
- * The fields that a change sets, and the operator that asked for it. Fields that are not named here stay or follow
- * from the others. Purges, bulk operations, unapplied changes and other types stay if they are not given. With `any` the type is not bound
- * any more.
+ * The fields that a change sets, and the operator that asked for it. Fields that are not named here stay or follow from the others. Purges,
+ * bulk operations, unapplied changes and other types stay if they are not given. With `any` the type is not bound any more.
  */
 type TypeChange = Pick<
   TaskType,
@@ -139,10 +138,7 @@ function withoutShrinking(configuration: TypeConfiguration, before: TypeConfigur
 /** A bucket of the type's view, and the sort keys between which a job works on its tasks. */
 export type JobRange = { readonly bucket: View['bucket']; readonly from?: number; readonly to?: number }
 
-/**
- * The tasks of its type that a job works on. A resume leaves out tasks that are not due yet, since their
- * messages are still to come.
- */
+/** The tasks of its type that a job works on. A resume leaves out tasks that are not due yet, since their messages are still to come. */
 export function jobRanges(job: TypeJob, now: number): readonly JobRange[] {
   switch (job.kind) {
     case 'resume':
@@ -189,18 +185,14 @@ type Jobs = Pick<System, 'types' | 'messages' | 'clock'>
 
 /** After this time, the process that changed the type has applied the change or has died. */
 const SILENT_MS = 60_000
-/**
- * A second pass finds tasks that the index showed late, and tasks that another process sorted at the same time
- * by an older order.
- */
+/** A second pass finds tasks that the index showed late, and tasks that another process sorted at the same time by an older order. */
 const SECOND_PASS_S = 5
 
 /**
- * Starts the jobs that apply changed limits, and a changed kind or order, to open tasks of the type and to flows with
- * steps of the type. When this returns, every claim obeys the changed limits; a changed kind or order reaches every
- * process within a second. The jobs look at the lines of the changed limits, and give all tasks the present kind and
- * order. What is not done here stays listed in the type: the next change of the configuration applies it, or the sweeper
- * does.
+ * Starts the jobs that apply changed limits, and a changed kind or order, to open tasks of the type and to flows with steps of the type.
+ * When this returns, every claim obeys the changed limits; a changed kind or order reaches every process within a second. The jobs look at
+ * the lines of the changed limits, and give all tasks the present kind and order. What is not done here stays listed in the type: the next
+ * change of the configuration applies it, or the sweeper does.
  */
 export async function applyTypeChange(system: Jobs, { after }: ChangedType): Promise<void> {
   if (!after) return
@@ -275,10 +267,7 @@ export async function followEach(
   return outdated.length
 }
 
-/**
- * The flow types with steps of a type: tasks of a flow are in the index of the flow's own type, whichever
- * types do their steps.
- */
+/** The flow types with steps of a type: tasks of a flow are in the index of the flow's own type, whichever types do their steps. */
 export async function flowsWithStepsOf({ types }: Pick<System, 'types'>, name: string): Promise<TaskType[]> {
   return (await types.list()).filter(({ configuration }) => stepTypes(configuration).includes(name))
 }

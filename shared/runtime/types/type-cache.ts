@@ -1,10 +1,7 @@
 import type { TaskType } from '../../core/types/task-type.ts'
 import { createTimedCache, type Known, onceEach, processMemory, type System } from '../kernel/system.ts'
 
-/**
- * Each process remembers a type for this long. So a change of its configuration, and a pause, reach every claim
- * within this time.
- */
+/** Each process remembers a type for this long. So a change of its configuration, and a pause, reach every claim within this time. */
 export const TYPE_CACHE_MS = 1_000
 
 /**

@@ -31,14 +31,13 @@ export type PutTypeOutcome =
   | { readonly ok: false; readonly reason: 'invalid'; readonly problems: readonly FieldProblem[] }
 
 /**
- * Creates the type or replaces its configuration. Everything else stays: whether the type is paused, and the time
- * since which it has a handler. If limits have changed, this returns only after 1.5 s (`PAUSE_ACK_MS`), when every claim obeys
- * them. It does not wait for other changes, such as a new order: they reach every process within a second. Jobs then update the
- * waiting tasks.
+ * Creates the type or replaces its configuration. Everything else stays: whether the type is paused, and the time since which it has a
+ * handler. If limits have changed, this returns only after 1.5 s (`PAUSE_ACK_MS`), when every claim obeys them. It does not wait for other
+ * changes, such as a new order: they reach every process within a second. Jobs then update the waiting tasks.
  *
- * A configuration without shards keeps the present number (`changeType`), and one with fewer is refused. A deployed type,
- * also a flow, cannot change its kind, since its queue and its function would serve nothing. Each step of a flow must name an
- * existing type that is not a flow.
+ * A configuration without shards keeps the present number (`changeType`), and one with fewer is refused. A deployed type, also a flow,
+ * cannot change its kind, since its queue and its function would serve nothing. Each step of a flow must name an existing type that is not
+ * a flow.
  */
 export async function putType(
   system: Pick<System, 'types' | 'clock' | 'messages' | 'operator' | 'records'>,
@@ -199,8 +198,7 @@ export async function registerHandlerType(
 }
 
 /**
- * Registers a deployed flow. Its steps serve it, so the flow itself has no handler, and an earlier handler of its type
- * no longer serves it.
+ * Registers a deployed flow. Its steps serve it, so the flow itself has no handler, and an earlier handler of its type no longer serves it.
  */
 export async function registerFlowType(
   system: RegistrarSystem,

@@ -3,10 +3,7 @@ import { defined } from '../../core/values/values.ts'
 import { WORKER_LIFE_MS, type Worker } from '../../core/worker.ts'
 import { isWithin, type Moment, momentOf, type System } from '../kernel/system.ts'
 
-/**
- * A worker that claims or heartbeats all the time costs one read and one write per interval, for each process
- * that serves it.
- */
+/** A worker that claims or heartbeats all the time costs one read and one write per interval, for each process that serves it. */
 const ANNOUNCE_INTERVAL_MS = 10_000
 const WORKERS_KNOWN_MAX = 10_000
 

@@ -15,6 +15,7 @@ import { WORKER_DROP_MS, workerStateOf } from '../../core/worker.ts'
 import type { Chance } from '../../ports/machine.ts'
 import { failureOf, type PlanFailure, readEntries, sideBySide } from '../kernel/heads.ts'
 import { createTimedCache, type System } from '../kernel/system.ts'
+import { placeRanges } from '../place/ready.ts'
 import { NOTHING_SWEPT, type SweepReport } from '../repair.ts'
 
 /**
@@ -35,9 +36,8 @@ const RUNS_READ_MAX = 200
 const READS_AT_ONCE_MAX = 10
 
 /**
- * The workers of the last day, sorted by id. Standalone workers report how many tasks they run. For HTTP and Lambda
- * workers the number is counted in the running places of their types, so it lags by up to two seconds and costs
- * no write.
+ * The workers of the last day, sorted by id. Standalone workers report how many tasks they run. For HTTP and Lambda workers the number is
+ * counted in the running places of their types, so it lags by up to two seconds and costs no write.
  */
 export async function listWorkers(system: System): Promise<KnownWorker[]> {
   const [announced, types] = await Promise.all([system.workers.listAll(), system.types.list()])
@@ -103,9 +103,7 @@ async function heldOverHttp(
 
 function runningRanges(type: TaskType) {
   const places = type.configuration.kind === 'flow' ? [runningPlace, undoingPlace] : [runningPlace]
-  return shardNumbers(type).flatMap(shard =>
-    places.map(place => ({ index: 'place' as const, partition: place(type.type, shard) })),
-  )
+  return placeRanges(shardNumbers(type).flatMap(shard => places.map(place => place(type.type, shard))))
 }
 
 const CACHE_MS = 1_000
@@ -137,10 +135,9 @@ export async function sweepWorkers({
 }
 
 /**
- * A targeted task lists `workerIds`. It is never sent to its type's queue, where most receivers would refuse
- * it, nor put into the ready place of an HTTP type, where other workers would read past it. When it is due,
- * each worker that may still take it gets a marker in a partition of its own. A worker with free capacity reads
- * its markers about once a second.
+ * A targeted task lists `workerIds`. It is never sent to its type's queue, where most receivers would refuse it, nor put into the ready
+ * place of an HTTP type, where other workers would read past it. When it is due, each worker that may still take it gets a marker in a
+ * partition of its own. A worker with free capacity reads its markers about once a second.
  */
 
 const WRITES_AT_ONCE_MAX = 25

@@ -10,18 +10,19 @@ import {
   answerInvalid,
   answerProblem,
   type Call,
-  operation,
+  operationOf,
   PAGE_ITEMS_DEFAULT,
 } from '../operation.ts'
 import { invalid, problem, unknownType } from '../present/problems.ts'
 import { iso, isoOf } from '../present/tasks.ts'
 import { emptySpanProblem } from '../requests/publish-requests.ts'
 
+const operation = operationOf('Bulk')
+
 export const bulkOperations = [
   operation({
     name: 'startBulk',
     isAttending: true,
-    tag: 'Bulk',
     summary: 'Retry, cancel or remove many tasks',
     description:
       'Begins a job on the server, which continues when the caller has left. It acts on the tasks of one type that fit the request, as the operation on one task does, and each task records the caller. A retry restarts plain tasks, and has failed flows try again what has failed. The operation leaves out tasks that need the attention of an operator. `replay` sends the dead letters of the queue of the type again.',
@@ -40,7 +41,6 @@ export const bulkOperations = [
   }),
   operation({
     name: 'getBulk',
-    tag: 'Bulk',
     summary: 'Get a bulk operation',
     description: 'Shows its caller and its time, how far it is, and its outcome. It is kept for 30 days.',
     cost: '1 read unit per 4 KB, of which the ids of a page take some.',
@@ -50,7 +50,6 @@ export const bulkOperations = [
   }),
   operation({
     name: 'listBulks',
-    tag: 'Bulk',
     summary: 'List the last bulk operations',
     description: 'Shows the last five of each type, 20 in all, latest first. Dry runs are not listed.',
     cost: 'The types are read, and 1 read unit per 4 KB of each bulk operation.',

@@ -12,17 +12,18 @@ import { memberIds, publishCanvas } from '../../runtime/canvas/publish-canvas.ts
 import { readPreviousPage } from '../../runtime/canvas/read-previous.ts'
 import { readTask } from '../../runtime/kernel/heads.ts'
 import type { Answer, Call } from '../operation.ts'
-import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT, refuseCursor } from '../operation.ts'
+import { answerInvalid, answerProblem, operationOf, PAGE_ITEMS_DEFAULT, refuseCursor } from '../operation.ts'
 import { invalid, noSuchTask, problem, unknownTypes } from '../present/problems.ts'
 import { iso, isoOf } from '../present/tasks.ts'
 import { canvasRequestOf } from '../requests/canvas-requests.ts'
 import { checkingInputs } from '../requests/compare-inputs.ts'
 import { forTask } from '../requests/publish-requests.ts'
 
+const operation = operationOf('Canvases')
+
 export const canvasOperations = [
   operation({
     name: 'publishCanvas',
-    tag: 'Canvases',
     summary: 'Publish a chain, a group or a chord of tasks',
     description:
       'A canvas has one of the fields `chain`, `group` and `chord`, and its members may be canvases again. A chain runs its members one after the other and hands each result on. A group runs its members side by side. A chord runs `then` after its group, with all results. With a `key` the call may be repeated.',
@@ -42,7 +43,6 @@ export const canvasOperations = [
   }),
   operation({
     name: 'listCanvases',
-    tag: 'Canvases',
     summary: 'List canvases',
     description:
       'Lists canvases, the latest first: running ones by the time of their publish, others by their end. Canvases are listed while they are kept. The list may lag 2 seconds behind.',
@@ -53,7 +53,6 @@ export const canvasOperations = [
   }),
   operation({
     name: 'getCanvas',
-    tag: 'Canvases',
     summary: 'Get a canvas',
     description: 'Shows the canvas, its result, and a page of its tasks in the order of its body.',
     answers: { 200: { description: 'The canvas.', schema: api.canvasAnswer } },
@@ -63,7 +62,6 @@ export const canvasOperations = [
   }),
   operation({
     name: 'cancelCanvas',
-    tag: 'Canvases',
     summary: 'Cancel a canvas and its tasks',
     description:
       'The tasks that have not ended are cancelled, and no further ones are published. The call may be repeated. A canvas that has ended in another way is refused with 409.',
@@ -147,9 +145,8 @@ function isCanvasId(id: string): boolean {
 const ITEMS_BYTES_MAX = ANSWER_BYTES_MAX - 1_024
 
 export const previousOperations = [
-  operation({
+  operationOf('Tasks')({
     name: 'previous',
-    tag: 'Tasks',
     summary: 'List what a canvas handed on to a task',
     description:
       'Reads the list of results that the earlier tasks of a canvas handed on, in their order. A task shows the list in `previous`; when it is too long for that, the task has `previousPaged`, and only this call reads it. A task that was handed no list is refused with 409.',

@@ -15,20 +15,21 @@ import { readySince } from '../../runtime/place/ready.ts'
 import { readWhy, readWhyMember, type Why } from '../../runtime/read/why.ts'
 import { firstMinute, readActivity, type TypeActivity } from '../../runtime/stream/statistics.ts'
 import { registeredNames } from '../../runtime/types/types.ts'
-import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
+import { type Answer, answerProblem, type Call, operationOf, pageByName, refuseCursor } from '../operation.ts'
 import { limitNotes } from '../present/limit-notes.ts'
-import { noSuchTask, problem, unknownType, unknownTypes } from '../present/problems.ts'
+import { noSuchTask, problem, unknownType } from '../present/problems.ts'
 import { iso, isoOf } from '../present/tasks.ts'
-import { forTask } from '../requests/publish-requests.ts'
+import { forTask, wantedTypes } from '../requests/publish-requests.ts'
 import { explain } from '../why/explain.ts'
 import { countText, type Explained } from '../why/words.ts'
 
 /** Why a task waits, and what types have to do. */
 
+const operation = operationOf('Types')
+
 export const whyOperations = [
-  operation({
+  operationOf('Tasks')({
     name: 'why',
-    tag: 'Tasks',
     summary: 'Explain why a task waits, runs or has ended',
     description:
       'Answers with one reason, one sentence that says what the task waits for, and what to do. The reasons have a table in the guide on waiting.',
@@ -138,7 +139,6 @@ const TYPES_AT_ONCE_MAX = 10
 export const loadOperations = [
   operation({
     name: 'listCounts',
-    tag: 'Types',
     summary: 'Count the tasks of all types',
     description: 'Counts the tasks of each type by their status. Counts may lag 2 seconds behind.',
     cost: 'Some 10 read units for each thousand tasks; with `atMost=1000` at most some 80 units for each type.',
@@ -148,7 +148,6 @@ export const loadOperations = [
   }),
   operation({
     name: 'limitUsage',
-    tag: 'Types',
     summary: 'Show how much of the limits of a type is used',
     description:
       'Shows the permits that are held with their holders, and the time of the next free slot. A limit with a key is shown for one value of the key: `rateValue` and `concurrencyValue`, or `value` for both. With `waiting` it also shows what the limits hold back.',
@@ -164,7 +163,6 @@ export const loadOperations = [
 export const activityOperations = [
   operation({
     name: 'listActivity',
-    tag: 'Types',
     summary: 'Show what the tasks of each type did, minute by minute',
     description:
       'Shows how many tasks were published, started and ended in each of the last minutes, and how late runs started. The counts lag by some seconds, and may be a little off.',
@@ -192,10 +190,8 @@ async function handleActivity({
   query,
 }: Call<api.ActivityQuery, unknown, DiagnosticSystem>): Promise<Answer> {
   const { type = [], minutes = MINUTES_DEFAULT } = query
-  const existing = await registeredNames(system)
-  const unknown = type.filter(name => !existing.includes(name)).map(name => ({ type: name, path: 'type' }))
-  if (unknown.length > 0) return answerProblem(unknownTypes(unknown, existing))
-  const wanted = type.length > 0 ? [...new Set(type)] : existing
+  const wanted = await wantedTypes(system, type)
+  if (!Array.isArray(wanted)) return answerProblem(wanted)
   const page = pageByName(wanted, query, name => name, isTypeName)
   if (!page) return refuseCursor()
   const now = system.clock.now()

@@ -1,14 +1,13 @@
 import * as api from '../../api/index.ts'
 import { runId, type Task } from '../../core/task/task.ts'
 import { type DescribedRun, readTask } from '../../runtime/read/read.ts'
-import { type Answer, answerProblem, type Call, operation } from '../operation.ts'
+import { type Answer, answerProblem, type Call, operationOf } from '../operation.ts'
 import { noSuchTask } from '../present/problems.ts'
 import { forTask } from '../requests/publish-requests.ts'
 
 export const logOperations = [
-  operation({
+  operationOf('Tasks')({
     name: 'log',
-    tag: 'Tasks',
     summary: 'Read the log of a task',
     description:
       'Shows the log lines that are stored with the runs of the task, oldest first. A failed or lost run has its newest 4 KB. A running task has the newest 1 KB of each run, as its last heartbeat has stored it: in `baton dev` always, in a deployed system with the option `liveLog`. `after` takes the `next` of an answer, and shows only what has come since. Lines of more than 1 KB between two heartbeats are not stored.',

@@ -6,32 +6,31 @@ import { isLetterId, letterExpiresAt, replayQueueOf, typeOfQueue } from '../../c
 import { FAILURES_SINCE_MS_MAX, HOUR_MS } from '../../core/events/failures.ts'
 import { isName } from '../../core/values/text.ts'
 import { defined } from '../../core/values/values.ts'
-import { isolateEach } from '../../runtime/kernel/heads.ts'
 import type { DiagnosticSystem } from '../../runtime/kernel/system.ts'
 import { readAttention } from '../../runtime/operate/attention.ts'
 import type { Replayed } from '../../runtime/operate/dead-letters.ts'
 import { isAfterIn, listDeadLetters, replayDeadLetters } from '../../runtime/operate/dead-letters.ts'
-import { describeHead } from '../../runtime/read/read.ts'
 import { FAILURE_COUNTS_MAX, type FailureGroup, readFailures } from '../../runtime/stream/statistics.ts'
-import { registeredNames } from '../../runtime/types/types.ts'
 import { listWorkers } from '../../runtime/worker/worker.ts'
 import type { Answer, Call } from '../operation.ts'
 import {
   answerInvalid,
   answerProblem,
-  operation,
+  operationOf,
   PAGE_ITEMS_DEFAULT,
   pageByName,
   refuseCursor,
 } from '../operation.ts'
-import { problem, unknownTypes } from '../present/problems.ts'
-import { iso, isoOf, presentTask } from '../present/tasks.ts'
+import { problem } from '../present/problems.ts'
+import { iso, isoOf, showTasks } from '../present/tasks.ts'
+import { wantedTypes } from '../requests/publish-requests.ts'
 import { explainLetter } from '../why/explain-letter.ts'
+
+const operation = operationOf('Observing')
 
 export const deadLetterOperations = [
   operation({
     name: 'listDeadLetters',
-    tag: 'Observing',
     summary: 'List dead letters',
     description:
       'Lists messages that a queue, the stream or a schedule gave up, by queue, the newest first. Each says what was given up and what replaces it. A task does not wait for a dead letter: the sweeper sends its message again.',
@@ -43,7 +42,6 @@ export const deadLetterOperations = [
   operation({
     name: 'replayDeadLetters',
     isAttending: true,
-    tag: 'Observing',
     summary: 'Send up to 100 dead letters again',
     description: 'Each dead letter has its own result: by `ids` in their order, by `queue` the newest first.',
     answers: { 200: { description: 'The results.', schema: api.replayAnswer } },
@@ -52,7 +50,6 @@ export const deadLetterOperations = [
   }),
   operation({
     name: 'attention',
-    tag: 'Observing',
     summary: 'Show what waits for an operator',
     description:
       'Shows halted tasks, which an operator must decide about, the queues that gave messages up, and what callers last did about such things. Each kind is bounded.',
@@ -63,12 +60,9 @@ export const deadLetterOperations = [
 ]
 
 async function handleAttention(call: Call<unknown, unknown, DiagnosticSystem>): Promise<Answer> {
-  const { system } = call
-  const { halted, haltedCount, queues, moreDeadLetters, actions } = await readAttention(system)
+  const { halted, haltedCount, queues, moreDeadLetters, actions } = await readAttention(call.system)
   const body = {
-    halted: await isolateEach(system, halted, halted.length, async task =>
-      presentTask(await describeHead(system, call, task, true)),
-    ),
+    halted: await showTasks(call, halted),
     haltedCount,
     deadLetters: queues.map(([queue, letters]) => ({
       queue,
@@ -170,17 +164,15 @@ function namesIn({ subject, queue }: DeadLetter): Pick<api.ApiDeadLetter, 'taskI
 }
 
 export const serviceOperations = [
-  operation({
+  operationOf('Service')({
     name: 'health',
-    tag: 'Service',
     summary: 'Check that the API answers',
     description: 'Reads nothing from the table.',
     answers: { 200: { description: 'The API answers.', schema: api.healthAnswer } },
     handle: async ({ version }) => ({ status: 200, body: { status: 'ok', version } }),
   }),
-  operation({
+  operationOf('Service')({
     name: 'openapi',
-    tag: 'Service',
     summary: 'Get this document',
     answers: { 200: { description: 'This document.', schema: api.descriptionAnswer } },
     handle: async ({ description }) => ({ status: 200, body: await description() }),
@@ -195,7 +187,6 @@ const SINCE_DEFAULT_MS = 24 * HOUR_MS
 export const observingOperations = [
   operation({
     name: 'listFailures',
-    tag: 'Observing',
     summary: 'Group failures by type and error',
     description:
       'Shows why tasks fail: groups of one type and one error, the most frequent first. Numbers, ids and quoted texts in the error are masked by `#`. A failure shows within some seconds. More than 5,000 hourly counts are refused with 400: give a type or a later `since`.',
@@ -207,7 +198,6 @@ export const observingOperations = [
   }),
   operation({
     name: 'listWorkers',
-    tag: 'Observing',
     summary: 'List workers',
     description:
       'Lists workers by their ids: those that are there, and for a day those that have stopped or died. The Lambda functions of a type are one entry.',
@@ -218,7 +208,6 @@ export const observingOperations = [
   }),
   operation({
     name: 'events',
-    tag: 'Observing',
     summary: 'Follow events',
     description:
       "Streams events as server-sent events: only the local system does so. A deployed API answers 501, because there the events go to the system's bus of EventBridge. The header `Last-Event-ID`, or `lastEventId`, resumes after an event.",
@@ -239,12 +228,11 @@ async function handleFailures({ system, query }: Call<api.FailuresQuery, unknown
   const { type = [], limit = PAGE_ITEMS_DEFAULT, cursor = '0' } = query
   const now = system.clock.now()
   const since = query.since === undefined ? now - SINCE_DEFAULT_MS : Date.parse(query.since)
-  const existing = await registeredNames(system)
-  const unknown = type.filter(name => !existing.includes(name)).map(name => ({ type: name, path: 'type' }))
-  if (unknown.length > 0) return answerProblem(unknownTypes(unknown, existing))
+  const wanted = await wantedTypes(system, type)
+  if (!Array.isArray(wanted)) return answerProblem(wanted)
   if (since < now - FAILURES_SINCE_MS_MAX) return answerInvalid('since', 'must be at most 7 days ago')
   if (!/^\d{1,4}$/.test(cursor)) return answerInvalid('cursor', 'must be a nextCursor of this list')
-  const groups = await readFailures(system, type.length > 0 ? [...new Set(type)] : existing, since)
+  const groups = await readFailures(system, wanted, since)
   if (!groups) {
     const message = `must be later, or give a type: there are more than ${FAILURE_COUNTS_MAX} hourly counts to add up`
     return answerInvalid('since', message)

@@ -3,20 +3,20 @@ import { isObject } from '../../core/rules/rules.ts'
 import { rulingTypes } from '../../core/task/piece.ts'
 import type { Task } from '../../core/task/task.ts'
 import { type PublishOutcome, publish, publishMany } from '../../runtime/publish/publish.ts'
-import { describeHead } from '../../runtime/read/read.ts'
-import { type Answer, answerInvalid, answerProblem, type Call, checkRule, operation } from '../operation.ts'
+import { type Answer, answerInvalid, answerProblem, type Call, checkRule, operationOf } from '../operation.ts'
 import { limitNotes } from '../present/limit-notes.ts'
 import { invalid, publishProblem } from '../present/problems.ts'
-import { presentTask } from '../present/tasks.ts'
+import { showTask } from '../present/tasks.ts'
 import { checkingInputs } from '../requests/compare-inputs.ts'
 import { type ReadPublish, readPublish } from '../requests/publish-requests.ts'
 
 type PublishCall = Call<unknown, unknown>
 
+const operation = operationOf('Tasks')
+
 export const publishOperations = [
   operation({
     name: 'publish',
-    tag: 'Tasks',
     summary: 'Publish a task',
     description:
       'Stores the task. A worker runs it when it is due. With a `key` the call may be repeated: a second publish of the key creates nothing, and `ifExists` says what else it does. An input that does not fit the `inputSchema` of its type is refused, unless the type has `checkInput: false`. A call without a key that is repeated creates a second task.',
@@ -32,7 +32,6 @@ export const publishOperations = [
   }),
   operation({
     name: 'publishMany',
-    tag: 'Tasks',
     summary: 'Publish up to 100 tasks',
     description:
       'Each task has its own result, in the order of the request. A task that is refused harms no other: its result has the `status` and the `problem` that a single publish would have answered.',
@@ -56,7 +55,7 @@ async function handleOne(call: PublishCall): Promise<Answer> {
   const outcome = await publish(checkingInputs(call.system), request.request)
   if (!outcome.ok) return answerProblem(publishProblem(outcome, call.requestId))
   const { task, created } = outcome
-  const shown = presentTask(await describeHead(call.system, call, task))
+  const shown = await showTask(call, task)
   const { input } = request.body
   // A new task was stored with this input. An existing task may have another one.
   const body = {
@@ -99,7 +98,7 @@ async function resultOf(call: PublishCall, outcome: PublishOutcome, at: string):
     return { status: problem.status, problem }
   }
   const { created, task } = outcome
-  const shown = presentTask(await describeHead(call.system, call, task, true))
+  const shown = await showTask(call, task, true)
   return { status: created ? 201 : 200, id: task.id, created, task: shown, ...(await notesOn(call, task)) }
 }
 

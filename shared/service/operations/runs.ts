@@ -10,9 +10,9 @@ import { isolateEach, sideBySideByName } from '../../runtime/kernel/heads.ts'
 import { endOfRequest } from '../../runtime/kernel/system.ts'
 import { describeHead } from '../../runtime/read/read.ts'
 import type { Answer, Call, Checked } from '../operation.ts'
-import { answerInvalid, answerProblem, checkRule, operation } from '../operation.ts'
+import { answerInvalid, answerProblem, checkRule, operationOf } from '../operation.ts'
 import { invalid, problem, problemOfError, unknownType } from '../present/problems.ts'
-import { PRESENT_TASK, presentClaim, presentHeartbeat, presentTask } from '../present/tasks.ts'
+import { PRESENT_TASK, presentClaim, presentHeartbeat, showTask } from '../present/tasks.ts'
 import {
   failureOf,
   finishRun,
@@ -32,10 +32,11 @@ const OVER =
 const REPEATABLE =
   'The same report may be repeated, and is answered with what is stored. A different report after the end of the run is refused with 409.'
 
+const operation = operationOf('Work')
+
 export const runOperations = [
   operation({
     name: 'heartbeat',
-    tag: 'Work',
     summary: 'Renew the lease of a run',
     description: `A worker sends a heartbeat every \`heartbeatMs\` of the task's options. The answer shows the options in force, which a patch may have changed. ${OVER}`,
     answers: {
@@ -47,7 +48,6 @@ export const runOperations = [
   }),
   operation({
     name: 'succeed',
-    tag: 'Work',
     summary: 'Report that a run has succeeded',
     description: `Ends the run and stores its result. With \`next\` the task continues in another stage. ${REPEATABLE}`,
     answers: PRESENT_TASK,
@@ -57,7 +57,6 @@ export const runOperations = [
   }),
   operation({
     name: 'fail',
-    tag: 'Work',
     summary: 'Report that a run has failed',
     description: `Ends the run. The task is retried while it has retries left, unless the failure is \`fatal\`. ${REPEATABLE}`,
     answers: PRESENT_TASK,
@@ -67,7 +66,6 @@ export const runOperations = [
   }),
   operation({
     name: 'release',
-    tag: 'Work',
     summary: 'Give a task back',
     description: `Ends the run without success and without failure. No retry is counted. ${REPEATABLE}`,
     answers: PRESENT_TASK,
@@ -77,7 +75,6 @@ export const runOperations = [
   }),
   operation({
     name: 'heartbeatMany',
-    tag: 'Work',
     summary: 'Renew the leases of up to 100 runs',
     description:
       'Each run has its own result, in the order of the request: the `status` that a single heartbeat would have answered, and its lease or its problem.',
@@ -93,7 +90,6 @@ export const runOperations = [
   }),
   operation({
     name: 'finishMany',
-    tag: 'Work',
     summary: 'Report the ends of up to 100 runs',
     description:
       'Each run has its own result, in the order of the request: the `status` that a single report would have answered, and its task or its problem. `outcome` says how the run ended.',
@@ -104,10 +100,7 @@ export const runOperations = [
       answerEach(call, parseFinish, async (update, until) => {
         const ended = await finishRun(call.system, update, until)
         if (!ended.ok) return ended
-        return {
-          ok: true,
-          shown: { task: presentTask(await describeHead(call.system, call, ended.task, true)) },
-        }
+        return { ok: true, shown: { task: await showTask(call, ended.task, true) } }
       }),
   }),
 ]
@@ -126,7 +119,7 @@ async function handleFinish(call: Call<unknown, { fence: number }>, outcome: Out
   const ended = await finishRun(call.system, { taskId, runId, fence, content: outcome })
   if (!ended.ok) return answerProblem(ended.problem)
   const { task } = ended
-  const shown = presentTask(await describeHead(call.system, call, task))
+  const shown = await showTask(call, task)
   const isResultOfTask = outcome.outcome === 'succeed' && hasResultOf(task, fence)
   const result = isResultOfTask ? outcome.result : undefined
   return { status: 200, body: { task: { ...shown, ...(result !== undefined && { result }) } } }
@@ -135,7 +128,6 @@ async function handleFinish(call: Call<unknown, { fence: number }>, outcome: Out
 export const claimOperations = [
   operation({
     name: 'claim',
-    tag: 'Work',
     summary: 'Claim tasks',
     description:
       'Takes tasks of types of kind `http` for a worker, in the order of their type. The tasks come back `running`, with their input. With `waitMs` the call waits for work. An answer without tasks may have `retryAfterMs`: wait that long before the next claim. A call with a `requestId` may be repeated within the lease, and returns the same claims.',

@@ -8,7 +8,6 @@ import { taskId } from '../../core/task/task.ts'
 import { isName } from '../../core/values/text.ts'
 import { defined } from '../../core/values/values.ts'
 import { sideBySide } from '../../runtime/kernel/heads.ts'
-import { describeHead } from '../../runtime/read/read.ts'
 import type { ScheduleDescription } from '../../runtime/schedule/read-schedules.ts'
 import { listSchedules, readSchedule, readTicks } from '../../runtime/schedule/read-schedules.ts'
 import {
@@ -20,18 +19,19 @@ import {
   triggerSchedule,
 } from '../../runtime/schedule/schedule.ts'
 import type { Answer, Call } from '../operation.ts'
-import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT } from '../operation.ts'
+import { answerInvalid, answerProblem, operationOf, PAGE_ITEMS_DEFAULT } from '../operation.ts'
 import { invalid, problem, publishProblem, staleProblem, unknownTypes } from '../present/problems.ts'
-import { iso, isoOf, presentOperations, presentTask } from '../present/tasks.ts'
+import { iso, isoOf, presentOperations, showTask } from '../present/tasks.ts'
 import { checkingInputs } from '../requests/compare-inputs.ts'
 import { scheduleRequestOf } from '../requests/publish-requests.ts'
 
 const THE_SCHEDULE = { 200: { description: 'The schedule.', schema: api.scheduleAnswer } }
 
+const operation = operationOf('Schedules')
+
 export const scheduleOperations = [
   operation({
     name: 'listSchedules',
-    tag: 'Schedules',
     summary: 'List schedules',
     description:
       'Lists schedules by their next tick, paused ones last. Each shows only the type of its task.',
@@ -41,7 +41,6 @@ export const scheduleOperations = [
   }),
   operation({
     name: 'getSchedule',
-    tag: 'Schedules',
     summary: 'Get a schedule',
     description: 'Shows the schedule, with its last and its next tick.',
     answers: THE_SCHEDULE,
@@ -50,7 +49,6 @@ export const scheduleOperations = [
   }),
   operation({
     name: 'putSchedule',
-    tag: 'Schedules',
     summary: 'Create or replace a schedule',
     description:
       'Sets the whole schedule. A paused schedule stays paused. A body that equals the stored schedule changes nothing. A schedule that a deployment keeps is refused with 409.',
@@ -68,7 +66,6 @@ export const scheduleOperations = [
   }),
   operation({
     name: 'removeSchedule',
-    tag: 'Schedules',
     summary: 'Remove a schedule',
     description:
       'It has no further tick. The tasks that it has published stay. A schedule that a deployment keeps is refused with 409.',
@@ -80,7 +77,6 @@ export const scheduleOperations = [
   operation({
     name: 'pauseSchedule',
     isAttending: true,
-    tag: 'Schedules',
     summary: 'Pause a schedule',
     description:
       'Ticks that fall into the pause are missed. The call may be repeated. A schedule that has had its last tick is refused with 409.',
@@ -94,7 +90,6 @@ export const scheduleOperations = [
   operation({
     name: 'resumeSchedule',
     isAttending: true,
-    tag: 'Schedules',
     summary: 'Resume a schedule',
     description:
       'Ends the pause. The call may be repeated. A schedule that has had its last tick is refused with 409.',
@@ -107,7 +102,6 @@ export const scheduleOperations = [
   }),
   operation({
     name: 'listTicks',
-    tag: 'Schedules',
     summary: 'List the past ticks of a schedule',
     description:
       'Lists ticks with their tasks, newest first, as the present timing has them: ticks of a former timing are not shown. Tasks of triggers are not among them. Tasks leave out input and result.',
@@ -120,7 +114,6 @@ export const scheduleOperations = [
   operation({
     name: 'triggerSchedule',
     isAttending: true,
-    tag: 'Schedules',
     summary: 'Publish the task of a schedule now',
     description:
       'The task comes in addition to the tasks of the ticks. Each call publishes a task of its own.',
@@ -227,7 +220,7 @@ async function handleTicks(call: Call<api.TicksQuery, unknown>, id: string): Pro
   const { ticks, hasMore } = page
   const items = await sideBySide(ticks, limit, async ({ at, taskId, task }) => ({
     ...{ at: iso(at), taskId },
-    ...(task && { task: presentTask(await describeHead(system, call, task, true)) }),
+    ...(task && { task: await showTask(call, task, true) }),
   }))
   const last = hasMore ? ticks.at(-1) : undefined
   return { status: 200, body: { items, ...(last && { nextCursor: String(last.at) }) } }

@@ -1,15 +1,13 @@
 import * as api from '../../api/index.ts'
 import { isolateEach } from '../../runtime/kernel/heads.ts'
 import { searchTasks } from '../../runtime/list/search.ts'
-import { describeHead } from '../../runtime/read/read.ts'
-import { type Answer, answerProblem, type Call, operation, PAGE_ITEMS_DEFAULT } from '../operation.ts'
+import { type Answer, answerProblem, type Call, operationOf, PAGE_ITEMS_DEFAULT } from '../operation.ts'
 import { invalid } from '../present/problems.ts'
-import { presentTask } from '../present/tasks.ts'
+import { showTask } from '../present/tasks.ts'
 
 export const searchOperations = [
-  operation({
+  operationOf('Tasks')({
     name: 'search',
-    tag: 'Tasks',
     summary: 'Search tasks',
     description:
       'Finds tasks by a text: first by id and by key in any type, then by user, then by tag and by the text of the error. Tags and errors are searched page by page, type by type, the latest tasks first: a page may be empty and still have a `nextCursor`. Items leave out input and result, and may lag 2 seconds behind.',
@@ -28,7 +26,7 @@ async function handleSearch(call: Call<api.SearchQuery, unknown>): Promise<Answe
   const { ok: _ok, found, ...rest } = answer
   const shown = await isolateEach(system, found, found.length, async ({ task, match }) => ({
     match,
-    item: presentTask(await describeHead(system, call, task, true)),
+    item: await showTask(call, task, true),
   }))
   const items = shown.map(({ item }) => item)
   return { status: 200, body: { items, matches: shown.map(({ match }) => match), ...rest } }

@@ -1,23 +1,21 @@
 import * as api from '../../api/index.ts'
-import { type ExpectedRevision, expectedRevision, type Page } from '../../api/scalars.ts'
+import { type ExpectedRevision, expectedRevision } from '../../api/scalars.ts'
 import { areOpen } from '../../core/states.ts'
 import type { Status } from '../../core/task/lifecycle.ts'
 import { defined } from '../../core/values/values.ts'
 import { listMembers } from '../../runtime/canvas/describe-canvas.ts'
-import { isolateEach } from '../../runtime/kernel/heads.ts'
 import type { System } from '../../runtime/kernel/system.ts'
 import { type ListAnswer, listTasks } from '../../runtime/list/list.ts'
 import type { ListFilter, ListOrder } from '../../runtime/list/list-query.ts'
 import { cancelTask, type OperateOutcome, removeTask, retryCallbacks } from '../../runtime/operate/operate.ts'
 import { patchTask } from '../../runtime/operate/patch-task.ts'
 import { retryTask } from '../../runtime/operate/retry-task.ts'
-import { describeHead, readTask } from '../../runtime/read/read.ts'
-import type { StatusReaders } from '../../runtime/read/served.ts'
+import { readTask } from '../../runtime/read/read.ts'
 import { allTypes, registeredNames } from '../../runtime/types/types.ts'
 import type { Answer, Call, Parts } from '../operation.ts'
-import { answerInvalid, answerProblem, operation, PAGE_ITEMS_DEFAULT, recording } from '../operation.ts'
+import { answerInvalid, answerProblem, operationOf, PAGE_ITEMS_DEFAULT, recording } from '../operation.ts'
 import { invalid, noSuchTask, operationProblem, problem, unknownTypes } from '../present/problems.ts'
-import { PRESENT_TASK, presentTask } from '../present/tasks.ts'
+import { PRESENT_TASK, presentTask, showTask, showTasks } from '../present/tasks.ts'
 import { checkingInputs } from '../requests/compare-inputs.ts'
 import {
   emptySpanProblem,
@@ -27,10 +25,11 @@ import {
   sizeProblem,
 } from '../requests/publish-requests.ts'
 
+const operation = operationOf('Tasks')
+
 export const readOperations = [
   operation({
     name: 'list',
-    tag: 'Tasks',
     summary: 'List tasks',
     description:
       'Lists the tasks of types, of a user, of a canvas, or without any of these of every type. Items leave out input and result. A list may lag 2 seconds behind. Filters are applied to pages, so a page may have fewer tasks than `limit` and still have a `nextCursor`. Without `order` a list can have any number of tasks. An `order` by which too many tasks would have to be sorted is refused with 400, and the refusal names one that works.',
@@ -42,7 +41,6 @@ export const readOperations = [
   }),
   operation({
     name: 'get',
-    tag: 'Tasks',
     summary: 'Get a task',
     description: 'Shows the task with its input, its result, its errors and its runs.',
     cost: '1 read unit for a plain task. An input, a result or runs that are stored in items of their own cost 1 read unit per 4 KB.',
@@ -56,7 +54,6 @@ export const taskOperations = [
   ...readOperations,
   operation({
     name: 'patch',
-    tag: 'Tasks',
     summary: 'Change an open task',
     description:
       'Changes what the body names, and leaves the rest. `null` returns an option to the default of the type, and `tags: null` removes all tags. A task that has ended is refused with 409.',
@@ -68,7 +65,6 @@ export const taskOperations = [
   }),
   operation({
     name: 'remove',
-    tag: 'Tasks',
     summary: 'Remove a task',
     description:
       'The task never runs again, and its record is deleted. The handler of a run under way is aborted. A task that was removed already is answered with 404.',
@@ -79,7 +75,6 @@ export const taskOperations = [
   }),
   operation({
     name: 'cancel',
-    tag: 'Tasks',
     summary: 'Cancel a task',
     description:
       'Stops the task and keeps its record. The handler of a run under way is aborted. A flow undoes the steps that were done, unless its type says otherwise. The call may be repeated. A task that has ended in another way is refused with 409.',
@@ -93,7 +88,6 @@ export const taskOperations = [
   operation({
     name: 'retry',
     isAttending: true,
-    tag: 'Tasks',
     summary: 'Retry a task',
     description:
       'Tries an ended task again: `action` says how. Without an action a plain task starts over, and a failed flow tries again what has failed, an undo or a step; no step that is done is done again. The task has its whole budget of retries again. A restart keeps the former runs on record. A task for which the action is not possible is refused with 409, and so is a flow that has not failed or is undone, unless the action is named.',
@@ -104,11 +98,6 @@ export const taskOperations = [
     handle: forTask(handleRetry),
   }),
 ]
-
-async function handleList(call: Call<api.ListQuery, unknown>): Promise<Answer> {
-  const listed = await listPage(call.system, call, call.query)
-  return listed.ok ? { status: 200, body: listed.page } : answerProblem(listed.problem)
-}
 
 type OneCall<Body> = Call<unknown, Body>
 
@@ -166,23 +155,20 @@ async function answerOperated(
   outcome: OperateOutcome<Exclude<AnyRefusal['reason'], 'unknown'>>,
 ): Promise<Answer> {
   if (!outcome.ok) return answerProblem(operationProblem(id, outcome))
-  return { status: 200, body: { task: presentTask(await describeHead(parts.system, parts, outcome.task)) } }
+  return { status: 200, body: { task: await showTask(parts, outcome.task) } }
 }
 
-type Listed =
-  | { readonly ok: true; readonly page: Page<api.ApiTask> }
-  | { readonly ok: false; readonly problem: api.Problem }
-
-/** Reads one page of a list as the API shows it, without inputs and results. The fields of `filter` are legal one by one. */
-async function listPage(system: System, readers: StatusReaders, filter: api.ListQuery): Promise<Listed> {
+/** Answers with one page of a list, without inputs and results. The fields of the query are legal one by one. */
+async function handleList(call: Call<api.ListQuery, unknown>): Promise<Answer> {
+  const { system, query: filter } = call
   const { userId, canvasId, status = [], limit = PAGE_ITEMS_DEFAULT, cursor } = filter
   const emptySpan = emptySpanProblem(filter)
-  if (emptySpan) return { ok: false, problem: invalid([emptySpan]) }
+  if (emptySpan) return answerProblem(invalid([emptySpan]))
   const names = [...new Set(filter.type)].sort()
   const found = await Promise.all(names.map(name => system.types.get(name)))
   const unknown = names.filter((_name, index) => !found[index]).map(type => ({ type, path: 'type' }))
-  if (unknown.length > 0) return { ok: false, problem: unknownTypes(unknown, await registeredNames(system)) }
-  if (canvasId !== undefined) return pageOfCanvas(system, readers, { ...filter, canvasId }, names)
+  if (unknown.length > 0) return answerProblem(unknownTypes(unknown, await registeredNames(system)))
+  if (canvasId !== undefined) return answerMembers(call, canvasId, names)
   const isEveryType = names.length === 0 && userId === undefined
   const answer = await listTasks(system, {
     types: isEveryType ? await allTypes(system) : found.filter(type => type !== undefined),
@@ -193,7 +179,7 @@ async function listPage(system: System, readers: StatusReaders, filter: api.List
     order: filter.order ?? defaultOrder(userId, status),
     limit,
   })
-  return presentPage(system, readers, answer)
+  return answerPage(call, answer)
 }
 
 function narrowing({ since, until, tag, error }: api.ListQuery): ListFilter {
@@ -207,31 +193,20 @@ function defaultOrder(userId: string | undefined, statuses: readonly Status[]): 
   return areOpen(statuses) ? 'due' : 'ended'
 }
 
-async function pageOfCanvas(
-  system: System,
-  readers: StatusReaders,
-  filter: api.ListQuery & { readonly canvasId: string },
+async function answerMembers(
+  call: Call<api.ListQuery, unknown>,
+  canvasId: string,
   types: readonly string[],
-): Promise<Listed> {
-  const {
-    canvasId,
-    status: statuses = [],
-    order = 'created',
-    limit = PAGE_ITEMS_DEFAULT,
-    userId,
-    cursor,
-  } = filter
+): Promise<Answer> {
+  const { status: statuses = [], order = 'created', limit = PAGE_ITEMS_DEFAULT, userId, cursor } = call.query
   const query = { canvasId, types, statuses, order, limit, ...defined({ userId, cursor }) }
-  const answer = await listMembers(system, { ...query, ...narrowing(filter) })
-  if (answer) return presentPage(system, readers, answer)
-  return { ok: false, problem: problem('not-found', `there is no canvas ${filter.canvasId}`) }
+  const answer = await listMembers(call.system, { ...query, ...narrowing(call.query) })
+  if (answer) return answerPage(call, answer)
+  return answerProblem(problem('not-found', `there is no canvas ${canvasId}`))
 }
 
-async function presentPage(system: System, readers: StatusReaders, answer: ListAnswer): Promise<Listed> {
-  if (!answer.ok) return { ok: false, problem: invalid([answer.problem]) }
-  const { tasks, nextCursor } = answer
-  const items = await isolateEach(system, tasks, tasks.length, async task =>
-    presentTask(await describeHead(system, readers, task, true)),
-  )
-  return { ok: true, page: { items, ...(nextCursor !== undefined && { nextCursor }) } }
+async function answerPage(parts: Parts, answer: ListAnswer): Promise<Answer> {
+  if (!answer.ok) return answerProblem(invalid([answer.problem]))
+  const items = await showTasks(parts, answer.tasks)
+  return { status: 200, body: { items, ...defined({ nextCursor: answer.nextCursor }) } }
 }

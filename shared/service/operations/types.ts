@@ -17,14 +17,15 @@ import { countTasks } from '../../runtime/list/list-query.ts'
 import { inputSchemaOf } from '../../runtime/types/input-schemas.ts'
 import type { PutTypeOutcome } from '../../runtime/types/types.ts'
 import { pauseType, putType, registeredNames, resumeType } from '../../runtime/types/types.ts'
-import { type Answer, answerProblem, type Call, operation, pageByName, refuseCursor } from '../operation.ts'
+import { type Answer, answerProblem, type Call, operationOf, pageByName, refuseCursor } from '../operation.ts'
 import { invalid, problem, staleProblem, unknownType } from '../present/problems.ts'
 import { iso, isoOf, presentOperations } from '../present/tasks.ts'
+
+const operation = operationOf('Types')
 
 export const typeOperations = [
   operation({
     name: 'listTypes',
-    tag: 'Types',
     summary: 'List task types',
     description: 'Lists the registered types by their names.',
     cost: '1 read unit per 4 KB of all types.',
@@ -34,7 +35,6 @@ export const typeOperations = [
   }),
   operation({
     name: 'getType',
-    tag: 'Types',
     summary: 'Get a task type',
     description: 'Shows the configuration of the type, and whether it is paused.',
     cost: '1 read unit, and 1 per 4 KB of an `inputSchema` that the process has not read yet.',
@@ -44,7 +44,6 @@ export const typeOperations = [
   }),
   operation({
     name: 'putType',
-    tag: 'Types',
     summary: 'Create a task type, or replace its configuration',
     description:
       'Sets the whole configuration: what the body leaves out returns to its default. A paused type stays paused. Changed defaults hold for tasks that are published afterwards; limits and order hold at once. A type that was deployed changes its kind by a deployment only: another kind is refused with 409.',
@@ -60,7 +59,6 @@ export const typeOperations = [
   operation({
     name: 'pauseType',
     isAttending: true,
-    tag: 'Types',
     summary: 'Pause a task type',
     description:
       'No run of the type starts after the answer. Runs under way continue. The call may be repeated.',
@@ -74,7 +72,6 @@ export const typeOperations = [
   operation({
     name: 'resumeType',
     isAttending: true,
-    tag: 'Types',
     summary: 'Resume a task type',
     description: 'Ends a pause: the waiting tasks run, in the order of their type. The call may be repeated.',
     answers: { 200: { description: 'The type is not paused.', schema: api.pausedAnswer } },
@@ -86,7 +83,6 @@ export const typeOperations = [
   }),
   operation({
     name: 'counts',
-    tag: 'Types',
     summary: 'Count the tasks of a type',
     description: 'Counts the tasks by their status. Counts may lag 2 seconds behind.',
     cost: 'Half a read unit per 4 KB of index entries, some 50 tasks.',
@@ -98,7 +94,6 @@ export const typeOperations = [
   operation({
     name: 'purge',
     isAttending: true,
-    tag: 'Types',
     summary: 'Purge tasks of a type',
     description:
       'Removes the tasks in the given statuses, in the background. Ended tasks are removed if they ended before `before`, open ones if they were published before it. Removed tasks never run again.',

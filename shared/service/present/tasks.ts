@@ -10,11 +10,26 @@ import { idempotencyKey, workOf } from '../../core/task/piece.ts'
 import { type EndedRun, needsAttention, runId, type Task, taskId } from '../../core/task/task.ts'
 import { defined } from '../../core/values/values.ts'
 import type { ClaimedTask } from '../../runtime/claim/claimed-task.ts'
+import { isolateEach } from '../../runtime/kernel/heads.ts'
 import { traceIdOf } from '../../runtime/kernel/log-run-ends.ts'
-import type { DescribedRun, TaskDescription } from '../../runtime/read/read.ts'
+import type { System } from '../../runtime/kernel/system.ts'
+import { type DescribedRun, describeHead, type TaskDescription } from '../../runtime/read/read.ts'
+import type { StatusReaders } from '../../runtime/read/served.ts'
 
 /** The answers of an operation that answers with the task. */
 export const PRESENT_TASK = { 200: { description: 'The task as it is now.', schema: taskAnswer } }
+
+type Showing = StatusReaders & { readonly system: System }
+
+/** Shows a task whose head was read already. `isBrief` leaves out input and results. */
+export async function showTask(call: Showing, task: Task, isBrief = false): Promise<ApiTask> {
+  return presentTask(await describeHead(call.system, call, task, isBrief))
+}
+
+/** Shows the tasks of a list, without input and results. A task with a fault is logged and left out. */
+export function showTasks(call: Showing, tasks: readonly Task[]): Promise<ApiTask[]> {
+  return isolateEach(call.system, tasks, tasks.length, task => showTask(call, task, true))
+}
 
 export function presentTask(description: TaskDescription): ApiTask {
   const { task, status, statusReason, attempts, runs, formerRuns, history, input, result, error } =

@@ -20,13 +20,15 @@ import { reservedFor } from '../../core/types/task-type.ts'
 import { isName } from '../../core/values/text.ts'
 import { defined, type FieldProblem, type Json, jsonBytes } from '../../core/values/values.ts'
 import { timingProblems } from '../../cron/cron-ticks.ts'
+import type { System } from '../../runtime/kernel/system.ts'
 import type { PatchRequest } from '../../runtime/operate/patch-task.ts'
 import type { PublishRequest } from '../../runtime/publish/resolve-publication.ts'
 import { optionsIn, requestOfBody, timeOf } from '../../runtime/publish/resolve-publication.ts'
 import type { RunReference } from '../../runtime/run/http-runs.ts'
 import type { ScheduleRequest } from '../../runtime/schedule/schedule.ts'
+import { registeredNames } from '../../runtime/types/types.ts'
 import { type Answer, answerProblem, type Call, check } from '../operation.ts'
-import { invalid, noSuchTask } from '../present/problems.ts'
+import { invalid, noSuchTask, unknownTypes } from '../present/problems.ts'
 
 /** Finds the problems that no rule expresses: fields that exclude each other, and bounds that depend on the time. */
 export function fieldProblems(body: PublishBody | PatchBody, now: number, at = ''): FieldProblem[] {
@@ -156,6 +158,14 @@ export function forTask<Query, Body, On>(
   }
 }
 
+/** The types that a query names, or all of them when it names none. The problem when one of them is not registered. */
+export async function wantedTypes(system: System, given: readonly string[]): Promise<string[] | Problem> {
+  const existing = await registeredNames(system)
+  const unknown = given.filter(name => !existing.includes(name)).map(type => ({ type, path: 'type' }))
+  if (unknown.length > 0) return unknownTypes(unknown, existing)
+  return given.length > 0 ? [...new Set(given)] : existing
+}
+
 /** The run that a request names, or undefined when no run can have this id. */
 export function runReference(taskId: string, runId: string): RunReference | undefined {
   const run = splitRunId(runId)
@@ -178,9 +188,7 @@ export function readSchedule(name: string, body: unknown, now: number): Schedule
   throw refusalOf(`schedule '${name}'`, read.problems)
 }
 
-/**
- * Makes the request of a schedule, or returns its problems: fields that exclude each other, or bounds that no rule expresses.
- */
+/** Makes the request of a schedule, or returns its problems: fields that exclude each other, or bounds that no rule expresses. */
 export function scheduleRequestOf(name: string, body: ScheduleBody, now: number): Read {
   const timing = timingOf(body)
   const problems = [

@@ -6,22 +6,18 @@ import type { StoredBy } from '../attributes.ts'
 import type { Item, RequestOf } from '../documents.ts'
 import { assertKnownSchema, JOINED_BY_AND, namesOf, SCHEMA, ttlSeconds } from '../documents.ts'
 import { DEFINITION_SORT_KEY, definitionPartition } from '../keys.ts'
+import { getItem, ifVersion } from '../requests.ts'
 import { ENDED_RUN } from './head-attributes.ts'
 
 const EXISTS = 'attribute_exists(#pk)'
 const EXPIRES_EARLIER = '#ttl < :ttl'
-const OF_TASK = '#pk = :id'
-const RUN_SINCE_BIRTH = '#sk BETWEEN :from AND :to'
 
 /** Reads a body. Strongly consistent. */
 export function getBody(table: string, id: string, ref: string): RequestOf<'get'> {
-  return { TableName: table, Key: { pk: id, sk: ref }, ConsistentRead: true }
+  return getItem(table, { pk: id, sk: ref })
 }
 
-/**
- * Writes a body. No guard: a ref names a birth and, where contents may differ, a digest. So a write overwrites only an equal
- * body.
- */
+/** Writes a body. No guard: a ref names a birth and, where contents may differ, a digest. So a write overwrites only an equal body. */
 export function putBody(table: string, id: string, write: BodyWrite): RequestOf<'put'> {
   return { TableName: table, Item: bodyItem(id, write) }
 }
@@ -47,7 +43,7 @@ export function deleteBody(table: string, id: string, ref: string): RequestOf<'d
 export function queryRuns(table: string, id: string, born: string): RequestOf<'query'> {
   return {
     TableName: table,
-    KeyConditionExpression: [OF_TASK, RUN_SINCE_BIRTH].join(JOINED_BY_AND),
+    KeyConditionExpression: '#pk = :id AND #sk BETWEEN :from AND :to',
     ExpressionAttributeNames: namesOf('pk', 'sk'),
     ExpressionAttributeValues: { ':id': id, ':from': runRefPrefix(born), ':to': runRefPrefix('~') },
     ConsistentRead: true,
@@ -71,25 +67,11 @@ export function runFromItem(item: Item): RunRecord {
 
 /** Reads the steps of a flow. Strongly consistent. */
 export function getDefinition(table: string, name: string): RequestOf<'get'> {
-  const key = { pk: definitionPartition(name), sk: DEFINITION_SORT_KEY }
-  return { TableName: table, Key: key, ConsistentRead: true }
+  return getItem(table, { pk: definitionPartition(name), sk: DEFINITION_SORT_KEY })
 }
 
-/**
- * Writes the steps of a flow. Guard: the item does not exist. An existing item should have the same steps: its name is their
- * digest.
- */
+/** Writes the steps of a flow. Guard: the item does not exist. An existing item should have the same steps: its name is their digest. */
 export function putDefinition(table: string, definition: FlowDefinition): RequestOf<'put'> {
-  return {
-    TableName: table,
-    Item: {
-      pk: definitionPartition(definition.name),
-      sk: DEFINITION_SORT_KEY,
-      ...SCHEMA,
-      json: JSON.stringify(definition),
-    },
-    ConditionExpression: 'attribute_not_exists(#pk)',
-    ExpressionAttributeNames: namesOf('pk'),
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-  }
+  const key = { pk: definitionPartition(definition.name), sk: DEFINITION_SORT_KEY }
+  return { TableName: table, Item: { ...key, ...SCHEMA, json: JSON.stringify(definition) }, ...ifVersion(0) }
 }

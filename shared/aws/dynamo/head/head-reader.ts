@@ -9,15 +9,15 @@ import type { Clock, Log } from '../../../ports/machine.ts'
 import type { TaskCodec } from '../../../ports/messages.ts'
 import { isMap, type StoredBy } from '../attributes.ts'
 import type { AttributeValue, Documents, Item, RequestOf } from '../documents.ts'
-import { assertKnownSchema, bodyFromItem, JOINED_BY_AND, plainItem } from '../documents.ts'
+import { assertKnownSchema, bodyFromItem, plainItem } from '../documents.ts'
 import { HEAD_SORT_KEY } from '../keys.ts'
+import { ifStored } from '../requests.ts'
 import { getDefinition, putDefinition } from './body-requests.ts'
 import { body, ENDED_RUN, LIVE_RUN, MEMBER } from './head-attributes.ts'
 import { DEFAULTS_OF_TASKS, definitionNameIn, HEAD, headItem, isHeadImage, taskFromItem } from './items.ts'
 
 /**
- * Reads heads, finds the unreadable ones, and handles them. Lists and claims leave them out and log them, and an
- * operator can remove them.
+ * Reads heads, finds the unreadable ones, and handles them. Lists and claims leave them out and log them, and an operator can remove them.
  */
 
 /** A process that meets more definitions of flows forgets them all and reads them again. */
@@ -149,27 +149,10 @@ export function unreadableLogger(
  * the item has them.
  */
 export function buryHead(table: string, item: Item, now: number): RequestOf<'put'> {
-  const { born, rev } = item
-  const hasBirth = typeof born === 'string'
-  const hasRevision = Number.isFinite(rev)
-  const clauses = [
-    'attribute_exists(#pk)',
-    ...(hasBirth ? ['#born = :born'] : []),
-    ...(hasRevision ? ['#rev = :rev'] : []),
-  ]
-  return {
-    TableName: table,
-    Item: headItem(tombstoneOf(item, now)),
-    ConditionExpression: clauses.join(JOINED_BY_AND),
-    ExpressionAttributeNames: {
-      '#pk': 'pk',
-      ...(hasBirth && { '#born': 'born' }),
-      ...(hasRevision && { '#rev': 'rev' }),
-    },
-    ...((hasBirth || hasRevision) && {
-      ExpressionAttributeValues: { ...(hasBirth && { ':born': born }), ...(hasRevision && { ':rev': rev }) },
-    }),
-  }
+  const { pk, born, rev } = item
+  const seen = { ...(typeof born === 'string' && { born }), ...(Number.isFinite(rev) && { rev }) }
+  // Only an item that exists has its key.
+  return { TableName: table, Item: headItem(tombstoneOf(item, now)), ...ifStored({ pk, ...seen }) }
 }
 
 const NO_BIRTH = '0'.repeat(26)

@@ -9,9 +9,8 @@ import { BEAT_OPERATION, HEAD_SORT_KEY, OPERATION_ATTRIBUTE } from '../keys.ts'
 import { HEAD, headItem } from './items.ts'
 
 /**
- * The attribute that holds the id of the last write of a head. A request that is repeated after a lost answer recognises its
- * own write by this id. Heartbeats carry no write id: repeating one changes nothing, and its id would hide the id of the write
- * before.
+ * The attribute that holds the id of the last write of a head. A request that is repeated after a lost answer recognises its own write by
+ * this id. Heartbeats carry no write id: repeating one changes nothing, and its id would hide the id of the write before.
  */
 export const WRITE_ID_ATTRIBUTE = 'tok'
 

@@ -52,9 +52,8 @@ import {
 } from './head-attributes.ts'
 
 /**
- * Translates heads to items and back. `HEAD` is the table of their attributes: a new member of a head is one new row. The
- * functions below it handle the members that share an attribute or follow from several. `docs/data-model.md` explains each
- * attribute.
+ * Translates heads to items and back. `HEAD` is the table of their attributes: a new member of a head is one new row. The functions below
+ * it handle the members that share an attribute or follow from several. `docs/data-model.md` explains each attribute.
  */
 
 /** The members that no row of `HEAD` describes. */
@@ -76,9 +75,8 @@ type Derived =
 const DIFFERING_ENTRIES_MAX = 40
 
 /**
- * Several writers change the maps `live`, `ended` and `failuresBy` side by side. Heartbeats move a run's lease while other
- * writers change the rest of the run. The other two maps change only with a new revision, so a change that names the revision
- * may write them whole.
+ * Several writers change the maps `live`, `ended` and `failuresBy` side by side. Heartbeats move a run's lease while other writers change
+ * the rest of the run. The other two maps change only with a new revision, so a change that names the revision may write them whole.
  */
 export const HEAD = attributesOf<Omit<HeadMembers, Derived>>()({
   born: always('born', text),

@@ -124,9 +124,8 @@ async function writeHead(
 }
 
 /**
- * Whether a refused write had begun this birth. A write that was repeated after a lost answer recognises its own work by its
- * write id. When a worker changed the task before the repetition, the repeated write recognises the birth, which no other write
- * can have begun.
+ * Whether a refused write had begun this birth. A write that was repeated after a lost answer recognises its own work by its write id. When
+ * a worker changed the task before the repetition, the repeated write recognises the birth, which no other write can have begun.
  */
 function isBirthOf({ before, after }: Change, current: Head): boolean {
   return current.born === after.born && current.born !== before?.born

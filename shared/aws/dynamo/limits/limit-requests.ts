@@ -7,9 +7,8 @@ import type { Item, RequestOf } from '../documents.ts'
 import { assertKnownSchema, JOINED_BY_AND, namesOf, SCHEMA, ttlSeconds } from '../documents.ts'
 import { WRITE_ID_ATTRIBUTE } from '../head/head-requests.ts'
 import * as keys from '../keys.ts'
+import { getItem, ifVersion } from '../requests.ts'
 
-const NOTHING_THERE = 'attribute_not_exists(#pk)'
-const SAME_VERSION = '#version = :version'
 const HOLDS = 'attribute_exists(#holder)'
 const DOES_NOT_HOLD = 'attribute_not_exists(#holder)'
 const HAS_FREE_PERMIT = '(attribute_not_exists(#count) OR #count < :max)'
@@ -41,20 +40,7 @@ function permitsKey(limit: string, shard = 0) {
 
 /** Reads the slot log of a rate limit. Strongly consistent. */
 export function getSlots(table: string, limit: string): RequestOf<'get'> {
-  return { TableName: table, Key: slotsKey(limit), ConsistentRead: true }
-}
-
-/** Guards a write of an item by the version that was seen. Version 0 means that none is stored. */
-function guarded(version: number) {
-  const guard =
-    version === 0
-      ? { ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: namesOf('pk') }
-      : {
-          ConditionExpression: SAME_VERSION,
-          ExpressionAttributeNames: namesOf('version'),
-          ExpressionAttributeValues: { ':version': version },
-        }
-  return { ...guard, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
+  return getItem(table, slotsKey(limit))
 }
 
 type VersionedWrite = { readonly version: number; readonly writeId: string; readonly expiresAt: number }
@@ -65,7 +51,7 @@ function versioned(
   { version, writeId, expiresAt }: VersionedWrite,
 ): RequestOf<'put'> {
   const meta = { version: version + 1, [WRITE_ID_ATTRIBUTE]: writeId, ttl: ttlSeconds(expiresAt) }
-  return { TableName: table, Item: { ...item, ...SCHEMA, ...meta }, ...guarded(version) }
+  return { TableName: table, Item: { ...item, ...SCHEMA, ...meta }, ...ifVersion(version) }
 }
 
 /**
@@ -103,7 +89,7 @@ export function slotsFromItem(item: Item | undefined): StoredSlotLog {
 
 /** Reads the note of a line. Strongly consistent. */
 export function getLine(table: string, line: Line): RequestOf<'get'> {
-  return { TableName: table, Key: lineKey(line), ConsistentRead: true }
+  return getItem(table, lineKey(line))
 }
 
 /** The index entry of a note changes only every 15 s, since each change of it costs 2 write units. */
@@ -129,7 +115,7 @@ export function putLine(
 
 /** Removes the note of a line. Guard: the stored note is the one that was seen. */
 export function deleteLine(table: string, line: Line, version: number): RequestOf<'delete'> {
-  return { TableName: table, Key: lineKey(line), ...guarded(version) }
+  return { TableName: table, Key: lineKey(line), ...ifVersion(version) }
 }
 
 /** Lists the lines in one partition whose next look should have come before a time. */

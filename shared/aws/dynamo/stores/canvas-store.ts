@@ -1,8 +1,9 @@
 import { CHUNK_LEAVES } from '../../../core/canvas/layout.ts'
 import type { CanvasEnds, CanvasName, CanvasStore } from '../../../ports/stores.ts'
 import type { BatchReader, Documents, Item, RequestOf } from '../documents.ts'
-import { assertKnownSchema, readBatches, SCHEMA, ttlSeconds } from '../documents.ts'
+import { assertKnownSchema, readBatches } from '../documents.ts'
 import { chunkOfEnds, ENDS_SORT_KEY, endsPartition } from '../keys.ts'
+import { updateItem } from '../requests.ts'
 
 /** Stores the ends of canvases' members in a DynamoDB table with the keys of `keys.ts`. */
 export function createCanvasStore(
@@ -36,26 +37,9 @@ export function addEnds(
   { ends, expiresAt }: { readonly ends: CanvasEnds; readonly expiresAt: number },
 ): RequestOf<'update'> {
   const added = Object.values(ATTRIBUTES).filter(name => ends[name].length > 0)
-  const sets = added.map(name => [`:${name}`, new Set(ends[name].map(leaf => leaf % CHUNK_LEAVES))])
-  return {
-    TableName: table,
-    Key: chunkKey(canvas, chunk),
-    UpdateExpression: [
-      'SET #v = :v, #ttl = :ttl',
-      ...(added.length > 0 ? [`ADD ${added.map(name => `#${name} :${name}`).join(', ')}`] : []),
-    ].join(' '),
-    ExpressionAttributeNames: {
-      '#v': 'v',
-      '#ttl': 'ttl',
-      ...Object.fromEntries(added.map(name => [`#${name}`, name])),
-    },
-    ExpressionAttributeValues: {
-      ':v': SCHEMA.v,
-      ':ttl': ttlSeconds(expiresAt),
-      ...Object.fromEntries(sets),
-    },
-    ReturnValues: 'ALL_NEW',
-  }
+  const sets = added.map(name => [name, new Set(ends[name].map(leaf => leaf % CHUNK_LEAVES))])
+  const update = updateItem(table, chunkKey(canvas, chunk), { expiresAt, add: Object.fromEntries(sets) })
+  return { ...update, ReturnValues: 'ALL_NEW' }
 }
 
 /** Reads at most 100 different chunks. Strongly consistent. */

@@ -3,8 +3,9 @@ import { idsOfQueue, letterExpiresAt, lostMessageOf } from '../../../core/dead-l
 import type { Clock } from '../../../ports/machine.ts'
 import type { DeadLetterStore } from '../../../ports/stores.ts'
 import type { Documents, Item, RequestOf } from '../documents.ts'
-import { assertKnownSchema, namesOf, SCHEMA, ttlSeconds } from '../documents.ts'
+import { assertKnownSchema, SCHEMA, ttlSeconds } from '../documents.ts'
 import { chunkSortKey, DEAD_LETTERS_PARTITION, LOST_MESSAGE_SORT_KEY, letterBodyPartition } from '../keys.ts'
+import { getItem, ifStored, queryPartition } from '../requests.ts'
 
 type Settings = { readonly table: string; readonly clock: Pick<Clock, 'now'> }
 
@@ -18,7 +19,7 @@ export function createDeadLetterStore(documents: Documents, { table, clock }: Se
       await documents.put(putLetter(table, letter, body))
     },
     get: async id => {
-      const item = await documents.get(getLetter(table, id))
+      const item = await documents.get(getItem(table, letterKey(id)))
       if (!item || !isKept(item)) return undefined
       const body = await bodyOf(documents, table, item)
       return body === undefined ? undefined : { letter: letterFrom(item), body }
@@ -29,19 +30,21 @@ export function createDeadLetterStore(documents: Documents, { table, clock }: Se
       return { letters, ...(next && { next: next.sk as string }) }
     },
     remove: async letter => {
-      const item = await documents.get(getLetter(table, letter.id))
+      const item = await documents.get(getItem(table, letterKey(letter.id)))
       const lost = lostMessageOf(letter)
       if (lost) await documents.delete(deleteNote(table, lost.taskId, letter.id))
-      await documents.delete(deleteLetter(table, letter.id))
+      // These deletions have no guard, since a repeated one changes nothing.
+      await documents.delete({ TableName: table, Key: letterKey(letter.id) })
       for (let chunk = 0; chunk < Number(item?.chunks ?? 0); chunk++) {
-        await documents.delete(deleteChunk(table, letter.messageId, chunk))
+        await documents.delete({ TableName: table, Key: chunkKey(letter.messageId, chunk) })
       }
     },
     note: async lost => {
       await documents.put(putNote(table, lost))
     },
     noteOf: async taskId => {
-      const item = await documents.get(getNote(table, taskId))
+      // Eventually consistent: a note only explains.
+      const item = await documents.get({ TableName: table, Key: noteKey(taskId) })
       return item && isKept(item) ? noteFromItem(item) : undefined
     },
   }
@@ -59,7 +62,7 @@ async function bodyOf(documents: Documents, table: string, item: Item): Promise<
   const { messageId } = letterFrom(item)
   const texts: string[] = []
   for (let chunk = 0; chunk < Number(chunks); chunk++) {
-    const stored = await documents.get(getChunk(table, messageId, chunk))
+    const stored = await documents.get(getItem(table, chunkKey(messageId, chunk)))
     if (!stored) return undefined
     texts.push(stored.body as string)
   }
@@ -117,23 +120,8 @@ function putChunk(
   letter: DeadLetter,
   { chunk, text }: { readonly chunk: number; readonly text: string },
 ): RequestOf<'put'> {
-  const Item = {
-    ...chunkKey(letter.messageId, chunk),
-    ...SCHEMA,
-    body: text,
-    ttl: ttlSeconds(letterExpiresAt(letter)),
-  }
-  return { TableName: table, Item }
-}
-
-/** Reads a letter. Strongly consistent. */
-function getLetter(table: string, id: string): RequestOf<'get'> {
-  return { TableName: table, Key: letterKey(id), ConsistentRead: true }
-}
-
-/** Reads one chunk. Strongly consistent. */
-function getChunk(table: string, messageId: string, chunk: number): RequestOf<'get'> {
-  return { TableName: table, Key: chunkKey(messageId, chunk), ConsistentRead: true }
+  const Item = { ...chunkKey(letter.messageId, chunk), ...SCHEMA, body: text }
+  return { TableName: table, Item: { ...Item, ttl: ttlSeconds(letterExpiresAt(letter)) } }
 }
 
 /** Reads letters in descending order of their ids. Eventually consistent. */
@@ -142,29 +130,13 @@ function queryLetters(
   query: { readonly queue?: string; readonly after?: string; readonly limit: number },
 ): RequestOf<'query'> {
   const { queue, after, limit } = query
-  const ofQueue = queue !== undefined
+  const ids = queue === undefined ? undefined : idsOfQueue(queue)
   return {
-    TableName: table,
-    KeyConditionExpression: ofQueue ? '#pk = :pk AND begins_with(#sk, :ids)' : '#pk = :pk',
-    ExpressionAttributeNames: { '#pk': 'pk', ...(ofQueue && { '#sk': 'sk' }) },
-    ExpressionAttributeValues: {
-      ':pk': DEAD_LETTERS_PARTITION,
-      ...(ofQueue && { ':ids': idsOfQueue(queue) }),
-    },
+    ...queryPartition(table, DEAD_LETTERS_PARTITION, { prefix: ids }),
     ScanIndexForward: false,
     Limit: limit,
     ...(after !== undefined && { ExclusiveStartKey: letterKey(after) }),
   }
-}
-
-/** Deletes a letter. No guard: a repeated deletion changes nothing. */
-function deleteLetter(table: string, id: string): RequestOf<'delete'> {
-  return { TableName: table, Key: letterKey(id) }
-}
-
-/** Deletes one chunk. No guard: a repeated deletion changes nothing. */
-function deleteChunk(table: string, messageId: string, chunk: number): RequestOf<'delete'> {
-  return { TableName: table, Key: chunkKey(messageId, chunk) }
 }
 
 /** Writes the note about a task. No guard: the last note wins, and a note for another revision is void. */
@@ -177,20 +149,9 @@ function putNote(table: string, lost: LostMessage): RequestOf<'put'> {
   return { TableName: table, Item }
 }
 
-/** Reads the note about a task. Eventually consistent. */
-function getNote(table: string, taskId: string): RequestOf<'get'> {
-  return { TableName: table, Key: noteKey(taskId) }
-}
-
 /** Deletes the note about a task. Guard: it is the note of this letter. */
 function deleteNote(table: string, taskId: string, letterId: string): RequestOf<'delete'> {
-  return {
-    TableName: table,
-    Key: noteKey(taskId),
-    ConditionExpression: '#letter = :letter',
-    ExpressionAttributeNames: namesOf('letter'),
-    ExpressionAttributeValues: { ':letter': letterId },
-  }
+  return { TableName: table, Key: noteKey(taskId), ...ifStored({ letter: letterId }) }
 }
 
 function noteFromItem({ pk, born, rev, letter, kind, at, receives, expires }: Item): LostMessage {

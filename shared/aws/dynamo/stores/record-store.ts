@@ -4,11 +4,9 @@ import type { RecordStore } from '../../../ports/stores.ts'
 import type { Documents, Item, RequestOf } from '../documents.ts'
 import { bodyFromItem, namesOf, SCHEMA, ttlSeconds } from '../documents.ts'
 import { RECORD_SORT_KEY, recordPartition } from '../keys.ts'
+import { getItem, ifStored } from '../requests.ts'
 
-/**
- * Stores the records that `core/record-names.ts` names in a DynamoDB table with the keys of `keys.ts`. Expired records count as
- * gone.
- */
+/** Stores the records that `core/record-names.ts` names in a DynamoDB table with the keys of `keys.ts`. Expired records count as gone. */
 export function createRecordStore(
   documents: Documents,
   { table, clock }: { readonly table: string; readonly clock: Pick<Clock, 'now'> },
@@ -36,8 +34,7 @@ export function createRecordStore(
 
 /** Reads a record. Strongly consistent. */
 export function getRecord(table: string, name: string): RequestOf<'get'> {
-  const key = { pk: recordPartition(name), sk: RECORD_SORT_KEY }
-  return { TableName: table, Key: key, ConsistentRead: true }
+  return getItem(table, { pk: recordPartition(name), sk: RECORD_SORT_KEY })
 }
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
@@ -61,7 +58,9 @@ export function putNewRecord(
 
 /** Writes a record. No guard: the last write wins. */
 export function putRecord(table: string, name: string, value: Json, expiresAt: number): RequestOf<'put'> {
-  return { TableName: table, Item: recordItem(name, value, expiresAt) }
+  const key = { pk: recordPartition(name), sk: RECORD_SORT_KEY }
+  const life = { expires: expiresAt, ttl: ttlSeconds(expiresAt) }
+  return { TableName: table, Item: { ...key, ...SCHEMA, json: JSON.stringify(value), ...life } }
 }
 
 /** Replaces a record. Guard: its value is still the one that was seen. */
@@ -73,20 +72,7 @@ export function replaceRecord(
 ): RequestOf<'put'> {
   return {
     ...putRecord(table, name, value, expiresAt),
-    ConditionExpression: '#json = :seen',
-    ExpressionAttributeNames: namesOf('json'),
-    ExpressionAttributeValues: { ':seen': JSON.stringify(seen) },
-  }
-}
-
-function recordItem(name: string, value: Json, expiresAt: number): Item {
-  return {
-    pk: recordPartition(name),
-    sk: RECORD_SORT_KEY,
-    ...SCHEMA,
-    json: JSON.stringify(value),
-    expires: expiresAt,
-    ttl: ttlSeconds(expiresAt),
+    ...ifStored({ json: JSON.stringify(seen) }),
   }
 }
 

@@ -1,8 +1,8 @@
-import { SCHEMA_VERSION } from '../../../core/bounds.ts'
 import type { JoinedFrom, TenantTurns, TurnStore } from '../../../ports/stores.ts'
 import type { Documents, Item, RequestOf } from '../documents.ts'
-import { assertKnownSchema, namesOf, ttlSeconds } from '../documents.ts'
+import { assertKnownSchema } from '../documents.ts'
 import { FRONT_SORT_KEY, frontPartition, TURNS_SORT_KEY, turnsPartition } from '../keys.ts'
+import { updateItem } from '../requests.ts'
 
 /** Stores the turns of tenants in a DynamoDB table with the keys of `keys.ts`. */
 export function createTurnStore(documents: Documents, { table }: { readonly table: string }): TurnStore {
@@ -24,7 +24,7 @@ export function createTurnStore(documents: Documents, { table }: { readonly tabl
 }
 
 const NOTHING_THERE = 'attribute_not_exists(#last)'
-const LAST_IS_BEFORE_FRONT = '#last < :front'
+const LAST_IS_BEFORE_FRONT = '#last < :joined'
 const JOINED_BEYOND = '#joined > :far'
 const NONE_NOTED = 'attribute_not_exists(#turn)'
 const NOTED_BEFORE = '#turn < :turn'
@@ -50,14 +50,8 @@ export function advanceTurns(
   count: number,
   expiresAt: number,
 ): RequestOf<'update'> {
-  return {
-    TableName: table,
-    Key: turnsKey(name),
-    UpdateExpression: 'SET #v = :v, #ttl = :ttl ADD #last :count',
-    ExpressionAttributeNames: namesOf('v', 'ttl', 'last'),
-    ExpressionAttributeValues: { ':v': SCHEMA_VERSION, ':ttl': ttlSeconds(expiresAt), ':count': count },
-    ReturnValues: 'ALL_NEW',
-  }
+  const update = updateItem(table, turnsKey(name), { expiresAt, add: { last: count } })
+  return { ...update, ReturnValues: 'ALL_NEW' }
 }
 
 /** Reserves turns from the front on. Guard: no turn at the front or after it is reserved, or the tenant joined beyond `far`. */
@@ -67,19 +61,12 @@ export function joinTurns(
   { front, count, far }: JoinedFrom,
   expiresAt: number,
 ): RequestOf<'update'> {
+  const set = { last: front + count - 1, joined: front }
+  const update = updateItem(table, turnsKey(name), { expiresAt, set })
   return {
-    TableName: table,
-    Key: turnsKey(name),
-    UpdateExpression: 'SET #v = :v, #ttl = :ttl, #last = :last, #joined = :front',
+    ...update,
     ConditionExpression: [NOTHING_THERE, LAST_IS_BEFORE_FRONT, JOINED_BEYOND].join(JOINED_BY_OR),
-    ExpressionAttributeNames: namesOf('v', 'ttl', 'last', 'joined'),
-    ExpressionAttributeValues: {
-      ':v': SCHEMA_VERSION,
-      ':ttl': ttlSeconds(expiresAt),
-      ':last': front + count - 1,
-      ':front': front,
-      ':far': far,
-    },
+    ExpressionAttributeValues: { ...update.ExpressionAttributeValues, ':far': far },
     ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
   }
 }
@@ -98,12 +85,8 @@ export function getFront(table: string, line: string): RequestOf<'get'> {
 /** Notes the front of a line. Guard: the noted turn, if any, is earlier. */
 export function noteFront(table: string, line: string, turn: number, expiresAt: number): RequestOf<'update'> {
   return {
-    TableName: table,
-    Key: frontKey(line),
-    UpdateExpression: 'SET #v = :v, #ttl = :ttl, #turn = :turn',
+    ...updateItem(table, frontKey(line), { expiresAt, set: { turn } }),
     ConditionExpression: [NONE_NOTED, NOTED_BEFORE].join(JOINED_BY_OR),
-    ExpressionAttributeNames: namesOf('v', 'ttl', 'turn'),
-    ExpressionAttributeValues: { ':v': SCHEMA_VERSION, ':ttl': ttlSeconds(expiresAt), ':turn': turn },
   }
 }
 

@@ -3,9 +3,10 @@ import { BatonError } from '../../../core/values/values.ts'
 import type { Clock, Log } from '../../../ports/machine.ts'
 import type { TypeStore } from '../../../ports/stores.ts'
 import type { Documents, Item, RequestOf } from '../documents.ts'
-import { assertKnownSchema, namesOf, readAll, SCHEMA } from '../documents.ts'
+import { assertKnownSchema, readAll, SCHEMA } from '../documents.ts'
 import { unreadableLogger } from '../head/head-reader.ts'
 import { FAIR_ATTRIBUTE, TYPES_PARTITION, VERSION_ATTRIBUTE } from '../keys.ts'
+import { getItem, ifVersion, queryPartition } from '../requests.ts'
 
 type TypeTable = {
   readonly table: string
@@ -48,42 +49,19 @@ function isOwnWrite(next: TaskType, stored: Item | undefined): boolean {
   return stored?.json === typeItem(next).json
 }
 
-const NOTHING_THERE = 'attribute_not_exists(#pk)'
-const SAME_VERSION = '#version = :version'
-const SET_FAIR = 'SET #fair = :fair, #version = :next'
-
 /** Reads a task type. Strongly consistent. */
 export function getType(table: string, type: string): RequestOf<'get'> {
-  return { TableName: table, Key: { pk: TYPES_PARTITION, sk: type }, ConsistentRead: true }
+  return getItem(table, { pk: TYPES_PARTITION, sk: type })
 }
 
 /** Reads all types by name. Strongly consistent. */
 export function listTypes(table: string): RequestOf<'query'> {
-  return {
-    TableName: table,
-    KeyConditionExpression: '#pk = :types',
-    ExpressionAttributeNames: namesOf('pk'),
-    ExpressionAttributeValues: { ':types': TYPES_PARTITION },
-    ConsistentRead: true,
-  }
+  return { ...queryPartition(table, TYPES_PARTITION), ConsistentRead: true }
 }
 
 /** Writes a type. Guard: the stored version is still `version`. 0 means that none is stored. */
 export function putType(table: string, next: TaskType, version: number): RequestOf<'put'> {
-  const put = {
-    TableName: table,
-    Item: typeItem(next),
-    ReturnValuesOnConditionCheckFailure: 'ALL_OLD',
-  } as const
-  if (version === 0) {
-    return { ...put, ConditionExpression: NOTHING_THERE, ExpressionAttributeNames: namesOf('pk') }
-  }
-  return {
-    ...put,
-    ConditionExpression: SAME_VERSION,
-    ExpressionAttributeNames: namesOf('version'),
-    ExpressionAttributeValues: { ':version': version },
-  }
+  return { TableName: table, Item: typeItem(next), ...ifVersion(version) }
 }
 
 /**
@@ -98,8 +76,8 @@ export function markTypeFair(
   return {
     TableName: table,
     Key: { pk: TYPES_PARTITION, sk: type },
-    UpdateExpression: SET_FAIR,
-    ConditionExpression: SAME_VERSION,
+    UpdateExpression: 'SET #fair = :fair, #version = :next',
+    ConditionExpression: '#version = :version',
     ExpressionAttributeNames: { '#fair': FAIR_ATTRIBUTE, '#version': VERSION_ATTRIBUTE },
     ExpressionAttributeValues: { ':fair': next, ':next': next, ':version': version },
   }

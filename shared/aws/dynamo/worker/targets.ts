@@ -3,8 +3,9 @@ import { MARKER_LIFE_MS, type Marker } from '../../../core/worker.ts'
 import type { Clock } from '../../../ports/machine.ts'
 import type { MarkerQuery, Targets } from '../../../ports/stores.ts'
 import type { BatchReader, Documents, Item, RequestOf } from '../documents.ts'
-import { assertKnownSchema, JOINED_BY_AND, namesOf, readBatches, SCHEMA, ttlSeconds } from '../documents.ts'
+import { assertKnownSchema, readBatches, SCHEMA, ttlSeconds } from '../documents.ts'
 import { targetPartition, workerOfTarget } from '../keys.ts'
+import { ifStored, queryPartition } from '../requests.ts'
 
 /** Stores markers of targeted tasks in a DynamoDB table with the keys of `keys.ts`. */
 export function createTargets(
@@ -32,11 +33,6 @@ export function createTargets(
   }
 }
 
-const SAME_BIRTH = '#born = :born'
-const SAME_REVISION = '#rev = :rev'
-const OF_WORKER = '#pk = :worker'
-const OF_TYPE = 'begins_with(#sk, :prefix)'
-
 /** Writes a marker. No guard: a marker only says that its worker should read the task. */
 export function putMarker(table: string, marker: Marker, now: number): RequestOf<'put'> {
   return { TableName: table, Item: markerItem(marker, now) }
@@ -49,12 +45,8 @@ export function queryMarkers(
   { type, after, limit }: MarkerQuery,
 ): RequestOf<'query'> {
   const pk = targetPartition(workerId)
-  const ofType = type === undefined ? undefined : { ':prefix': taskIdPrefix(type) }
   return {
-    TableName: table,
-    KeyConditionExpression: [OF_WORKER, ...(ofType ? [OF_TYPE] : [])].join(JOINED_BY_AND),
-    ExpressionAttributeNames: { '#pk': 'pk', ...(ofType && { '#sk': 'sk' }) },
-    ExpressionAttributeValues: { ':worker': pk, ...ofType },
+    ...queryPartition(table, pk, { prefix: type === undefined ? undefined : taskIdPrefix(type) }),
     ConsistentRead: true,
     Limit: limit,
     ...(after !== undefined && { ExclusiveStartKey: { pk, sk: after } }),
@@ -77,26 +69,14 @@ function markerKey({ workerId, taskId }: Marker) {
 
 /** Deletes a marker. Guard: the stored marker names the same birth and revision. */
 export function deleteMarker(table: string, marker: Marker): RequestOf<'delete'> {
-  return {
-    TableName: table,
-    Key: markerKey(marker),
-    ConditionExpression: [SAME_BIRTH, SAME_REVISION].join(JOINED_BY_AND),
-    ExpressionAttributeNames: namesOf('born', 'rev'),
-    ExpressionAttributeValues: { ':born': marker.born, ':rev': marker.revision },
-  }
+  const { born, revision: rev } = marker
+  return { TableName: table, Key: markerKey(marker), ...ifStored({ born, rev }) }
 }
 
 function markerItem({ workerId, taskId, born, revision }: Marker, now: number): Item {
   const expires = now + MARKER_LIFE_MS
-  return {
-    pk: targetPartition(workerId),
-    sk: taskId,
-    ...SCHEMA,
-    born,
-    rev: revision,
-    expires,
-    ttl: ttlSeconds(expires),
-  }
+  const life = { expires, ttl: ttlSeconds(expires) }
+  return { pk: targetPartition(workerId), sk: taskId, ...SCHEMA, born, rev: revision, ...life }
 }
 
 /** The marker in an item; undefined when it has expired. */

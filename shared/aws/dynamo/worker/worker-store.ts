@@ -5,6 +5,7 @@ import type { WorkerStore } from '../../../ports/stores.ts'
 import type { AttributeValue, Documents, Item, RequestOf } from '../documents.ts'
 import { bodyFromItem, namesOf, pagesOf, readAll, SCHEMA, ttlSeconds } from '../documents.ts'
 import { GONE_WORKERS_PARTITION, WORKERS_PARTITION } from '../keys.ts'
+import { getItem, ifStored, queryPartition } from '../requests.ts'
 
 /** Registers workers in a DynamoDB table with the keys of `keys.ts`. */
 export function createWorkerStore(
@@ -56,11 +57,9 @@ async function dropIfSilent(documents: Documents, table: string, item: Item): Pr
 }
 
 const NOTHING_THERE = 'attribute_not_exists(#pk)'
-const SAME_START = '#started = :started'
 const STARTED_NO_LATER = '#started <= :started'
 const OTHER_KIND = '#kind <> :kind'
 const GONE = '#seen <= :gone'
-const SEEN_LAST = '#seen = :seen'
 
 /**
  * Records a worker. Guard: of two standalone workers with one id, the one that started first is about to stop. It does not replace the
@@ -86,35 +85,22 @@ export function deleteWorker(
   table: string,
   { workerId, startedAt }: Pick<Worker, 'workerId' | 'startedAt'>,
 ): RequestOf<'delete'> {
-  return {
-    TableName: table,
-    Key: workerKey(workerId),
-    ConditionExpression: SAME_START,
-    ExpressionAttributeNames: namesOf('started'),
-    ExpressionAttributeValues: { ':started': startedAt },
-  }
+  return { TableName: table, Key: workerKey(workerId), ...ifStored({ started: startedAt }) }
 }
 
 /** Removes a silent worker. Guard: it has shown no sign of life since it was read. */
 export function deleteSilentWorker(table: string, workerId: string, lastSeen: number): RequestOf<'delete'> {
-  return {
-    TableName: table,
-    Key: workerKey(workerId),
-    ConditionExpression: SEEN_LAST,
-    ExpressionAttributeNames: namesOf('seen'),
-    ExpressionAttributeValues: { ':seen': lastSeen },
-  }
+  return { TableName: table, Key: workerKey(workerId), ...ifStored({ seen: lastSeen }) }
 }
 
 /** Reads a worker. Strongly consistent. */
 export function getWorker(table: string, workerId: string): RequestOf<'get'> {
-  return { TableName: table, Key: workerKey(workerId), ConsistentRead: true }
+  return getItem(table, workerKey(workerId))
 }
 
 /** Keeps a worker that is gone. No guard: the last incarnation of an id replaces the one before. */
 export function putGoneWorker(table: string, worker: Worker): RequestOf<'put'> {
-  const Item = { ...workerItem(worker), pk: GONE_WORKERS_PARTITION }
-  return { TableName: table, Item }
+  return { TableName: table, Item: { ...workerItem(worker), pk: GONE_WORKERS_PARTITION } }
 }
 
 function workerKey(workerId: string) {
@@ -123,13 +109,7 @@ function workerKey(workerId: string) {
 
 /** Reads all workers by id, those that are present or those that are gone. Strongly consistent. */
 export function listWorkers(table: string, partition = WORKERS_PARTITION): RequestOf<'query'> {
-  return {
-    TableName: table,
-    KeyConditionExpression: '#pk = :workers',
-    ExpressionAttributeNames: namesOf('pk'),
-    ExpressionAttributeValues: { ':workers': partition },
-    ConsistentRead: true,
-  }
+  return { ...queryPartition(table, partition), ConsistentRead: true }
 }
 
 export function workerItem(worker: Worker): Item {
