@@ -34,7 +34,7 @@ export function useStore<Value>(store: Store<Value>): Value {
 }
 
 const EVENTS_MAX = 1_000
-/** Bursts are drawn together. */
+/** Bursts are drawn combined. */
 const DRAW_MS = 250
 
 /** The newest events since the page was opened, newest first. */

@@ -5,8 +5,8 @@ import { type ReactNode, useMemo } from 'react'
 import type { ApiCanvas } from '../../shared/api/canvases.ts'
 import { baton } from '../api/baton.ts'
 import { canvasQuery } from '../api/queries.ts'
-import { Button, Opener, useAction } from '../parts/controls.tsx'
-import { Confirm } from '../parts/dialog.tsx'
+import { Button } from '../parts/controls.tsx'
+import { AskedAction } from '../parts/dialog.tsx'
 import { number, toneOf } from '../parts/format.ts'
 import { JsonView } from '../parts/json.tsx'
 import { Card, Empty, Page, Unanswered } from '../parts/page.tsx'
@@ -134,25 +134,16 @@ function Progress({ counts }: Pick<ApiCanvas, 'counts'>) {
 }
 
 function CancelButton({ id }: { readonly id: string }) {
-  const cancel = useAction({
-    run: () => baton.cancelCanvas(id),
-    done: 'The canvas was cancelled',
-    changes: [['canvas', id], ['tasks'], ['counts']],
-  })
   return (
-    <Opener
+    <AskedAction
       icon={Square}
       text="Cancel"
-      dialog={close => (
-        <Confirm
-          title="Cancel this canvas?"
-          action="Cancel the canvas"
-          onConfirm={() => cancel.mutate()}
-          onClose={close}
-        >
-          <p>Its open tasks stop, and no further one is published. What has ended stays.</p>
-        </Confirm>
-      )}
+      title="Cancel this canvas?"
+      action="Cancel the canvas"
+      question="Its open tasks stop, and no further one is published. What has ended stays."
+      run={() => baton.cancelCanvas(id)}
+      done="The canvas was cancelled"
+      changes={[['canvas', id], ['tasks'], ['counts']]}
     />
   )
 }

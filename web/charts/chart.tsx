@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import { duration, number } from '../parts/format.ts'
-import { Card, type Column, Table } from '../parts/page.tsx'
+import { Card } from '../parts/page.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { MINUTE_MS, type Slot } from './series.ts'
 import { clockTicksOf, stepOf, ticksOf, timeStepOf } from './ticks.ts'
 

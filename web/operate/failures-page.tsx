@@ -9,8 +9,8 @@ import { HOUR_MS, ratesOf } from '../charts/series.ts'
 import { Acting, Opener } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { counted, cut, duration, moment, number, visible } from '../parts/format.ts'
-import { Answer, Card, type Column, Empty, Failure, Page, Table } from '../parts/page.tsx'
-import { useSorted } from '../parts/sorted.ts'
+import { Answer, Card, Empty, Failure, Page } from '../parts/page.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { IdLink, Name, When } from '../parts/text.tsx'
 import { bulkOf, RETRY } from '../tasks/actions.ts'
 import { ServerNote, startBulk } from '../tasks/bulk.tsx'
@@ -29,29 +29,25 @@ export function FailuresPage() {
     >
       <Answer of={useQuery(failuresQuery)}>
         {({ items, nextCursor }) => (
-          <>
-            {items.length === 0 ? (
-              <Empty title="Nothing has failed" />
-            ) : (
-              <Card>
-                <Groups groups={items} />
-              </Card>
-            )}
+          <Card>
+            <Table
+              columns={COLUMNS}
+              rows={items}
+              keyOf={keyOf}
+              empty={<Empty title="Nothing has failed" />}
+            />
             {nextCursor !== undefined && (
               <p className="note soft">There are more groups than these {items.length}.</p>
             )}
-          </>
+          </Card>
         )}
       </Answer>
     </Page>
   )
 }
 
-function Groups({ groups }: { readonly groups: readonly ApiFailureGroup[] }) {
-  const { rows, sorting } = useSorted(groups, COLUMNS)
-  return (
-    <Table columns={COLUMNS} rows={rows} keyOf={({ type, error }) => `${type} ${error}`} sorting={sorting} />
-  )
+function keyOf({ type, error }: ApiFailureGroup): string {
+  return `${type} ${error}`
 }
 
 const COLUMNS: ReadonlyArray<Column<ApiFailureGroup>> = [

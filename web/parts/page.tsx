@@ -67,95 +67,28 @@ export function Facts({ rows }: { readonly rows: ReadonlyArray<readonly [string,
   )
 }
 
-/** A column of a table: its name, and the content of its cell in a row. On a phone a cell shows the name of its column. */
-export type Column<Row> = {
-  readonly name: string
-  /** `actions` are buttons: their column has no visible name. */
-  readonly kind?: 'number' | 'narrow-hidden' | 'actions'
-  readonly title?: string
-  /** More classes of a cell. */
-  readonly look?: string | ((row: Row) => string)
-  /** By what a reader can sort the rows: numbers the largest first, texts by the alphabet. @default not at all */
-  readonly sortBy?: (row: Row) => number | string
-  readonly cell: (row: Row) => ReactNode
-}
-
-/** By which column a reader has sorted a table. */
-export type Sorting = {
-  readonly column: string | undefined
-  /** Sorts by this column, or again in the given order when it is sorted by it already. */
-  readonly onSort: (column: string) => void
-}
-
-type TableProps<Row> = {
-  readonly columns: ReadonlyArray<Column<Row>>
-  readonly rows: readonly Row[]
-  readonly keyOf: (row: Row) => string
-  readonly sorting?: Sorting
-}
-
-/** A table of few rows. The first column names the row. */
-export function Table<Row>({ columns, rows, keyOf, sorting }: TableProps<Row>) {
-  return (
-    <div className="table-frame">
-      <table>
-        <thead>
-          <tr>
-            {columns.map(column => (
-              <Heading key={column.name} column={column} sorting={column.sortBy && sorting} />
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(row => (
-            <tr key={keyOf(row)}>
-              {columns.map((column, index) => (
-                <td key={column.name} className={lookOf(column, row)} data-label={labelOf(column, index)}>
-                  {column.cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
-
-type HeadingProps = { readonly column: Column<never>; readonly sorting: Sorting | undefined }
-
-function Heading({ column: { name, kind, title }, sorting }: HeadingProps) {
-  const isSorted = sorting?.column === name
-  return (
-    <th scope="col" className={kind === 'actions' ? undefined : kind} title={title}>
-      {kind === 'actions' ? (
-        <span className="visually-hidden">{name}</span>
-      ) : sorting ? (
-        <button type="button" className="sort" aria-pressed={isSorted} onClick={() => sorting.onSort(name)}>
-          {name}
-        </button>
-      ) : (
-        name
-      )}
-    </th>
-  )
-}
-
-function lookOf<Row>({ kind, look }: Column<Row>, row: Row): string {
-  return [kind === 'actions' ? 'action-cell' : kind, typeof look === 'function' ? look(row) : look]
-    .filter(Boolean)
-    .join(' ')
-}
-
-function labelOf({ name, kind }: Column<never>, index: number): string | undefined {
-  return index === 0 || kind === 'actions' || kind === 'narrow-hidden' ? undefined : name
-}
-
 /** What has been asked of the API, as a page needs it. */
 type Question<Data> = {
   readonly data: Data | undefined
   readonly error: unknown
   readonly refetch: () => unknown
+}
+
+type Answers<Questions> = {
+  readonly [Name in keyof Questions]: Questions[Name] extends Question<infer Data>
+    ? Exclude<Data, undefined>
+    : never
+}
+
+/** Several questions as one. It is answered when each is, and fails when one fails that was never answered. */
+export function combined<Questions extends Readonly<Record<string, Question<unknown>>>>(
+  questions: Questions,
+): Question<Answers<Questions>> {
+  const all = Object.entries(questions)
+  const failed = all.find(([, { error, data }]) => error && data === undefined)?.[1]
+  const isWhole = all.every(([, { data }]) => data !== undefined)
+  const answers = Object.fromEntries(all.map(([name, { data }]) => [name, data])) as Answers<Questions>
+  return { data: isWhole ? answers : undefined, error: failed?.error, refetch: () => failed?.refetch() }
 }
 
 type AnswerProps<Data> = {

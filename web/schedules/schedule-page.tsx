@@ -4,10 +4,11 @@ import { Pencil, Trash2 } from 'lucide-react'
 import type { ApiSchedule, ApiTick } from '../../shared/api/schedules.ts'
 import { baton } from '../api/baton.ts'
 import { listed, pageAt, scheduleQuery, typesQuery } from '../api/queries.ts'
-import { Button, Opener, useAction } from '../parts/controls.tsx'
-import { Confirm } from '../parts/dialog.tsx'
+import { Opener } from '../parts/controls.tsx'
+import { AskedAction } from '../parts/dialog.tsx'
 import { JsonView } from '../parts/json.tsx'
-import { Card, type Column, Empty, Facts, Operations, Page, Table, Unanswered } from '../parts/page.tsx'
+import { Card, Empty, Facts, Operations, Page, Unanswered } from '../parts/page.tsx'
+import { type Column, Pages, Table } from '../parts/table.tsx'
 import { IdLink, Name, StatusBadge, TypeLink, When } from '../parts/text.tsx'
 import { Sentences } from '../settings/edit-dialog.tsx'
 import { scheduleSentences } from '../settings/sentences.ts'
@@ -118,33 +119,20 @@ function Standing({ schedule }: ScheduleProps) {
 /** The actions on a schedule that no code keeps. */
 function Keeping({ schedule: { name, task } }: ScheduleProps) {
   const navigate = useNavigate()
-  const remove = useAction({
-    run: () => baton.removeSchedule(name),
-    done: `${name} was removed`,
-    changes: changesOf(),
-    after: () => void navigate({ to: '/schedules' }),
-  })
   return (
     <>
       <Opener icon={Pencil} text="Edit" dialog={close => <EditSchedule name={name} onClose={close} />} />
-      <Opener
+      <AskedAction
         look="danger"
         icon={Trash2}
         text="Remove"
-        dialog={close => (
-          <Confirm
-            title={`Remove the schedule ${name}?`}
-            action="Remove the schedule"
-            isDanger
-            onConfirm={() => remove.mutate()}
-            onClose={close}
-          >
-            <p className="isolated">
-              It has no further tick, so it publishes no further task of {task.type}. The tasks that it has
-              published stay, and run to their end.
-            </p>
-          </Confirm>
-        )}
+        title={`Remove the schedule ${name}?`}
+        action="Remove the schedule"
+        question={`It has no further tick, so it publishes no further task of ${task.type}. The tasks that it has published stay, and run to their end.`}
+        run={() => baton.removeSchedule(name)}
+        done={`${name} was removed`}
+        changes={changesOf()}
+        after={() => void navigate({ to: '/schedules' })}
       />
     </>
   )
@@ -173,18 +161,12 @@ const COLUMNS: ReadonlyArray<Column<ApiTick>> = [
 
 /** The past ticks, newest first, with what became of their tasks. */
 function PastTicks({ name }: { readonly name: string }) {
-  const query = useInfiniteQuery(ticksQuery(name))
-  const ticks = query.data?.pages.flatMap(page => page.items)
+  const none = <p className="note soft">It has not ticked yet.</p>
   return (
     <Card title="Past ticks">
-      {!ticks && <Unanswered of={query} rows={3} />}
-      {ticks?.length === 0 && <p className="note soft">It has not ticked yet.</p>}
-      {ticks && ticks.length > 0 && <Table columns={COLUMNS} rows={ticks} keyOf={({ at }) => at} />}
-      {query.hasNextPage && (
-        <div className="more">
-          <Button text="Show more" onClick={() => void query.fetchNextPage()} />
-        </div>
-      )}
+      <Pages of={useInfiniteQuery(ticksQuery(name))}>
+        {ticks => <Table columns={COLUMNS} rows={ticks} keyOf={({ at }) => at} empty={none} />}
+      </Pages>
     </Card>
   )
 }

@@ -67,7 +67,6 @@ function EditForm<Thing extends Revised, Body extends object>(props: FormProps<T
     <FormDialog
       title={title}
       action={props.action ?? 'Save'}
-      refusal="Keep as it is"
       isReady={!put.isPending && body !== undefined && found.length === 0}
       stale={{ error: put.error, differences, onStartOver }}
       onSubmit={() => body !== undefined && put.mutate(body)}
