@@ -34,7 +34,7 @@ export function useStore<Value>(store: Store<Value>): Value {
 }
 
 const EVENTS_MAX = 1_000
-/** Bursts are drawn combined. */
+/** Bursts are drawn together. */
 const DRAW_MS = 250
 
 /** The newest events since the page was opened, newest first. */
