@@ -1,9 +1,9 @@
-import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ApiListedCanvas } from '../../shared/api/canvases.ts'
 import { CANVAS_STATUSES } from '../../shared/core/states.ts'
 import { baton } from '../api/baton.ts'
-import { listed, pageAt } from '../api/queries.ts'
+import { list } from '../api/queries.ts'
 import { Segments } from '../parts/controls.tsx'
 import { number } from '../parts/format.ts'
 import { Card, Empty, Page } from '../parts/page.tsx'
@@ -32,12 +32,9 @@ export function CanvasesPage() {
 const NONE = <Empty title="There are no such canvases" />
 
 const canvasesQuery = (status: Status) =>
-  infiniteQueryOptions({
-    queryKey: ['canvas', 'list', status],
-    queryFn: ({ pageParam }) =>
-      baton.canvases({ ...pageAt(pageParam), limit: 20, ...(status !== 'all' && { status: [status] }) }),
-    ...listed,
-  })
+  list(['canvas', 'list', status], page =>
+    baton.canvases({ ...page, limit: 20, ...(status !== 'all' && { status: [status] }) }),
+  )
 
 const COLUMNS: ReadonlyArray<Column<ApiListedCanvas>> = [
   { name: 'Canvas', look: 'wide-cell', cell: ({ id }) => <IdLink id={id} to="/canvases/$id" /> },

@@ -1,9 +1,9 @@
-import { infiniteQueryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Pencil, Trash2 } from 'lucide-react'
 import type { ApiSchedule, ApiTick } from '../../shared/api/schedules.ts'
 import { baton } from '../api/baton.ts'
-import { listed, pageAt, scheduleQuery, typesQuery } from '../api/queries.ts'
+import { list, scheduleQuery, typesQuery } from '../api/queries.ts'
 import { Opener } from '../parts/controls.tsx'
 import { AskedAction } from '../parts/dialog.tsx'
 import { JsonView } from '../parts/json.tsx'
@@ -138,12 +138,7 @@ function Keeping({ schedule: { name, task } }: ScheduleProps) {
   )
 }
 
-const ticksQuery = (name: string) =>
-  infiniteQueryOptions({
-    queryKey: ['ticks', name],
-    queryFn: ({ pageParam }) => baton.ticks(name, { ...pageAt(pageParam), limit: 20 }),
-    ...listed,
-  })
+const ticksQuery = (name: string) => list(['ticks', name], page => baton.ticks(name, { ...page, limit: 20 }))
 
 const COLUMNS: ReadonlyArray<Column<ApiTick>> = [
   { name: 'Tick', cell: ({ at }) => <When at={at} as="both" /> },
