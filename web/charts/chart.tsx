@@ -233,14 +233,14 @@ function summary(series: readonly Series[], format: Props['format']): string {
     .join(', ')
 }
 
-type MinutesProps = Omit<Props, 'times' | 'format'> & {
+type MinutesProps = Pick<Props, 'label' | 'kind' | 'isTime' | 'series'> & {
   readonly title: string
   readonly slots: readonly Slot[]
-  readonly format?: Props['format']
 }
 
 /** A chart of minutes in a card of its own. */
-function Minutes({ title, slots, format = wholeText, ...chart }: MinutesProps) {
+function Minutes({ title, slots, ...chart }: MinutesProps) {
+  const format = chart.isTime ? duration : (value: number) => number(Math.round(value))
   return (
     <Card title={title}>
       <Chart {...chart} times={slots.map(({ at }) => at)} format={format} />
@@ -248,19 +248,18 @@ function Minutes({ title, slots, format = wholeText, ...chart }: MinutesProps) {
   )
 }
 
-function wholeText(value: number): string {
-  return number(Math.round(value))
+const TONES = { succeeded: 'good', failed: 'bad', cancelled: 'idle', published: 'busy' } as const
+
+/** The values of these kinds in each slot. */
+export function seriesOf(slots: readonly Slot[], ...kinds: ReadonlyArray<keyof typeof TONES>): Series[] {
+  return kinds.map(name => ({ name, tone: TONES[name], values: slots.map(slot => slot[name]) }))
 }
 
 type Of = { readonly slots: readonly Slot[] }
 
 /** Done and failed tasks per minute. */
 export function ThroughputChart({ slots }: Of) {
-  const series = [
-    { name: 'succeeded', tone: 'good', values: slots.map(({ succeeded }) => succeeded) },
-    { name: 'failed', tone: 'bad', values: slots.map(({ failed }) => failed) },
-    { name: 'cancelled', tone: 'idle', values: slots.map(({ cancelled }) => cancelled) },
-  ]
+  const series = seriesOf(slots, 'succeeded', 'failed', 'cancelled')
   const label = 'Tasks that ended in each minute'
   return <Minutes title="Ended per minute" label={label} kind="bars" slots={slots} series={series} />
 }
@@ -268,22 +267,14 @@ export function ThroughputChart({ slots }: Of) {
 /** How late runs started. */
 export function LatenessChart({ slots }: Of) {
   const values = slots.map(({ lateMs }) => lateMs)
-  return (
-    <Minutes
-      title="Lateness"
-      label="How long after their time runs started"
-      kind="line"
-      isTime
-      format={duration}
-      slots={slots}
-      series={[{ name: '95 % of starts within', tone: 'busy', values }]}
-    />
-  )
+  const series = [{ name: '95 % of starts within', tone: 'busy', values }]
+  const label = 'How long after their time runs started'
+  return <Minutes title="Lateness" label={label} kind="line" isTime slots={slots} series={series} />
 }
 
 /** Published tasks per minute. */
 export function PublishedChart({ slots }: Of) {
-  const series = [{ name: 'published', tone: 'busy', values: slots.map(({ published }) => published) }]
+  const series = seriesOf(slots, 'published')
   const label = 'Tasks that were published in each minute'
   return <Minutes title="Published per minute" label={label} kind="bars" slots={slots} series={series} />
 }

@@ -41,14 +41,10 @@ export function useAttention() {
   return { ...question, data: known && { items: attentionOf(known, now), actions } }
 }
 
+type ListProps = Pick<Known['attention'], 'actions'> & { readonly items: readonly Attention[] }
+
 /** What needs attention. Each row has the last action of a caller on its subject. */
-export function AttentionList({
-  items,
-  actions,
-}: {
-  readonly items: readonly Attention[]
-  readonly actions: Known['attention']['actions']
-}) {
+export function AttentionList({ items, actions }: ListProps) {
   if (items.length === 0)
     return (
       <p className="all-well">
@@ -63,12 +59,10 @@ export function AttentionList({
           <Dotted tone={tone} />
           <div>
             <p className="isolated">{text}</p>
-            <LastChange
-              operations={actions.filter(action => subject && action.subject === subject).slice(0, 1)}
-            />
+            <LastChange operations={actions.filter(action => action.subject === subject).slice(0, 1)} />
           </div>
           <span className="cell-actions">
-            {act && <AskedAction {...ACTS[act](subject ?? '')} />}
+            {act && <AskedAction {...ACTS[act](subject)} />}
             <Link className="button plain" {...link}>
               {name}
             </Link>

@@ -4,7 +4,7 @@ import type { ActivityPage, TypeCounts } from '../../shared/api/diagnosis/statis
 import type { ApiType, Counts } from '../../shared/api/types.ts'
 import type { Cost } from '../api/cost-answers.ts'
 import { allActivityQuery, allCountsQuery, costQuery, typesQuery } from '../api/queries.ts'
-import { Sparkline } from '../charts/chart.tsx'
+import { Sparkline, seriesOf } from '../charts/chart.tsx'
 import { perMinute, type Slot, slotsOf } from '../charts/series.ts'
 import { ratesOfType } from '../cost/cost.ts'
 import { countText, duration, rate, type Status, usd } from '../parts/format.ts'
@@ -135,10 +135,7 @@ const HOUR_COLUMN: Column<Row> = {
   cell: ({ type, slots }) => (
     <Sparkline
       label={`Tasks of ${type} that ended in each minute of the last hour`}
-      series={[
-        { name: 'succeeded', tone: 'good', values: slots.map(({ succeeded }) => succeeded) },
-        { name: 'failed', tone: 'bad', values: slots.map(({ failed }) => failed) },
-      ]}
+      series={seriesOf(slots, 'succeeded', 'failed')}
     />
   ),
 }
