@@ -3,7 +3,7 @@ import { useMemo, useState } from 'react'
 import type { ApiEvent } from '../../shared/api/events.ts'
 import { connection, eventLog, isStreamForbidden, useStore } from '../api/store.ts'
 import { Button } from '../parts/controls.tsx'
-import { cut, type Status, toneOf, visible } from '../parts/format.ts'
+import { cut, hasWords, type Status, toneOf, visible } from '../parts/format.ts'
 import { Card, Empty, Page, Unsigned } from '../parts/page.tsx'
 import { Dotted, IdLink, Name, When } from '../parts/text.tsx'
 
@@ -65,11 +65,8 @@ export function EventsPage() {
 }
 
 function matching(events: readonly ApiEvent[], text: string): readonly ApiEvent[] {
-  const words = text.toLowerCase().split(/\s+/)
-  const fits = ({ type, taskId = '', workerId = '', error }: ApiEvent) => {
-    const whole = `${type} ${taskId} ${workerId} ${error?.message ?? ''}`.toLowerCase()
-    return words.every(word => whole.includes(word))
-  }
+  const fits = ({ type, taskId = '', workerId = '', error }: ApiEvent) =>
+    hasWords(`${type} ${taskId} ${workerId} ${error?.message ?? ''}`, text)
   return events.filter(fits).slice(0, SHOWN_MAX)
 }
 

@@ -122,6 +122,15 @@ export function visible(text: string): string {
   return text.replace(UNSEEN, one => `\\u${one.codePointAt(0)?.toString(16).padStart(4, '0')}`)
 }
 
+/** Whether a text has all of these words, or parts of words. */
+export function hasWords(text: string, words: string): boolean {
+  const lower = text.toLowerCase()
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => lower.includes(word))
+}
+
 const CUT_MARK = '…'
 
 export function cut(text: string, charactersMax: number): string {
