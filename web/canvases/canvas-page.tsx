@@ -8,9 +8,9 @@ import { canvasQuery } from '../api/queries.ts'
 import { Button } from '../parts/controls.tsx'
 import { AskedAction } from '../parts/dialog.tsx'
 import { number, toneOf } from '../parts/format.ts'
-import { JsonView } from '../parts/json.tsx'
+import { JsonCard } from '../parts/json.tsx'
 import { Card, Empty, Page, Unanswered } from '../parts/page.tsx'
-import { IdHeading, Name, StatusBadge, TileText, When } from '../parts/text.tsx'
+import { IdHeading, StatusBadge, TileText, When } from '../parts/text.tsx'
 import { ErrorView } from '../task/runs.tsx'
 import { graphOf } from './graph.ts'
 import { GraphView } from './graph-view.tsx'
@@ -26,7 +26,7 @@ export function CanvasPage() {
   const items = useMemo(() => data?.pages.flatMap(page => page.items) ?? [], [data])
   if (!canvas)
     return (
-      <Page title={id} heading={<Name>{id}</Name>}>
+      <Page title={id}>
         <Unanswered
           of={query}
           missing={<Empty title="There is no such canvas">It was never published, or it has expired.</Empty>}
@@ -98,11 +98,7 @@ function CanvasView({ canvas, items, children }: CanvasProps) {
           <GraphView graph={graph} canvasId={id} />
           {children}
         </Card>
-        {result !== undefined && (
-          <Card title="Result">
-            <JsonView value={result} label="Result" />
-          </Card>
-        )}
+        <JsonCard title="Result" value={result} />
       </div>
     </Page>
   )

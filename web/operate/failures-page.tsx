@@ -99,7 +99,15 @@ const COLUMNS: ReadonlyArray<Column<ApiFailureGroup>> = [
     look: 'wide-cell',
     cell: ({ exampleId }) => <Example id={exampleId} />,
   },
-  { name: 'Actions', kind: 'actions', cell: group => <RetryAll tasks={tasksOfGroup(group)} /> },
+  {
+    name: 'Actions',
+    kind: 'actions',
+    cell: group => {
+      const tasks = tasksOfGroup(group)
+      const dialog = (close: () => void) => tasks && <Asking tasks={tasks} onClose={close} />
+      return <Acting>{tasks && <Opener icon={RotateCcw} text="Retry all" dialog={dialog} />}</Acting>
+    },
+  },
 ]
 
 /** A task that failed so, and how long its last run without success took. It may have been removed. */
@@ -139,21 +147,6 @@ function perHour(hours: ApiFailureGroup['hours']): number[] {
 const PAGE_MAX = 100
 
 /** Retries the failed tasks of a group. The reader first sees which and how many these are. */
-function RetryAll({ tasks }: { readonly tasks: TasksOfGroup | undefined }) {
-  if (!tasks) return null
-  return (
-    <Acting>
-      <span className="cell-actions">
-        <Opener
-          icon={RotateCcw}
-          text="Retry all"
-          dialog={close => <Asking tasks={tasks} onClose={close} />}
-        />
-      </span>
-    </Acting>
-  )
-}
-
 function Asking({ tasks, onClose }: { readonly tasks: TasksOfGroup; readonly onClose: () => void }) {
   const { data: page, error } = useQuery({
     queryKey: ['failed-tasks', tasks],

@@ -25,7 +25,7 @@ export function Page({ title, heading, lead, actions, children }: PageProps) {
     <>
       <header className="page-head">
         <div className="page-title">
-          <h1>{heading ?? title}</h1>
+          <h1>{heading ?? <Name mono={false}>{title}</Name>}</h1>
           {lead && <div className="soft">{lead}</div>}
         </div>
         <Acting>{actions && <div className="page-actions">{actions}</div>}</Acting>

@@ -6,10 +6,10 @@ import { baton } from '../api/baton.ts'
 import { list, scheduleQuery, typesQuery } from '../api/queries.ts'
 import { Opener } from '../parts/controls.tsx'
 import { AskedAction } from '../parts/dialog.tsx'
-import { JsonView } from '../parts/json.tsx'
+import { JsonCard } from '../parts/json.tsx'
 import { Card, Empty, Facts, Operations, Page, Unanswered } from '../parts/page.tsx'
 import { type Column, Pages, Table } from '../parts/table.tsx'
-import { IdLink, Name, StatusBadge, TypeLink, When } from '../parts/text.tsx'
+import { IdLink, StatusBadge, TypeLink, When } from '../parts/text.tsx'
 import { Sentences } from '../settings/edit-dialog.tsx'
 import { scheduleSentences } from '../settings/sentences.ts'
 import { ErrorView } from '../task/runs.tsx'
@@ -25,7 +25,7 @@ export function SchedulePage() {
   const schedule = useQuery(scheduleQuery(name))
   if (schedule.data) return <ScheduleView schedule={schedule.data} />
   return (
-    <Page title={name} heading={<Name>{name}</Name>}>
+    <Page title={name}>
       <Unanswered
         of={schedule}
         missing={<Empty title="There is no such schedule">It was removed, or never created.</Empty>}
@@ -42,7 +42,6 @@ function ScheduleView({ schedule }: ScheduleProps) {
   return (
     <Page
       title={name}
-      heading={<Name mono={false}>{name}</Name>}
       lead={<Standing schedule={schedule} />}
       actions={
         <>
@@ -55,9 +54,7 @@ function ScheduleView({ schedule }: ScheduleProps) {
       <div className="columns">
         <div className="column">
           <PastTicks name={name} />
-          <Card title="Task of each tick">
-            <JsonView value={task} label="Task" />
-          </Card>
+          <JsonCard title="Task of each tick" value={task} />
         </div>
         <aside className="column" aria-label="Details">
           <Card title="Next ticks">

@@ -38,19 +38,13 @@ const SHOWN_MAX = 12
 
 /** The command palette: pages, types, schedules, and tasks by all that a search finds. */
 export function Palette({ onClose }: { readonly onClose: () => void }) {
-  const navigate = useNavigate()
   const [text, setText] = useState('')
   const [chosen, setChosen] = useState(0)
   const listId = useId()
   const found = useFound(text.trim())
   const commands = [...matching(useCommands(), text.trim()), ...found.commands]
   const current = Math.min(chosen, commands.length - 1)
-  const run = (command: Command | undefined) => {
-    if (!command) return
-    onClose()
-    if (typeof command.to === 'string') setTheme(command.to)
-    else void navigate(command.to)
-  }
+  const run = useRun(onClose)
   const onKey = (event: ReactKeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     if (step !== 0) {
@@ -97,6 +91,16 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
       </p>
     </Dialog>
   )
+}
+
+function useRun(onClose: () => void) {
+  const navigate = useNavigate()
+  return (command: Command | undefined) => {
+    if (!command) return
+    onClose()
+    if (typeof command.to === 'string') setTheme(command.to)
+    else void navigate(command.to)
+  }
 }
 
 /** The tasks that the text finds, what leads to all of them, and how far the search is. */

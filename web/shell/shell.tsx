@@ -45,7 +45,7 @@ export function Shell() {
           <ConnectionState />
           <ThemeButton />
         </header>
-        <BrokenBanner />
+        <Banner />
         <ReadOnlyNote />
         <main id="content" className="content" tabIndex={-1}>
           <Outlet />
@@ -128,7 +128,7 @@ function ConnectionState() {
   )
 }
 
-function BrokenBanner() {
+function Banner() {
   const isBroken = useStore(connection) === 'broken'
   const refused = useStore(refusal)
   if (isBroken)

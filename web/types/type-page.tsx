@@ -9,9 +9,9 @@ import { BacklogChart, LatenessChart, PublishedChart, ThroughputChart } from '..
 import { openAfter, slotsOf } from '../charts/series.ts'
 import { Acting, Opener, PauseButton } from '../parts/controls.tsx'
 import { countText, number, type Status } from '../parts/format.ts'
-import { JsonView } from '../parts/json.tsx'
+import { JsonCard } from '../parts/json.tsx'
 import { Card, Empty, Facts, Loading, Operations, Page, Unanswered } from '../parts/page.tsx'
-import { Name, StatusTiles, When } from '../parts/text.tsx'
+import { StatusTiles, When } from '../parts/text.tsx'
 import { PublishButton } from '../publish/publish-dialog.tsx'
 import { Sentences } from '../settings/edit-dialog.tsx'
 import { optionSentences } from '../settings/sentences.ts'
@@ -27,7 +27,7 @@ export function TypePage() {
   const type = useQuery(typeQuery(name))
   if (type.data) return <TypeView type={type.data} />
   return (
-    <Page title={name} heading={<Name>{name}</Name>}>
+    <Page title={name}>
       <Unanswered of={type} missing={<Empty title="There is no such type">It was never registered.</Empty>} />
     </Page>
   )
@@ -38,7 +38,6 @@ function TypeView({ type }: { readonly type: ApiType }) {
   return (
     <Page
       title={name}
-      heading={<Name mono={false}>{name}</Name>}
       lead={
         <>
           {kind}
@@ -64,9 +63,7 @@ function TypeView({ type }: { readonly type: ApiType }) {
       <Charts type={type.type} />
       <div className="columns">
         <div className="column">
-          <Card title="Configuration">
-            <JsonView value={configurationOf(type)} label="Configuration" />
-          </Card>
+          <JsonCard title="Configuration" value={configurationOf(type)} />
         </div>
         <Side type={type} />
       </div>
