@@ -126,9 +126,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   )
 }
 
-type FailureProps = { readonly error: unknown; readonly onRetry?: () => unknown }
-
-export function Failure({ error, onRetry }: FailureProps) {
+export function Failure({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => unknown }) {
   if (isStatus(error, 403) && !isExplained(error)) return <Unsigned />
   const isRefused = isExplained(error) && (isStatus(error, 401) || isStatus(error, 403))
   const { icon, tone, title, text } = isRefused

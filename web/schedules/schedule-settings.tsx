@@ -13,10 +13,8 @@ import { scheduleSentences } from '../settings/sentences.ts'
 import { only, pick } from '../settings/settings.ts'
 import { ticksAfter } from './next-ticks.ts'
 
-type EditProps = { readonly name: string; readonly onClose: () => void }
-
 /** Replaces a schedule. The list of schedules shows only the type of the task, so the whole one is read when the dialog opens. */
-export function EditSchedule({ name, onClose }: EditProps) {
+export function EditSchedule({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
   const { data: schedule, error, refetch } = useQuery(scheduleQuery(name))
   const settings = useScheduleSettings(schedule?.createdAt)
   if (schedule && settings)

@@ -75,9 +75,7 @@ function ServerProgress({ bulk: present, id }: { readonly bulk: Bulk; readonly i
   )
 }
 
-type ProgressProps = { readonly bulk: Bulk; readonly children?: ReactNode }
-
-function Progress({ bulk: present, children }: ProgressProps) {
+function Progress({ bulk: present, children }: { readonly bulk: Bulk; readonly children?: ReactNode }) {
   const now = useNow(250)
   const { state, total, done, leftOut, reasons } = present
   // The server cannot be stopped. It alone has an unknown total while it works.

@@ -11,10 +11,8 @@ import { Holders, useNow, useSettled, When } from '../parts/text.tsx'
 import { Sentences } from '../settings/edit-dialog.tsx'
 import { limitSentences, waitingSentence } from '../settings/sentences.ts'
 
-type LimitsProps = { readonly type: ApiType; readonly tools: ReactNode }
-
 /** The limits of a type, and how much of them is used at present. The two limits may have different keys, and so different values. */
-export function LimitsCard({ type, tools }: LimitsProps) {
+export function LimitsCard({ type, tools }: { readonly type: ApiType; readonly tools: ReactNode }) {
   const { rate, concurrency } = type.limits ?? {}
   const [values, setValues] = useState<Readonly<Record<string, string>>>({})
   const settled = useSettled(values)
