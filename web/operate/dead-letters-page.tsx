@@ -100,8 +100,8 @@ export const REPLAY =
 /** Says how many dead letters were sent, and the first reason for which one was not. */
 function replayResult({ results }: ReplayAnswer): string {
   const refused = results.filter(({ status }) => status !== 200)
-  const sent = `${counted(results.length - refused.length, 'message')} sent again`
   const [first] = refused
+  const sent = `${counted(results.length - refused.length, 'message')} sent again`
   return first ? `${sent}; ${refused.length} not: ${first.problem?.detail ?? first.status}` : sent
 }
 

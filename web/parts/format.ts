@@ -196,6 +196,11 @@ export function operationText(what: string): string {
   return OPERATIONS[what] ?? what.charAt(0).toUpperCase() + what.slice(1)
 }
 
+/** The list without a member, or with it. */
+export function toggled<Member>(list: readonly Member[], member: Member): Member[] {
+  return list.includes(member) ? list.filter(one => one !== member) : [...list, member]
+}
+
 export function isEnded(status: Status): boolean {
   return status === 'succeeded' || status === 'failed' || status === 'cancelled'
 }

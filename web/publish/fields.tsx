@@ -153,12 +153,7 @@ export function Title({ field: { title, isRequired } }: { readonly field: Field 
   return (
     <span>
       {title}
-      {isRequired && (
-        <span className="required" aria-hidden>
-          {' '}
-          *
-        </span>
-      )}
+      {isRequired && <span className="required" aria-hidden>{` *`}</span>}
     </span>
   )
 }

@@ -4,7 +4,7 @@ import { Bookmark, ListFilter as FilterIcon } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { typesQuery } from '../api/queries.ts'
 import { Button, Opener, Select } from '../parts/controls.tsx'
-import { STATUSES, toneOf } from '../parts/format.ts'
+import { STATUSES, toggled, toneOf } from '../parts/format.ts'
 import { useSettled } from '../parts/text.tsx'
 import { COLUMNS } from './columns.tsx'
 import { COLUMN_NAMES, type ColumnName, columnsOf, ordersOf, type TaskFilter } from './filter.ts'
@@ -120,10 +120,7 @@ function TypeChoice({ filter, change }: FilterProps) {
 
 function StatusChips({ filter, change }: FilterProps) {
   const chosen = filter.status ?? []
-  const toggle = (status: (typeof STATUSES)[number]) => {
-    const next = chosen.includes(status) ? chosen.filter(one => one !== status) : [...chosen, status]
-    change({ status: next.length > 0 ? next : undefined })
-  }
+  const toggle = (status: (typeof STATUSES)[number]) => change({ status: toggled(chosen, status) })
   return (
     <fieldset className="chips">
       <legend className="visually-hidden">Status</legend>

@@ -3,6 +3,7 @@ import { useWindowVirtualizer } from '@tanstack/react-virtual'
 import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { isForPage } from '../parts/controls.tsx'
+import { toggled } from '../parts/format.ts'
 import { Name, StatusBadge } from '../parts/text.tsx'
 import { COLUMNS } from './columns.tsx'
 import type { ColumnName } from './filter.ts'
@@ -87,7 +88,7 @@ function useRows(count: number, onEnd: () => void) {
 }
 
 function Head({ tasks, selection, columns }: Listed) {
-  const isAll = tasks.length > 0 && selection.selected.size >= tasks.length
+  const isAll = tasks.length > 0 && selection.selected.length >= tasks.length
   return (
     <div className="row row-head" role="row">
       <span role="columnheader">
@@ -120,7 +121,7 @@ type RowProps = Omit<Listed, 'tasks'> & {
 function Row({ task, columns, match, index, top, height, selection }: RowProps) {
   const navigate = useNavigate()
   const { id, type, key, status, needsAttention } = task
-  const isSelected = selection.selected.has(id)
+  const isSelected = selection.selected.includes(id)
   const open = () => void navigate({ to: '/tasks/$id', params: { id }, search: {} })
   return (
     <div
@@ -174,7 +175,7 @@ function useRowPx(): number {
 /** The row that the keys act on, and the rows that are selected. */
 export function useSelection(ids: readonly string[], { open, show }: RowActions) {
   const [current, setCurrent] = useState(-1)
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [selected, setSelected] = useState<readonly string[]>([])
   const toggle = (id: string) => setSelected(before => toggled(before, id))
 
   useEffect(() => {
@@ -183,7 +184,7 @@ export function useSelection(ids: readonly string[], { open, show }: RowActions)
       const step = STEPS[event.key]
       const id = ids[current]
       if (step !== undefined) go(step)
-      else if (event.key === 'Escape') setSelected(new Set())
+      else if (event.key === 'Escape') setSelected([])
       else if (id !== undefined) act(event, id)
     }
     const go = (step: number) => {
@@ -199,7 +200,7 @@ export function useSelection(ids: readonly string[], { open, show }: RowActions)
     return () => document.removeEventListener('keydown', onKey)
   }, [ids, current, open, show])
 
-  return { current, selected, toggle, select: (all: readonly string[]) => setSelected(new Set(all)) }
+  return { current, selected, toggle, select: setSelected }
 }
 
 type RowActions = {
@@ -209,9 +210,3 @@ type RowActions = {
 }
 
 const STEPS: Readonly<Record<string, number>> = { j: 1, k: -1 }
-
-function toggled(before: ReadonlySet<string>, id: string): ReadonlySet<string> {
-  const after = new Set(before)
-  if (!after.delete(id)) after.add(id)
-  return after
-}

@@ -150,9 +150,9 @@ function SelectableTasks({ filter, onEnd = atNoEnd, ...list }: SelectableProps) 
   return (
     <>
       <TaskList {...list} selection={selection} onEnd={onEnd} scrollTo={scrollTo} />
-      {selection.selected.size > 0 && (
+      {selection.selected.length > 0 && (
         <Acting>
-          <BulkBar ids={[...selection.selected]} filter={filter} onDone={() => selection.select([])} />
+          <BulkBar ids={selection.selected} filter={filter} onDone={() => selection.select([])} />
         </Acting>
       )}
     </>
@@ -183,9 +183,11 @@ function BulkBar({ ids, filter, onDone }: BulkBarProps) {
       <span>
         {subject}
         {canAll && (
-          <button type="button" className="link-button" onClick={() => setAll(!isAll)}>
-            {isAll ? 'only the selected' : 'all matching'}
-          </button>
+          <Button
+            className="link-button"
+            text={isAll ? 'only the selected' : 'all matching'}
+            onClick={() => setAll(!isAll)}
+          />
         )}
       </span>
       {ACTIONS.map(action => (

@@ -7,7 +7,7 @@ import { COUNTED_MAX } from '../api/paces.ts'
 import { activityQuery, countsQuery, exactCountsQuery, typeQuery } from '../api/queries.ts'
 import { BacklogChart, LatenessChart, PublishedChart, ThroughputChart } from '../charts/chart.tsx'
 import { openAfter, slotsOf } from '../charts/series.ts'
-import { Acting, Opener, PauseButton } from '../parts/controls.tsx'
+import { Acting, Button, Opener, PauseButton } from '../parts/controls.tsx'
 import { countText, number, type Status } from '../parts/format.ts'
 import { JsonCard } from '../parts/json.tsx'
 import { Card, Empty, Facts, Loading, Operations, Page, Unanswered } from '../parts/page.tsx'
@@ -53,7 +53,7 @@ function TypeView({ type }: { readonly type: ApiType }) {
             done={paused ? `${name} runs again` : `${name} is paused: no further task of it starts`}
             changes={[['type', name], ['types'], ['tasks']]}
           />
-          <Opener icon={Pencil} text="Edit" dialog={close => <EditType type={type} onClose={close} />} />
+          <Edit type={type} text="Edit" />
           <PurgeButton type={name} />
         </>
       }
@@ -92,14 +92,12 @@ function CountTiles({ type }: { readonly type: string }) {
           ) : (
             'Counts stop at 1,000. '
           )}
-          <button
-            type="button"
+          <Button
             className="link-button"
+            text={exact.isFetching ? 'Counting …' : 'Count all'}
             onClick={() => void exact.refetch()}
             disabled={exact.isFetching}
-          >
-            {exact.isFetching ? 'Counting …' : 'Count all'}
-          </button>
+          />
         </p>
       )}
     </>
@@ -111,31 +109,23 @@ function Charts({ type }: { readonly type: string }) {
   const { data: counts } = useQuery(countsQuery(type))
   if (!activity || !counts) return <Loading rows={4} />
   const slots = slotsOf(activity.items, activity.from, activity.to)
-  const open = OPEN.map(status => counts[status])
-  const isMany = open.some(count => count >= COUNTED_MAX)
+  const openNow = OPEN.reduce((sum, status) => sum + counts[status], 0)
+  const isCounted = OPEN.every(status => counts[status] < COUNTED_MAX)
   return (
     <div className="charts in-pairs">
       <ThroughputChart slots={slots} />
       <LatenessChart slots={slots} />
       <PublishedChart slots={slots} />
-      {!isMany && (
-        <BacklogChart
-          slots={slots}
-          open={openAfter(
-            slots,
-            open.reduce((sum, count) => sum + count, 0),
-          )}
-        />
-      )}
+      {isCounted && <BacklogChart slots={slots} open={openAfter(slots, openNow)} />}
     </div>
   )
 }
 
 const OPEN = ['delayed', 'ready', 'running', 'compensating'] as const
 
-type EditPartProps = Omit<Parameters<typeof EditType>[0], 'onClose'> & { readonly text: string }
+type EditProps = Omit<Parameters<typeof EditType>[0], 'onClose'> & { readonly text: string }
 
-function EditPart({ text, ...what }: EditPartProps) {
+function Edit({ text, ...what }: EditProps) {
   return (
     <Acting>
       <Opener icon={Pencil} text={text} dialog={close => <EditType {...what} onClose={close} />} />
@@ -146,8 +136,8 @@ function EditPart({ text, ...what }: EditPartProps) {
 function Side({ type }: { readonly type: ApiType }) {
   return (
     <aside className="column" aria-label="Details">
-      <LimitsCard type={type} tools={<EditPart type={type} part="limits" text="Change limits" />} />
-      <Card title="Options" tools={<EditPart type={type} part="defaults" text="Change options" />}>
+      <LimitsCard type={type} tools={<Edit type={type} part="limits" text="Change limits" />} />
+      <Card title="Options" tools={<Edit type={type} part="defaults" text="Change options" />}>
         <div className="prose">
           <Sentences of={optionSentences(type.kind, type.defaults)} />
         </div>
