@@ -238,7 +238,6 @@ export const bulkQuery = (id: string) =>
     bulk => (bulk?.state === 'finished' ? undefined : PACE_MS),
   )
 
-/** The last bulk operations of the server. */
 export const bulksQuery = question(['bulks'], () => ask<Page<ApiBulk>>(pathOf('listBulks')), PACE_MS)
 
 export const canvasQuery = (id: string) => list(['canvas', id], page => baton.canvas(id, page))

@@ -12,7 +12,6 @@ import { IdLink, StatusBadge, When } from '../parts/text.tsx'
 
 type Status = ApiListedCanvas['status'] | 'all'
 
-/** The canvases, the latest first, of one status or of all. */
 export function CanvasesPage() {
   const [status, setStatus] = useState<Status>('all')
   return (

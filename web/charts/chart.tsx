@@ -238,7 +238,6 @@ type MinutesProps = Pick<Props, 'label' | 'kind' | 'isTime' | 'series'> & {
   readonly slots: readonly Slot[]
 }
 
-/** A chart of minutes in a card of its own. */
 function Minutes({ title, slots, ...chart }: MinutesProps) {
   const format = chart.isTime ? duration : (value: number) => number(Math.round(value))
   return (
@@ -257,14 +256,12 @@ export function seriesOf(slots: readonly Slot[], ...kinds: ReadonlyArray<keyof t
 
 type Of = { readonly slots: readonly Slot[] }
 
-/** Done and failed tasks per minute. */
 export function ThroughputChart({ slots }: Of) {
   const series = seriesOf(slots, 'succeeded', 'failed', 'cancelled')
   const label = 'Tasks that ended in each minute'
   return <Minutes title="Ended per minute" label={label} kind="bars" slots={slots} series={series} />
 }
 
-/** How late runs started. */
 export function LatenessChart({ slots }: Of) {
   const values = slots.map(({ lateMs }) => lateMs)
   const series = [{ name: '95 % of starts within', tone: 'busy', values }]
@@ -272,14 +269,12 @@ export function LatenessChart({ slots }: Of) {
   return <Minutes title="Lateness" label={label} kind="line" isTime slots={slots} series={series} />
 }
 
-/** Published tasks per minute. */
 export function PublishedChart({ slots }: Of) {
   const series = seriesOf(slots, 'published')
   const label = 'Tasks that were published in each minute'
   return <Minutes title="Published per minute" label={label} kind="bars" slots={slots} series={series} />
 }
 
-/** How many tasks were open. */
 export function BacklogChart({ slots, open }: Of & { readonly open: readonly number[] }) {
   const series = [{ name: 'open', tone: 'wait', values: open }]
   const label = 'Tasks that were open after each minute'

@@ -19,7 +19,6 @@ import { type TaskFilter, type TasksOfGroup, tasksOfGroup } from '../tasks/filte
 
 const ERROR_CHARACTERS = 300
 
-/** The failures of the last 24 hours, grouped by type and error. */
 export function FailuresPage() {
   return (
     <Page
@@ -94,11 +93,7 @@ const COLUMNS: ReadonlyArray<Column<ApiFailureGroup>> = [
     sortBy: ({ lastAt }) => -Date.parse(lastAt),
     cell: ({ lastAt }) => <When at={lastAt} />,
   },
-  {
-    name: 'Example',
-    look: 'wide-cell',
-    cell: ({ exampleId }) => <Example id={exampleId} />,
-  },
+  { name: 'Example', look: 'wide-cell', cell: ({ exampleId }) => <Example id={exampleId} /> },
   {
     name: 'Actions',
     kind: 'actions',

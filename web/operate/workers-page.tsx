@@ -45,10 +45,7 @@ const COLUMNS: ReadonlyArray<Column<ApiWorker>> = [
       </span>
     ),
   },
-  {
-    name: 'State',
-    cell: ({ state }) => <Dotted tone={TONES[state]}>{state}</Dotted>,
-  },
+  { name: 'State', cell: ({ state }) => <Dotted tone={TONES[state]}>{state}</Dotted> },
   { name: 'Kind', look: 'soft', cell: ({ kind }) => kind },
   { name: 'Types', look: 'wide-cell', cell: ({ types }) => <TypeLinks types={types} /> },
   {
@@ -73,7 +70,6 @@ function heldTasks({ state, running, tasks = [] }: ApiWorker) {
   )
 }
 
-/** A task that a dead worker had, and what has become of it. */
 function Held({ id }: { readonly id: string }) {
   const { data: task } = useQuery(taskQuery(id))
   const taker = task?.runs.find(({ state }) => state === 'running')?.workerId

@@ -38,7 +38,6 @@ function row(
   return { id: `${kind} ${subject}`, kind, tone: 'bad', text, link, subject, ...more }
 }
 
-/** What the API answers about the whole system. */
 export type Known = {
   readonly types: readonly ApiType[]
   readonly counts: readonly TypeCounts[]
@@ -96,7 +95,6 @@ function showTasks(search: TaskFilter): Attention['link'] {
   return { text: 'Show the tasks', to: '/tasks', search }
 }
 
-/** Tasks that are ready for longer than this are late. */
 const LATE_MS = 60_000
 const VERY_LATE_MS = 10 * LATE_MS
 

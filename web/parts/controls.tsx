@@ -54,7 +54,6 @@ export function IconButton({ icon: Icon, size = 14, label, children, ...given }:
   )
 }
 
-/** A field of one line under its label. */
 export function InputField({ label, ...input }: ComponentProps<'input'> & { readonly label: string }) {
   return (
     <label className="field">
@@ -170,7 +169,6 @@ export function ActionButton<Answer>({ icon, text, ...given }: ActionButtonProps
   )
 }
 
-/** Pauses what runs, or resumes what is paused. */
 export function PauseButton({ isPaused, ...action }: Action<void, unknown> & { readonly isPaused: boolean }) {
   return <ActionButton {...action} icon={isPaused ? Play : Pause} text={isPaused ? 'Resume' : 'Pause'} />
 }

@@ -151,7 +151,6 @@ const COLUMNS: ReadonlyArray<Column<ApiTick>> = [
   { name: 'Error', look: 'bad isolated', cell: ({ task }) => task?.error?.message },
 ]
 
-/** The past ticks, newest first, with what became of their tasks. */
 function PastTicks({ name }: { readonly name: string }) {
   const none = <p className="note soft">It has not ticked yet.</p>
   return (

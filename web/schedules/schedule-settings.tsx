@@ -73,7 +73,6 @@ export function NewSchedule({ type, onClose }: { readonly type: string; readonly
   )
 }
 
-/** What both dialogs about a schedule show. Undefined until the fields are known. */
 function useScheduleSettings(createdAt: string | undefined) {
   const schemas = useSchemas()
   const { data: types } = useQuery(typesQuery)
@@ -133,7 +132,6 @@ function Preview({ body, createdAt }: PreviewProps) {
   )
 }
 
-/** The answers that a change of a schedule changes. */
 export function changesOf(name = '') {
   return [['schedules'], ['schedule', name], ['ticks', name]]
 }

@@ -13,7 +13,6 @@ import { timingText } from '../settings/sentences.ts'
 import { byDay, nextTicks } from './next-ticks.ts'
 import { changesOf, NewSchedule } from './schedule-settings.tsx'
 
-/** All schedules, ordered by their next tick. */
 export function SchedulesPage() {
   const { data: types = [] } = useQuery(typesQuery)
   return (
@@ -110,7 +109,6 @@ export function ScheduleActions({ schedule }: { readonly schedule: ApiSchedule }
 
 const TICKS_SHOWN = 24
 
-/** The next ticks of all schedules, day by day. */
 function Calendar({ schedules }: { readonly schedules: readonly ApiSchedule[] }) {
   const ticks = nextTicks(schedules, TICKS_SHOWN)
   return (

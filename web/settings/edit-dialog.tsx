@@ -94,7 +94,6 @@ function errorsOf(error: unknown): readonly FieldProblem[] {
   return error instanceof ProblemError ? (error.problem.errors ?? []) : []
 }
 
-/** Sentences, one below the other. */
 export function Sentences({ of }: { readonly of: readonly string[] }) {
   return of.map(text => <p key={text}>{visible(text)}</p>)
 }

@@ -172,7 +172,6 @@ const KEYS: ReadonlyArray<readonly [string, string]> = [
   ['?', 'show this'],
 ]
 
-/** All keys of the dashboard. */
 function Help({ onClose }: { readonly onClose: () => void }) {
   const places = PLACES.map(({ key, name }) => [`g ${key}`, `go to ${name}`] as const)
   return (

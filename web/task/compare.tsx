@@ -64,7 +64,6 @@ const COLUMNS: ReadonlyArray<Column<Fact>> = [
   ),
 ]
 
-/** What is compared, as text. */
 const FACTS: ReadonlyArray<readonly [name: string, textOf: (attempt: Entry) => string]> = [
   ['Outcome', ({ outcome = '' }) => outcome],
   ['Stage', ({ detail }) => detail?.stage ?? ''],

@@ -72,7 +72,6 @@ type TaskError = NonNullable<ApiTask['error']>
 
 const MESSAGE_CHARACTERS = 600
 
-/** An error: its message, what caused it, and its stack on demand. */
 export function ErrorView({ error }: { readonly error: TaskError }) {
   const { name, message, causes = [], stack } = error
   return (

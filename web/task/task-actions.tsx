@@ -12,7 +12,6 @@ import { JsonField } from '../parts/json.tsx'
 import { PublishDialog } from '../publish/publish-dialog.tsx'
 import { Retry } from './retry.tsx'
 
-/** What can be done with a task in its present status. */
 export function TaskActions({ task }: { readonly task: ApiTask }) {
   const navigate = useNavigate()
   const { id, type, status, steps } = task

@@ -15,7 +15,6 @@ import { TaskActions } from './task-actions.tsx'
 
 const route = getRouteApi('/tasks/$id')
 
-/** One task with everything that is known of it. */
 export function TaskPage() {
   const { id } = route.useParams()
   const task = useQuery(taskQuery(id))
@@ -136,7 +135,6 @@ function Why({ task }: { readonly task: ApiTask }) {
   )
 }
 
-/** Why a member of a canvas is not published. */
 function MemberWhy({ why, canvasId }: { readonly why: WhyAnswer; readonly canvasId: string }) {
   return (
     <div className="verdict">

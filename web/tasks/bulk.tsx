@@ -43,7 +43,6 @@ type Bulk = {
 
 const bulk = createStore<Bulk | undefined>(undefined)
 
-/** Shows how far an action on many tasks is, on every page. */
 export function BulkProgress() {
   const present = useStore(bulk)
   if (!present) return null
@@ -171,7 +170,6 @@ function stopBulk(): void {
   else change({ state: 'stopped' })
 }
 
-/** Shows a bulk operation of the server in place of another one. */
 export function showBulk({ id, action }: Pick<ApiBulk, 'id' | 'action'>): void {
   const verb = ACTIONS.find(({ name }) => name === action)?.verb ?? 'Replay'
   if (!isBusy())

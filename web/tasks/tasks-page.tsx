@@ -134,7 +134,6 @@ type SelectableProps = Pick<Parameters<typeof TaskList>[0], 'tasks' | 'columns' 
 
 const atNoEnd = () => {}
 
-/** A list of tasks with what can be done with the selected ones. */
 function SelectableTasks({ filter, onEnd = atNoEnd, ...list }: SelectableProps) {
   const { tasks } = list
   const ids = useMemo(() => tasks.map(({ id }) => id), [tasks])
@@ -166,7 +165,6 @@ type BulkBarProps = {
   readonly onDone: () => void
 }
 
-/** What can be done with the selected tasks, or with all tasks of the filter. */
 function BulkBar({ ids, filter, onDone }: BulkBarProps) {
   const [asked, setAsked] = useState<Action>()
   const [isAll, setAll] = useState(false)

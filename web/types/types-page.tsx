@@ -13,7 +13,6 @@ import { type Column, Table } from '../parts/table.tsx'
 import { TypeLink } from '../parts/text.tsx'
 import { PublishButton } from '../publish/publish-dialog.tsx'
 
-/** All task types. */
 export function TypesPage() {
   return (
     <Page title="Types" actions={<PublishButton />}>
@@ -24,7 +23,6 @@ export function TypesPage() {
   )
 }
 
-/** What is known of all types and of their tasks. */
 export function useWork() {
   return {
     types: useQuery(typesQuery),
