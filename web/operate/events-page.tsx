@@ -77,7 +77,7 @@ function EventRow({ event: { type, at, taskId, workerId, error, status } }: { re
         <When at={at} as="local" />
       </span>
       <Dotted tone={status ? toneOf(status as Status) : 'idle'}>{type}</Dotted>
-      {taskId === undefined ? <span /> : <Subject id={taskId} type={type} />}
+      <span className="cut">{taskId !== undefined && subjectOf(taskId, type)}</span>
       <span className="soft cut">
         {error ? (
           <bdi>{cut(visible(error.message), ERROR_CHARACTERS)}</bdi>
@@ -89,7 +89,7 @@ function EventRow({ event: { type, at, taskId, workerId, error, status } }: { re
   )
 }
 
-function Subject({ id, type }: { readonly id: string; readonly type: string }) {
+function subjectOf(id: string, type: string) {
   if (type.startsWith('schedule.')) return <Name>{id}</Name>
   return <IdLink to={type.startsWith('canvas.') ? '/canvases/$id' : '/tasks/$id'} id={id} />
 }

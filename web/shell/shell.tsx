@@ -21,7 +21,10 @@ export function Shell() {
         Skip to the content
       </a>
       <aside className="side">
-        <Brand />
+        <Link to="/" className="brand">
+          <img src="/icon.svg" width={24} height={24} alt="" />
+          Baton
+        </Link>
         <Navigation />
         <ReferenceLink />
         <button type="button" className="help-button" onClick={() => setOpen('help')}>
@@ -62,15 +65,6 @@ export function Shell() {
       <BulkProgress />
       <Toasts />
     </div>
-  )
-}
-
-function Brand() {
-  return (
-    <Link to="/" className="brand">
-      <img src="/icon.svg" width={24} height={24} alt="" />
-      Baton
-    </Link>
   )
 }
 

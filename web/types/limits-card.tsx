@@ -22,6 +22,7 @@ export function LimitsCard({ type, tools }: { readonly type: ApiType; readonly t
     ...(rateValue !== undefined && { rateValue }),
     ...(concurrencyValue !== undefined && { concurrencyValue }),
   })
+  const { held, max = 0 } = usage?.concurrency ?? {}
   // Both limits may have the same key.
   const keys = new Set([rate?.key, concurrency?.key].filter(key => key !== undefined))
   return (
@@ -34,7 +35,7 @@ export function LimitsCard({ type, tools }: { readonly type: ApiType; readonly t
         <Facts
           rows={[
             ['Next slot', usage?.rate?.nextSlotAt && <NextSlot at={usage.rate.nextSlotAt} />],
-            ['Permits held', heldText(usage)],
+            ['Permits held', held !== undefined && `${number(held)} of ${number(max)}`],
           ]}
         />
       )}
@@ -76,11 +77,6 @@ export function LimitsNow({ type }: { readonly type: ApiType }) {
       )}
     </>
   )
-}
-
-function heldText(usage: LimitUsage | undefined): string | undefined {
-  const { held, max } = usage?.concurrency ?? {}
-  return held === undefined || max === undefined ? undefined : `${number(held)} of ${number(max)}`
 }
 
 function NextSlot({ at }: { readonly at: string }) {
