@@ -49,7 +49,7 @@ function Chart(props: Props) {
             {shown !== undefined && ` ${valueText(values[shown], format)}`}
           </span>
         ))}
-        <span className="faint chart-time">{shown === undefined ? '' : clock(times[shown])}</span>
+        <span className="faint chart-time">{shown !== undefined && CLOCK.format(times[shown])}</span>
       </p>
       <div className="chart-plot">
         {ticksOf(step, max, step).map(value => (
@@ -68,9 +68,10 @@ function Chart(props: Props) {
           }}
           onPointerLeave={() => setPointed(undefined)}
         >
-          {ticksOf(step, max, step).map(value => (
-            <line key={value} className="chart-grid" x2={WIDTH} {...heightOf(value, max)} />
-          ))}
+          {ticksOf(step, max, step).map(value => {
+            const y = HEIGHT - (value / max) * HEIGHT + 0.5
+            return <line key={value} className="chart-grid" x2={WIDTH} y1={y} y2={y} />
+          })}
           {shown !== undefined && (
             <rect
               className="chart-pointed"
@@ -94,7 +95,7 @@ function TimeAxis({ times }: Pick<Props, 'times'>) {
     <p className="chart-axis faint" aria-hidden>
       {clockTicksOf(from, to, TIME_MARKS).map(at => (
         <span key={at} style={{ left: percent(at - from, times.length * MINUTE_MS) }}>
-          {clock(at)}
+          {CLOCK.format(at)}
         </span>
       ))}
     </p>
@@ -105,11 +106,6 @@ function percent(part: number, whole: number): string {
   return `${((part / Math.max(1, whole)) * 100).toFixed(2)}%`
 }
 
-function heightOf(value: number, max: number) {
-  const y = HEIGHT - (value / max) * HEIGHT + 0.5
-  return { y1: y, y2: y }
-}
-
 type Minute = { readonly at: number; readonly values: ReadonlyArray<number | undefined> }
 
 /** The values of all minutes that have one, newest first. They are drawn when a reader opens them. */
@@ -117,7 +113,7 @@ function Values({ times, series, format }: Props) {
   const [isOpen, setOpen] = useState(false)
   const minutes = times.map((at, slot): Minute => ({ at, values: series.map(one => one.values[slot]) }))
   const columns: ReadonlyArray<Column<Minute>> = [
-    { name: 'Minute', cell: ({ at }) => clock(at) },
+    { name: 'Minute', cell: ({ at }) => CLOCK.format(at) },
     ...series.map(({ name }, nth): Column<Minute> => {
       return { name, kind: 'number', cell: ({ values }) => valueText(values[nth], format) }
     }),
@@ -221,10 +217,6 @@ function maxOf(series: readonly Series[], kind: Props['kind']): number {
 
 function valueText(value: number | undefined, format: (value: number) => string): string {
   return value === undefined ? '–' : format(value)
-}
-
-function clock(at: number | undefined): string {
-  return at === undefined ? '' : CLOCK.format(at)
 }
 
 function summary(series: readonly Series[], format: Props['format']): string {

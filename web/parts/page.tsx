@@ -118,11 +118,9 @@ export function Unanswered({ of: { error, refetch }, rows, missing }: Unanswered
 
 export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (
-    <div className="note">
-      <Inbox size={22} aria-hidden className="faint" />
-      <p className="note-title">{title}</p>
+    <Note icon={Inbox} tone="faint" title={title}>
       {children && <div className="soft">{children}</div>}
-    </div>
+    </Note>
   )
 }
 
@@ -133,10 +131,10 @@ export function Failure({ error, onRetry }: { readonly error: unknown; readonly 
     ? { icon: KeyRound, tone: 'warn', title: error.problem.title, text: error.problem.detail }
     : { icon: CircleAlert, tone: 'bad', title: NOT_NOW, text: problemText(error) }
   return (
-    <Alert icon={icon} tone={tone} title={title}>
+    <Note icon={icon} tone={tone} title={title}>
       <p className="soft isolated">{text}</p>
       {onRetry && <Button onClick={onRetry} text="Try again" />}
-    </Alert>
+    </Note>
   )
 }
 
@@ -150,7 +148,7 @@ function isExplained(error: unknown): error is ProblemError {
 /** What a system answers that demands a signature with each request. A browser cannot sign, so a proxy on this machine does. */
 export function Unsigned() {
   return (
-    <Alert icon={KeyRound} tone="warn" title="This system answers signed requests only">
+    <Note icon={KeyRound} tone="warn" title="This system answers signed requests only">
       <p className="soft">
         A browser does not sign its requests. Open this page through the command line, which signs them with
         your own AWS credentials:
@@ -159,20 +157,16 @@ export function Unsigned() {
         <code className="mono command">npx baton dashboard --stack NAME</code>
       </p>
       <p className="faint">If you came that way, your credentials do not allow what this page asks.</p>
-    </Alert>
+    </Note>
   )
 }
 
-type AlertProps = {
-  readonly icon: LucideIcon
-  readonly tone: string
-  readonly title: string
-  readonly children: ReactNode
-}
+type NoteProps = CardProps & { readonly title: string; readonly icon: LucideIcon; readonly tone: string }
 
-function Alert({ icon: Icon, tone, title, children }: AlertProps) {
+/** An icon, a title and an explanation. What went wrong is read to readers who do not see it. */
+function Note({ icon: Icon, tone, title, children }: NoteProps) {
   return (
-    <div className="note" role="alert">
+    <div className="note" role={tone === 'faint' ? undefined : 'alert'}>
       <Icon size={22} aria-hidden className={tone} />
       <p className="note-title isolated">{title}</p>
       {children}
