@@ -91,11 +91,9 @@ function keysTouchedBy({ type, taskId = '' }: ApiEvent): QueryKey[] {
   return [['workers']]
 }
 
-type Statuses = ReadonlyMap<string, ApiEvent['status']>
-
 /** A list that a reader has scrolled down is not read again. Its rows get their new statuses from the events. */
 function patchRows(): void {
-  const seen: Statuses = statuses
+  const seen = statuses
   if (seen.size === 0) return
   statuses = new Map()
   queries.setQueriesData<InfiniteData<TaskPage>>({ queryKey: ['tasks'] }, data => {
@@ -105,8 +103,8 @@ function patchRows(): void {
   })
 }
 
-function rowWith(row: ApiTask, statuses: Statuses): ApiTask {
-  const status = statuses.get(row.id)
+function rowWith(row: ApiTask, seen: typeof statuses): ApiTask {
+  const status = seen.get(row.id)
   if (status === undefined || status === row.status) return row
   const { statusReason: _outdated, ...rest } = row
   return { ...rest, status }

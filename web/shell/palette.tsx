@@ -151,7 +151,7 @@ function useCommands(): Command[] {
     ...types.map(({ type }) =>
       commandOf(`Tasks of ${type}`, 'tasks', { to: '/tasks', search: { type: [type] } }),
     ),
-    ...schedules.map(({ name }) => commandOf(name, 'schedule', { to: '/schedules/$name', params: { name } })),
+    ...schedules.map(({ name }) => commandOf(name, 'schedule', { to: '/schedules' })),
     ...THEMES.map(theme => commandOf(`Theme: ${theme}`, 'theme', theme)),
   ]
 }

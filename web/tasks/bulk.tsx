@@ -45,20 +45,13 @@ const bulk = createStore<Bulk | undefined>(undefined)
 
 export function BulkProgress() {
   const present = useStore(bulk)
-  if (!present) return null
-  return present.id === undefined ? (
-    <Progress bulk={present} />
-  ) : (
-    <ServerProgress bulk={present} id={present.id} />
-  )
-}
-
-function ServerProgress({ bulk: present, id }: { readonly bulk: Bulk; readonly id: string }) {
-  const { data, error } = useQuery(bulkQuery(id))
+  const { id = '' } = present ?? {}
+  const { data, error } = useQuery({ ...bulkQuery(id), enabled: id !== '' })
   const isOver = data?.state === 'finished'
   useEffect(() => {
     if (isOver) renewTasks()
   }, [isOver])
+  if (!present || id === '') return present && <Progress bulk={present} />
   const { done = 0, leftOut = {}, selected } = data ?? {}
   const reasons = Object.entries(leftOut).map(([reason, count]) => ({
     name: counted(count, 'task'),
