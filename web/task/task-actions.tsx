@@ -5,7 +5,7 @@ import type { PatchBody } from '../../shared/api/changes.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { queries, taskQuery } from '../api/queries.ts'
-import { InputField, Opener, useAction } from '../parts/controls.tsx'
+import { Button, InputField, Opener, useAction } from '../parts/controls.tsx'
 import { AskedAction, FormDialog, type Stale } from '../parts/dialog.tsx'
 import { isEnded } from '../parts/format.ts'
 import { JsonField } from '../parts/json.tsx'
@@ -14,6 +14,7 @@ import { Retry } from './retry.tsx'
 
 export function TaskActions({ task }: { readonly task: ApiTask }) {
   const navigate = useNavigate()
+  const [isChanging, setChanging] = useState(false)
   const { id, type, status, steps } = task
   const changes = [['task', id], ['tasks'], ['counts']]
   const cancel = (
@@ -26,9 +27,9 @@ export function TaskActions({ task }: { readonly task: ApiTask }) {
   return (
     <>
       {!isOpen && <Retry task={task} changes={changes} />}
-      {isOpen && (
-        <Opener icon={Pencil} text="Change" dialog={close => <ChangeDialog task={task} onClose={close} />} />
-      )}
+      {isOpen && <Button icon={Pencil} text="Change" onClick={() => setChanging(true)} />}
+      {/* What is written in it stays when the task ends meanwhile. */}
+      {isChanging && <ChangeDialog task={task} onClose={() => setChanging(false)} />}
       {isOpen && (
         <AskedAction
           icon={Square}
