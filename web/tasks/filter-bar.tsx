@@ -39,6 +39,7 @@ export function FilterBar({ filter }: { readonly filter: TaskFilter }) {
       <TaskSearch filter={filter} change={change} />
       <TypeChoice filter={filter} change={change} />
       <Select
+        id="order"
         aria-label="Order"
         value={filter.order ?? orders[0]?.[0] ?? ''}
         options={orders}
