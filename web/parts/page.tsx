@@ -163,7 +163,7 @@ export function Unsigned() {
 
 type NoteProps = CardProps & { readonly title: string; readonly icon: LucideIcon; readonly tone: string }
 
-/** An icon, a title and an explanation. What went wrong is read to readers who do not see it. */
+/** An icon, a title and an explanation. A screen reader reads what went wrong. */
 function Note({ icon: Icon, tone, title, children }: NoteProps) {
   return (
     <div className="note" role={tone === 'faint' ? undefined : 'alert'}>
