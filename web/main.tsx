@@ -26,7 +26,6 @@ const root = createRootRoute({
 })
 const under = () => root
 
-/** A page with its address. */
 function page<Path extends string, Name extends string>(
   path: Path,
   load: () => Promise<Pages<Name>>,

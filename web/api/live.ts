@@ -55,7 +55,7 @@ async function followEvents(signal: AbortSignal): Promise<void> {
   while (!signal.aborted) {
     const isWithoutEvents = await readEvents(signal)
     if (isWithoutEvents) return goOnWithoutEvents()
-    await pause(RECONNECT_MS, signal)
+    await new Promise(resolve => setTimeout(resolve, RECONNECT_MS))
   }
 }
 
@@ -75,7 +75,8 @@ async function readEvents(signal: AbortSignal): Promise<boolean> {
 
 function take(event: ApiEvent): void {
   logEvent(event)
-  for (const key of keysTouchedBy(event)) touch(key)
+  // The next round asks them again.
+  for (const key of keysTouchedBy(event)) touched.set(JSON.stringify(key), key)
   if (event.taskId !== undefined && event.status) statuses.set(event.taskId, event.status)
 }
 
@@ -90,37 +91,20 @@ function keysTouchedBy({ type, taskId = '' }: ApiEvent): QueryKey[] {
   return [['workers']]
 }
 
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    const timer = setTimeout(resolve, ms)
-    signal.addEventListener('abort', () => {
-      clearTimeout(timer)
-      resolve()
-    })
+/** A list that a reader has scrolled down is not read again. Its rows get their new statuses from the events. */
+function patchRows(): void {
+  const seen = statuses
+  if (seen.size === 0) return
+  statuses = new Map()
+  queries.setQueriesData<InfiniteData<TaskPage>>({ queryKey: ['tasks'] }, data => {
+    if (!data?.pages.some(({ items }) => items.some(({ id }) => seen.has(id)))) return data
+    const pages = data.pages.map(page => ({ ...page, items: page.items.map(row => rowWith(row, seen)) }))
+    return { ...data, pages }
   })
 }
 
-type Statuses = ReadonlyMap<string, ApiEvent['status']>
-
-/** A list that a reader has scrolled down is not read again. Its rows get their new statuses from the events. */
-function patchRows(): void {
-  const seen: Statuses = statuses
-  if (seen.size === 0) return
-  statuses = new Map()
-  queries.setQueriesData<InfiniteData<TaskPage>>({ queryKey: ['tasks'] }, data =>
-    data?.pages.some(({ items }) => items.some(({ id }) => seen.has(id))) ? patched(data, seen) : data,
-  )
-}
-
-function patched(data: InfiniteData<TaskPage>, statuses: Statuses): InfiniteData<TaskPage> {
-  return {
-    ...data,
-    pages: data.pages.map(page => ({ ...page, items: page.items.map(row => rowWith(row, statuses)) })),
-  }
-}
-
-function rowWith(row: ApiTask, statuses: Statuses): ApiTask {
-  const status = statuses.get(row.id)
+function rowWith(row: ApiTask, seen: typeof statuses): ApiTask {
+  const status = seen.get(row.id)
   if (status === undefined || status === row.status) return row
   const { statusReason: _outdated, ...rest } = row
   return { ...rest, status }
@@ -137,11 +121,6 @@ const touched = new Map<string, QueryKey>()
 const askedAt = new Map<string, number>()
 /** Timers of browsers are late by some milliseconds, so that two rounds may be a little nearer to each other than their pace. */
 const TIMER_MS = 100
-
-/** Marks the answers whose keys begin so. The next round asks them again. */
-function touch(queryKey: QueryKey): void {
-  touched.set(JSON.stringify(queryKey), queryKey)
-}
 
 /** Has rounds follow each other for as long as the page is open. `before` runs at the beginning of each. */
 function startRounds(before: () => void): void {

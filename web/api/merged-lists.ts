@@ -80,23 +80,12 @@ function stagesOf(filter: ListFilter): ListFilter[] {
 
 /** The part with a task to show, unless it has no more. A page of the API may be empty and lead to another one. */
 async function filled(read: ReadList, part: Part): Promise<Part> {
-  let present = part
-  while (present.waiting.length === 0 && !present.isRead) {
-    const { cursor } = present
-    const { items, nextCursor } = await read({
-      ...present.filter,
-      limit: PAGE_TASKS,
-      ...(cursor !== undefined && { cursor }),
-    })
-    const { cursor: _read, ...rest } = present
-    present = {
-      ...rest,
-      waiting: items,
-      isRead: nextCursor === undefined,
-      ...(nextCursor !== undefined && { cursor: nextCursor }),
-    }
-  }
-  return present
+  const { filter, stage, cursor, waiting, isRead } = part
+  if (waiting.length > 0 || isRead) return part
+  const from = cursor === undefined ? {} : { cursor }
+  const { items, nextCursor } = await read({ ...filter, limit: PAGE_TASKS, ...from })
+  const rest = nextCursor === undefined ? { isRead: true } : { isRead: false, cursor: nextCursor }
+  return filled(read, { filter, stage, waiting: items, ...rest })
 }
 
 function inOrder(a: Part, b: Part): number {

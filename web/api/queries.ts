@@ -61,40 +61,55 @@ export const queries = new QueryClient({
   },
 })
 
+/** A question, with the pace at which it is asked again. */
+function question<Data>(
+  queryKey: QueryKey,
+  queryFn: () => Promise<Data>,
+  pace: Pace<Data | undefined>,
+  restMs = 0,
+) {
+  return queryOptions({ queryKey, queryFn, ...paced(pace, restMs) })
+}
+
 export const taskQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['task', id],
-    queryFn: () => baton.get(id),
-    ...paced((task: ApiTask | undefined) => (task?.finishedAt === undefined ? OPEN_MS : SLOW_MS)),
-  })
+  question(
+    ['task', id],
+    () => baton.get(id),
+    task => (task?.finishedAt === undefined ? OPEN_MS : SLOW_MS),
+  )
 
 /** It is asked again when the task's status changes, and while the task is open. */
 export const whyQuery = ({ id, status, statusReason, finishedAt }: ApiTask) =>
-  queryOptions({
-    queryKey: ['why', id, status, statusReason],
-    queryFn: () => baton.why(id),
-    ...(finishedAt === undefined && paced(OPEN_MS)),
-  })
+  question(
+    ['why', id, status, statusReason],
+    () => baton.why(id),
+    () => (finishedAt === undefined ? OPEN_MS : undefined),
+  )
 
 /** Why a member of a canvas waits, also one that is not published yet. */
 export const whyMemberQuery = (id: string, canvasId: string) =>
-  queryOptions({
-    queryKey: ['why', id, canvasId],
-    queryFn: () => baton.why(id, { canvasId }),
-    ...paced(OPEN_MS),
-  })
+  question(['why', id, canvasId], () => baton.why(id, { canvasId }), OPEN_MS)
 
 /**
  * A list whose further pages a reader has loaded is not read again by itself, because that would read each of its pages. It only
  * counts as outdated, and the page offers to begin again.
  */
-export const listed = {
+const listed = {
   initialPageParam: undefined as string | undefined,
   getNextPageParam: (page: { readonly nextCursor?: string }) => page.nextCursor,
   staleTime: Number.POSITIVE_INFINITY,
   refetchOnMount: isShort,
   refetchOnWindowFocus: isShort,
-  ...paced(OPEN_MS),
+}
+
+/** A list that a reader reads page by page. */
+export function list<Answer extends { readonly nextCursor?: string }>(
+  queryKey: QueryKey,
+  read: (page: PageParameters) => Promise<Answer>,
+  pace = OPEN_MS,
+) {
+  const queryFn = ({ pageParam }: { readonly pageParam: string | undefined }) => read(pageAt(pageParam))
+  return infiniteQueryOptions({ queryKey, queryFn, ...listed, ...paced(pace) })
 }
 
 /** Each list of the API costs up to some 100 read units, so many of them rest longer. */
@@ -121,33 +136,25 @@ export function renew(queryKey: QueryKey = []): void {
   void queries.invalidateQueries({ queryKey, refetchType: 'none', predicate: query => !isShort(query) })
 }
 
-export const typesQuery = queryOptions({
-  queryKey: ['types'],
-  queryFn: () => allPages(page => baton.types(page)),
-  ...paced(SLOW_MS),
-})
+export const typesQuery = question(['types'], () => allPages(page => baton.types(page)), SLOW_MS)
 
-export const typeQuery = (type: string) =>
-  queryOptions({ queryKey: ['type', type], queryFn: () => baton.type(type), ...paced(SLOW_MS) })
+export const typeQuery = (type: string) => question(['type', type], () => baton.type(type), SLOW_MS)
 
 /** The counts of all types, each up to `COUNTED_MAX`. */
-export const allCountsQuery = queryOptions({
-  queryKey: ['counts'],
-  queryFn: () =>
-    allPages<TypeCounts>(page => ask(`/v1/counts?${parameters({ atMost: COUNTED_MAX, ...page })}`)),
-  ...paced(
-    (all: readonly TypeCounts[] | undefined) => paceOfCounts(all?.map(({ counts }) => counts) ?? []),
-    OPEN_MS,
-  ),
-})
+export const allCountsQuery = question(
+  ['counts'],
+  () => allPages<TypeCounts>(page => ask(`/v1/counts?${parameters({ atMost: COUNTED_MAX, ...page })}`)),
+  all => paceOfCounts(all?.map(({ counts }) => counts) ?? []),
+  OPEN_MS,
+)
 
 /** The counts of one type, each up to `COUNTED_MAX`. */
 export const countsQuery = (type: string) =>
-  queryOptions({
-    queryKey: ['counts', type],
-    queryFn: () => ask<Counts>(`${pathOf('getType', type)}/counts?${parameters({ atMost: COUNTED_MAX })}`),
-    ...paced((counts: Counts | undefined) => paceOfCounts(counts ? [counts] : [])),
-  })
+  question(
+    ['counts', type],
+    () => ask<Counts>(`${pathOf('getType', type)}/counts?${parameters({ atMost: COUNTED_MAX })}`),
+    counts => paceOfCounts(counts ? [counts] : []),
+  )
 
 /** The whole counts of a type. They cost some 10 read units for each thousand tasks, so only a reader asks for them. */
 export const exactCountsQuery = (type: string) =>
@@ -159,70 +166,55 @@ function paceOfCounts(counts: readonly Counts[]): number {
 }
 
 /** What the tasks of all types did in the last hour. */
-export const allActivityQuery = queryOptions({
-  queryKey: ['activity'],
-  queryFn: async () => {
-    let last: ActivityPage | undefined
-    const items = await allPages<ActivityPage['items'][number]>(async page => {
-      last = await ask<ActivityPage>(`/v1/activity?${parameters(page)}`)
-      return last
-    })
-    return { from: last?.from ?? '', to: last?.to ?? '', items }
-  },
-  ...paced(ACTIVITY_MS),
-})
+export const allActivityQuery = question(['activity'], allActivity, ACTIVITY_MS)
+
+async function allActivity() {
+  const span = { from: '', to: '' }
+  const items = await allPages<ActivityPage['items'][number]>(async page => {
+    const { from, to, ...answer } = await ask<ActivityPage>(`/v1/activity?${parameters(page)}`)
+    Object.assign(span, { from, to })
+    return answer
+  })
+  return { ...span, items }
+}
 
 export const activityQuery = (type: string) =>
-  queryOptions({
-    queryKey: ['activity', type],
-    queryFn: () => ask<ActivityPage>(`/v1/activity?${parameters({ type })}`),
-    ...paced(ACTIVITY_MS),
-  })
+  question(['activity', type], () => ask<ActivityPage>(`/v1/activity?${parameters({ type })}`), ACTIVITY_MS)
 
 /** So many due tasks are examined for what waits for a limit. */
 export const EXAMINED_MAX = 100
 
 /** How much of a type's limits is used, each for the value of its own key, and what waits for them. */
-export const limitUsageQuery = (type: string, values: LimitUsageQuery) =>
-  queryOptions({
-    queryKey: ['limits', type, values],
-    queryFn: () =>
-      ask<LimitUsage>(
-        `${pathOf('getType', type)}/limits?${parameters({ waiting: EXAMINED_MAX, ...values })}`,
-      ),
-    ...paced(OPEN_MS),
-  })
+export const limitUsageQuery = (type: string, values: LimitUsageQuery) => {
+  const path = `${pathOf('getType', type)}/limits?${parameters({ waiting: EXAMINED_MAX, ...values })}`
+  return question(['limits', type, values], () => ask<LimitUsage>(path), OPEN_MS)
+}
 
 /** What the system would cost on AWS. Only the local system knows; null elsewhere. */
-export const costQuery = queryOptions({
-  queryKey: ['cost'],
-  queryFn: () => askLocal<Cost>('/local/cost'),
-  ...whereMetered(SLOW_MS),
-})
+export const costQuery = metered<Cost>(['cost'], '/local/cost', SLOW_MS)
 
 /** What one task would cost on AWS. Null where nothing meters. */
 export const taskCostQuery = ({ id, finishedAt }: ApiTask) =>
-  queryOptions({
-    queryKey: ['task-cost', id],
-    queryFn: () => askLocal<TaskCost>(`/local/cost?${parameters({ task: id })}`),
-    ...whereMetered(finishedAt === undefined ? OPEN_MS : SLOW_MS),
-  })
+  metered<TaskCost>(
+    ['task-cost', id],
+    `/local/cost?${parameters({ task: id })}`,
+    finishedAt === undefined ? OPEN_MS : SLOW_MS,
+  )
 
 /** Where nothing meters, nothing is asked again. */
-function whereMetered(paceMs: number) {
-  return {
+function metered<Answer>(queryKey: QueryKey, path: string, paceMs: number) {
+  return queryOptions({
+    queryKey,
+    queryFn: () => askLocal<Answer>(path),
     staleTime: ({ state }: List) => (state.data === null ? Number.POSITIVE_INFINITY : PACE_MS),
     ...paced((data: unknown) => (data === null ? undefined : paceMs)),
-  }
+  })
 }
 
 /** Whether the system serves a page with the reference of its API. */
 export const referenceQuery = queryOptions({
   queryKey: ['reference'],
-  queryFn: async () => {
-    const { ok } = await fetch('/docs', { method: 'HEAD', headers: { accept: '*/*' } })
-    return ok
-  },
+  queryFn: () => fetch('/docs', { method: 'HEAD', headers: { accept: '*/*' } }).then(({ ok }) => ok),
   staleTime: Number.POSITIVE_INFINITY,
 })
 
@@ -230,84 +222,51 @@ export const referenceQuery = queryOptions({
 const LOG_LINES_MAX = 1_000
 
 /** The log of a running task. Each answer adds the lines that have come since. */
-export const logQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['log', id],
-    queryFn: async (): Promise<TaskLog> => {
-      const known = queries.getQueryData<TaskLog>(['log', id])
-      const news = await baton.log(id, known && { after: known.next })
-      return { ...news, lines: [...(known?.lines ?? []), ...news.lines].slice(-LOG_LINES_MAX) }
-    },
-    ...paced(PACE_MS),
-  })
+export const logQuery = (id: string) => question(['log', id], () => logOf(id), PACE_MS)
+
+async function logOf(id: string): Promise<TaskLog> {
+  const known = queries.getQueryData<TaskLog>(['log', id])
+  const news = await baton.log(id, known && { after: known.next })
+  return { ...news, lines: [...(known?.lines ?? []), ...news.lines].slice(-LOG_LINES_MAX) }
+}
 
 /** A bulk operation of the server, followed until it is over. */
 export const bulkQuery = (id: string) =>
-  queryOptions({
-    queryKey: ['bulk', id],
-    queryFn: () => baton.bulk(id),
-    ...paced((bulk: ApiBulk | undefined) => (bulk?.state === 'finished' ? undefined : PACE_MS)),
-  })
+  question(
+    ['bulk', id],
+    () => baton.bulk(id),
+    bulk => (bulk?.state === 'finished' ? undefined : PACE_MS),
+  )
 
-/** The last bulk operations of the server. */
-export const bulksQuery = queryOptions({
-  queryKey: ['bulks'],
-  queryFn: () => ask<Page<ApiBulk>>(pathOf('listBulks')),
-  ...paced(PACE_MS),
-})
+export const bulksQuery = question(['bulks'], () => ask<Page<ApiBulk>>(pathOf('listBulks')), PACE_MS)
 
-export const canvasQuery = (id: string) =>
-  infiniteQueryOptions({
-    queryKey: ['canvas', id],
-    queryFn: ({ pageParam }) => baton.canvas(id, pageAt(pageParam)),
-    ...listed,
-  })
+export const canvasQuery = (id: string) => list(['canvas', id], page => baton.canvas(id, page))
 
-export const failuresQuery = queryOptions({
-  queryKey: ['failures'],
-  queryFn: () => baton.failures({ limit: PAGE_MAX }),
-  ...paced(ATTENTION_MS, OPEN_MS),
-})
+export const failuresQuery = question(
+  ['failures'],
+  () => baton.failures({ limit: PAGE_MAX }),
+  ATTENTION_MS,
+  OPEN_MS,
+)
 
 /** What waits for an operator, and what callers last did about it. */
-export const attentionQuery = queryOptions({
-  queryKey: ['attention'],
-  queryFn: () => baton.attention(),
-  ...paced(ATTENTION_MS, OPEN_MS),
-})
+export const attentionQuery = question(['attention'], () => baton.attention(), ATTENTION_MS, OPEN_MS)
 
-export const deadLettersQuery = infiniteQueryOptions({
-  queryKey: ['dead-letters'],
-  queryFn: ({ pageParam }) => baton.deadLettersPage(pageAt(pageParam)),
-  ...listed,
-  ...paced(SLOW_MS),
-})
+export const deadLettersQuery = list(['dead-letters'], page => baton.deadLettersPage(page), SLOW_MS)
 
-export const schedulesQuery = queryOptions({
-  queryKey: ['schedules'],
-  queryFn: () => allPages(page => baton.schedules(page)),
-  ...paced(SLOW_MS),
-})
+export const schedulesQuery = question(['schedules'], () => allPages(page => baton.schedules(page)), SLOW_MS)
 
 /** One schedule with its whole task. It is not kept, so what opens to change it begins with the present text and revision. */
-export const scheduleQuery = (name: string) =>
-  queryOptions({
-    queryKey: ['schedule', name],
-    queryFn: () => baton.schedule(name),
-    staleTime: 0,
-    gcTime: 0,
-    ...paced(OPEN_MS),
-  })
-
-export const workersQuery = queryOptions({
-  queryKey: ['workers'],
-  queryFn: () => allPages(page => baton.workers(page)),
-  ...paced(SLOW_MS),
+export const scheduleQuery = (name: string) => ({
+  ...question(['schedule', name], () => baton.schedule(name), OPEN_MS),
+  ...{ staleTime: 0, gcTime: 0 },
 })
+
+export const workersQuery = question(['workers'], () => allPages(page => baton.workers(page)), SLOW_MS)
 
 type PageParameters = { readonly limit: number; readonly cursor?: string }
 
-export function pageAt(cursor: string | undefined): PageParameters {
+function pageAt(cursor: string | undefined): PageParameters {
   return { limit: PAGE_MAX, ...(cursor !== undefined && { cursor }) }
 }
 

@@ -5,12 +5,12 @@ import { type ReactNode, useMemo } from 'react'
 import type { ApiCanvas } from '../../shared/api/canvases.ts'
 import { baton } from '../api/baton.ts'
 import { canvasQuery } from '../api/queries.ts'
-import { Button, Opener, useAction } from '../parts/controls.tsx'
-import { Confirm } from '../parts/dialog.tsx'
+import { Button } from '../parts/controls.tsx'
+import { AskedAction } from '../parts/dialog.tsx'
 import { number, toneOf } from '../parts/format.ts'
-import { JsonView } from '../parts/json.tsx'
+import { JsonCard } from '../parts/json.tsx'
 import { Card, Empty, Page, Unanswered } from '../parts/page.tsx'
-import { IdHeading, Name, StatusBadge, TileText, When } from '../parts/text.tsx'
+import { IdHeading, StatusBadge, TileText, When } from '../parts/text.tsx'
 import { ErrorView } from '../task/runs.tsx'
 import { graphOf } from './graph.ts'
 import { GraphView } from './graph-view.tsx'
@@ -26,7 +26,7 @@ export function CanvasPage() {
   const items = useMemo(() => data?.pages.flatMap(page => page.items) ?? [], [data])
   if (!canvas)
     return (
-      <Page title={id} heading={<Name>{id}</Name>}>
+      <Page title={id}>
         <Unanswered
           of={query}
           missing={<Empty title="There is no such canvas">It was never published, or it has expired.</Empty>}
@@ -98,11 +98,7 @@ function CanvasView({ canvas, items, children }: CanvasProps) {
           <GraphView graph={graph} canvasId={id} />
           {children}
         </Card>
-        {result !== undefined && (
-          <Card title="Result">
-            <JsonView value={result} label="Result" />
-          </Card>
-        )}
+        <JsonCard title="Result" value={result} />
       </div>
     </Page>
   )
@@ -134,25 +130,16 @@ function Progress({ counts }: Pick<ApiCanvas, 'counts'>) {
 }
 
 function CancelButton({ id }: { readonly id: string }) {
-  const cancel = useAction({
-    run: () => baton.cancelCanvas(id),
-    done: 'The canvas was cancelled',
-    changes: [['canvas', id], ['tasks'], ['counts']],
-  })
   return (
-    <Opener
+    <AskedAction
       icon={Square}
       text="Cancel"
-      dialog={close => (
-        <Confirm
-          title="Cancel this canvas?"
-          action="Cancel the canvas"
-          onConfirm={() => cancel.mutate()}
-          onClose={close}
-        >
-          <p>Its open tasks stop, and no further one is published. What has ended stays.</p>
-        </Confirm>
-      )}
+      title="Cancel this canvas?"
+      action="Cancel the canvas"
+      question="Its open tasks stop, and no further one is published. What has ended stays."
+      run={() => baton.cancelCanvas(id)}
+      done="The canvas was cancelled"
+      changes={[['canvas', id], ['tasks'], ['counts']]}
     />
   )
 }

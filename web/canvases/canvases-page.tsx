@@ -1,55 +1,39 @@
-import { infiniteQueryOptions, useInfiniteQuery } from '@tanstack/react-query'
+import { useInfiniteQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import type { ApiListedCanvas } from '../../shared/api/canvases.ts'
 import { CANVAS_STATUSES } from '../../shared/core/states.ts'
 import { baton } from '../api/baton.ts'
-import { listed, pageAt } from '../api/queries.ts'
-import { Button } from '../parts/controls.tsx'
+import { list } from '../api/queries.ts'
+import { Segments } from '../parts/controls.tsx'
 import { number } from '../parts/format.ts'
-import { Card, type Column, Empty, Page, Table, Unanswered } from '../parts/page.tsx'
+import { Card, Empty, Page } from '../parts/page.tsx'
+import { type Column, Pages, Table } from '../parts/table.tsx'
 import { IdLink, StatusBadge, When } from '../parts/text.tsx'
 
 type Status = ApiListedCanvas['status'] | 'all'
 
-/** The canvases, the latest first, of one status or of all. */
 export function CanvasesPage() {
   const [status, setStatus] = useState<Status>('all')
-  const query = useInfiniteQuery(canvasesQuery(status))
-  const canvases = query.data?.pages.flatMap(page => page.items)
   return (
     <Page title="Canvases">
       <div className="stack">
-        <fieldset className="segments" aria-label="Status">
-          {(['all', ...CANVAS_STATUSES] as const).map(one => (
-            <button key={one} type="button" aria-pressed={one === status} onClick={() => setStatus(one)}>
-              {one}
-            </button>
-          ))}
-        </fieldset>
+        <Segments label="Status" choices={['all', ...CANVAS_STATUSES]} chosen={status} onChoose={setStatus} />
         <Card>
-          {!canvases && <Unanswered of={query} />}
-          {canvases?.length === 0 && <Empty title="There are no such canvases" />}
-          {canvases && canvases.length > 0 && (
-            <Table columns={COLUMNS} rows={canvases} keyOf={({ id }) => id} />
-          )}
-          {query.hasNextPage && (
-            <div className="more">
-              <Button text="Show more" onClick={() => void query.fetchNextPage()} />
-            </div>
-          )}
+          <Pages of={useInfiniteQuery(canvasesQuery(status))}>
+            {canvases => <Table columns={COLUMNS} rows={canvases} keyOf={({ id }) => id} empty={NONE} />}
+          </Pages>
         </Card>
       </div>
     </Page>
   )
 }
 
+const NONE = <Empty title="There are no such canvases" />
+
 const canvasesQuery = (status: Status) =>
-  infiniteQueryOptions({
-    queryKey: ['canvas', 'list', status],
-    queryFn: ({ pageParam }) =>
-      baton.canvases({ ...pageAt(pageParam), limit: 20, ...(status !== 'all' && { status: [status] }) }),
-    ...listed,
-  })
+  list(['canvas', 'list', status], page =>
+    baton.canvases({ ...page, limit: 20, ...(status !== 'all' && { status: [status] }) }),
+  )
 
 const COLUMNS: ReadonlyArray<Column<ApiListedCanvas>> = [
   { name: 'Canvas', look: 'wide-cell', cell: ({ id }) => <IdLink id={id} to="/canvases/$id" /> },

@@ -1,5 +1,5 @@
-import { Link } from '@tanstack/react-router'
-import { createContext, useContext } from 'react'
+import { Link, type LinkProps } from '@tanstack/react-router'
+import { createContext, type ReactNode, useContext } from 'react'
 import { toneOf, visible } from '../parts/format.ts'
 import { Name, StatusBadge } from '../parts/text.tsx'
 import type { Graph, Leaf } from './graph.ts'
@@ -28,9 +28,18 @@ const CanvasId = createContext('')
 function Node({ graph }: { readonly graph: Graph }) {
   switch (graph.kind) {
     case 'task':
-      return <TaskNode leaf={graph.leaf} />
+      return (
+        <LeafLink leaf={graph.leaf} className="graph-task">
+          <Name>{graph.leaf.taskId}</Name>
+          <StatusBadge state={graph.leaf.status} />
+        </LeafLink>
+      )
     case 'chain':
-      return <Chain members={graph.members} />
+      return (
+        <ol className="graph-chain">
+          <Members of={graph.members} />
+        </ol>
+      )
     case 'group':
       return <Group members={graph.members} />
     case 'chord':
@@ -38,65 +47,41 @@ function Node({ graph }: { readonly graph: Graph }) {
   }
 }
 
-function TaskNode({ leaf: { taskId, status } }: { readonly leaf: Leaf }) {
-  const canvasId = useContext(CanvasId)
-  return (
-    <Link
-      className="graph-task"
-      data-tone={toneOf(status)}
-      to="/tasks/$id"
-      params={{ id: taskId }}
-      search={{ canvasId }}
-    >
-      <Name>{taskId}</Name>
-      <StatusBadge state={status} />
-    </Link>
-  )
+type LeafProps = Pick<LinkProps, 'preload'> & {
+  readonly leaf: Leaf
+  readonly className: string
+  readonly title?: string
+  readonly children?: ReactNode
 }
 
-function Chain({ members }: { readonly members: readonly Graph[] }) {
-  return (
-    <ol className="graph-chain">
-      {members.map(member => (
-        <li key={keyOf(member)}>
-          <Node graph={member} />
-        </li>
-      ))}
-    </ol>
-  )
+function LeafLink({ leaf: { taskId, status }, ...link }: LeafProps) {
+  const search = { canvasId: useContext(CanvasId) }
+  return <Link data-tone={toneOf(status)} to="/tasks/$id" params={{ id: taskId }} search={search} {...link} />
+}
+
+function Members({ of }: { readonly of: readonly Graph[] }) {
+  return of.map(member => (
+    <li key={keyOf(member)}>
+      <Node graph={member} />
+    </li>
+  ))
 }
 
 function Group({ members }: { readonly members: readonly Graph[] }) {
   const leaves = members.flatMap(member => (member.kind === 'task' ? [member.leaf] : []))
-  if (leaves.length === members.length && leaves.length > CARDS_MAX) return <Crowd leaves={leaves} />
-  return (
-    <ul className="graph-group">
-      {members.map(member => (
-        <li key={keyOf(member)}>
-          <Node graph={member} />
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-function Crowd({ leaves }: { readonly leaves: readonly Leaf[] }) {
-  const canvasId = useContext(CanvasId)
+  if (leaves.length < members.length || leaves.length <= CARDS_MAX)
+    return (
+      <ul className="graph-group">
+        <Members of={members} />
+      </ul>
+    )
   return (
     <div className="members">
-      {leaves.map(({ taskId, status }) => (
-        <Link
-          key={taskId}
-          className="member"
-          data-tone={toneOf(status)}
-          title={`${visible(taskId)}: ${status}`}
-          aria-label={`${visible(taskId)}: ${status}`}
-          to="/tasks/$id"
-          params={{ id: taskId }}
-          search={{ canvasId }}
-          preload={false}
-        />
-      ))}
+      {leaves.map(leaf => {
+        const title = `${visible(leaf.taskId)}: ${leaf.status}`
+        const link = { title, 'aria-label': title, preload: false } as const
+        return <LeafLink key={leaf.taskId} leaf={leaf} className="member" {...link} />
+      })}
     </div>
   )
 }
@@ -108,9 +93,7 @@ function Chord({ graph }: { readonly graph: Extract<Graph, { kind: 'chord' }> })
   ] as const
   return (
     <ol className="graph-chain">
-      <li>
-        <Node graph={graph.group} />
-      </li>
+      <Members of={[graph.group]} />
       <li>
         <ul className="graph-group">
           {ends.map(

@@ -22,8 +22,7 @@ function insert(branch: Branch, [name, ...rest]: readonly string[], leaf: Leaf):
   if (name === undefined) return
   const child = branch.children.get(name) ?? { children: new Map() }
   branch.children.set(name, rest.length === 0 ? { ...child, leaf } : child)
-  const next = branch.children.get(name)
-  if (next && rest.length > 0) insert(next, rest, leaf)
+  insert(child, rest, leaf)
 }
 
 function graphIn(branch: Branch | undefined): Graph | undefined {
@@ -38,13 +37,13 @@ function graphIn(branch: Branch | undefined): Graph | undefined {
 }
 
 function chordIn({ children }: Branch): Graph {
-  const [group, then, onError] = ['group', 'then', 'onError'].map(name => children.get(name))
-  const [thenGraph, errorGraph] = [graphIn(then), graphIn(onError)]
+  const group = children.get('group')
+  const [callback, onError] = [graphIn(children.get('then')), graphIn(children.get('onError'))]
   return {
     kind: 'chord',
     group: { kind: 'group', members: group ? membersOf(group) : [] },
-    ...(thenGraph && { callback: thenGraph }),
-    ...(errorGraph && { onError: errorGraph }),
+    ...(callback && { callback }),
+    ...(onError && { onError }),
   }
 }
 

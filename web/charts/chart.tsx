@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import { duration, number } from '../parts/format.ts'
-import { Card, type Column, Table } from '../parts/page.tsx'
+import { Card } from '../parts/page.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { MINUTE_MS, type Slot } from './series.ts'
 import { clockTicksOf, stepOf, ticksOf, timeStepOf } from './ticks.ts'
 
@@ -48,7 +49,7 @@ function Chart(props: Props) {
             {shown !== undefined && ` ${valueText(values[shown], format)}`}
           </span>
         ))}
-        <span className="faint chart-time">{shown === undefined ? '' : clock(times[shown])}</span>
+        <span className="faint chart-time">{shown !== undefined && CLOCK.format(times[shown])}</span>
       </p>
       <div className="chart-plot">
         {ticksOf(step, max, step).map(value => (
@@ -67,9 +68,10 @@ function Chart(props: Props) {
           }}
           onPointerLeave={() => setPointed(undefined)}
         >
-          {ticksOf(step, max, step).map(value => (
-            <line key={value} className="chart-grid" x2={WIDTH} {...heightOf(value, max)} />
-          ))}
+          {ticksOf(step, max, step).map(value => {
+            const y = HEIGHT - (value / max) * HEIGHT + 0.5
+            return <line key={value} className="chart-grid" x2={WIDTH} y1={y} y2={y} />
+          })}
           {shown !== undefined && (
             <rect
               className="chart-pointed"
@@ -93,7 +95,7 @@ function TimeAxis({ times }: Pick<Props, 'times'>) {
     <p className="chart-axis faint" aria-hidden>
       {clockTicksOf(from, to, TIME_MARKS).map(at => (
         <span key={at} style={{ left: percent(at - from, times.length * MINUTE_MS) }}>
-          {clock(at)}
+          {CLOCK.format(at)}
         </span>
       ))}
     </p>
@@ -104,11 +106,6 @@ function percent(part: number, whole: number): string {
   return `${((part / Math.max(1, whole)) * 100).toFixed(2)}%`
 }
 
-function heightOf(value: number, max: number) {
-  const y = HEIGHT - (value / max) * HEIGHT + 0.5
-  return { y1: y, y2: y }
-}
-
 type Minute = { readonly at: number; readonly values: ReadonlyArray<number | undefined> }
 
 /** The values of all minutes that have one, newest first. They are drawn when a reader opens them. */
@@ -116,7 +113,7 @@ function Values({ times, series, format }: Props) {
   const [isOpen, setOpen] = useState(false)
   const minutes = times.map((at, slot): Minute => ({ at, values: series.map(one => one.values[slot]) }))
   const columns: ReadonlyArray<Column<Minute>> = [
-    { name: 'Minute', cell: ({ at }) => clock(at) },
+    { name: 'Minute', cell: ({ at }) => CLOCK.format(at) },
     ...series.map(({ name }, nth): Column<Minute> => {
       return { name, kind: 'number', cell: ({ values }) => valueText(values[nth], format) }
     }),
@@ -222,24 +219,19 @@ function valueText(value: number | undefined, format: (value: number) => string)
   return value === undefined ? '–' : format(value)
 }
 
-function clock(at: number | undefined): string {
-  return at === undefined ? '' : CLOCK.format(at)
-}
-
 function summary(series: readonly Series[], format: Props['format']): string {
   return series
     .map(({ name, values }) => `${name} at most ${format(Math.max(0, ...values.map(value => value ?? 0)))}`)
     .join(', ')
 }
 
-type MinutesProps = Omit<Props, 'times' | 'format'> & {
+type MinutesProps = Pick<Props, 'label' | 'kind' | 'isTime' | 'series'> & {
   readonly title: string
   readonly slots: readonly Slot[]
-  readonly format?: Props['format']
 }
 
-/** A chart of minutes in a card of its own. */
-function Minutes({ title, slots, format = wholeText, ...chart }: MinutesProps) {
+function Minutes({ title, slots, ...chart }: MinutesProps) {
+  const format = chart.isTime ? duration : (value: number) => number(Math.round(value))
   return (
     <Card title={title}>
       <Chart {...chart} times={slots.map(({ at }) => at)} format={format} />
@@ -247,47 +239,34 @@ function Minutes({ title, slots, format = wholeText, ...chart }: MinutesProps) {
   )
 }
 
-function wholeText(value: number): string {
-  return number(Math.round(value))
+const TONES = { succeeded: 'good', failed: 'bad', cancelled: 'idle', published: 'busy' } as const
+
+/** The values of these kinds in each slot. */
+export function seriesOf(slots: readonly Slot[], ...kinds: ReadonlyArray<keyof typeof TONES>): Series[] {
+  return kinds.map(name => ({ name, tone: TONES[name], values: slots.map(slot => slot[name]) }))
 }
 
 type Of = { readonly slots: readonly Slot[] }
 
-/** Done and failed tasks per minute. */
 export function ThroughputChart({ slots }: Of) {
-  const series = [
-    { name: 'succeeded', tone: 'good', values: slots.map(({ succeeded }) => succeeded) },
-    { name: 'failed', tone: 'bad', values: slots.map(({ failed }) => failed) },
-    { name: 'cancelled', tone: 'idle', values: slots.map(({ cancelled }) => cancelled) },
-  ]
+  const series = seriesOf(slots, 'succeeded', 'failed', 'cancelled')
   const label = 'Tasks that ended in each minute'
   return <Minutes title="Ended per minute" label={label} kind="bars" slots={slots} series={series} />
 }
 
-/** How late runs started. */
 export function LatenessChart({ slots }: Of) {
   const values = slots.map(({ lateMs }) => lateMs)
-  return (
-    <Minutes
-      title="Lateness"
-      label="How long after their time runs started"
-      kind="line"
-      isTime
-      format={duration}
-      slots={slots}
-      series={[{ name: '95 % of starts within', tone: 'busy', values }]}
-    />
-  )
+  const series = [{ name: '95 % of starts within', tone: 'busy', values }]
+  const label = 'How long after their time runs started'
+  return <Minutes title="Lateness" label={label} kind="line" isTime slots={slots} series={series} />
 }
 
-/** Published tasks per minute. */
 export function PublishedChart({ slots }: Of) {
-  const series = [{ name: 'published', tone: 'busy', values: slots.map(({ published }) => published) }]
+  const series = seriesOf(slots, 'published')
   const label = 'Tasks that were published in each minute'
   return <Minutes title="Published per minute" label={label} kind="bars" slots={slots} series={series} />
 }
 
-/** How many tasks were open. */
 export function BacklogChart({ slots, open }: Of & { readonly open: readonly number[] }) {
   const series = [{ name: 'open', tone: 'wait', values: open }]
   const label = 'Tasks that were open after each minute'

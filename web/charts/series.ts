@@ -1,13 +1,10 @@
 import type { ApiFailureGroup, ApiMinute, ApiTypeActivity } from '../../shared/api/diagnosis/statistics.ts'
 
+const SUMMED = ['published', 'started', 'succeeded', 'failed', 'cancelled'] as const
+
 /** The activity of each minute of a span, also of minutes without any, so that charts have a slot for each. */
-export type Slot = {
+export type Slot = Readonly<Record<(typeof SUMMED)[number], number>> & {
   readonly at: number
-  readonly published: number
-  readonly started: number
-  readonly succeeded: number
-  readonly failed: number
-  readonly cancelled: number
   /** The lateness that 95 % of the started runs did not exceed. */
   readonly lateMs: number | undefined
 }
@@ -30,15 +27,8 @@ export function slotsOf(types: readonly ApiTypeActivity[], from: string, to: str
 
 function withMinute(slot: Slot, { lateness, ...minute }: ApiMinute): Slot {
   const late = Math.max(slot.lateMs ?? -1, lateness?.p95Ms ?? -1)
-  return {
-    at: slot.at,
-    published: slot.published + minute.published,
-    started: slot.started + minute.started,
-    succeeded: slot.succeeded + minute.succeeded,
-    failed: slot.failed + minute.failed,
-    cancelled: slot.cancelled + minute.cancelled,
-    lateMs: late < 0 ? undefined : late,
-  }
+  const sums = SUMMED.map(name => [name, slot[name] + minute[name]])
+  return { ...slot, ...Object.fromEntries(sums), lateMs: late < 0 ? undefined : late }
 }
 
 const RATE_MINUTES = 5

@@ -6,7 +6,6 @@ import type { Slot } from '../charts/series.ts'
  * its tasks and to itself; the rest is the system's own.
  */
 
-/** Costs in USD. */
 export type Rates = {
   /** Of a million tasks like those that ended in the metered part of the last hour. Undefined when none has ended. */
   readonly perMillion: number | undefined
@@ -48,10 +47,7 @@ export function isYoung(cost: Cost, now = Date.now()): boolean {
 
 function ratesOf(usd: number, slots: readonly Slot[], spanMs: number): Rates {
   const ended = slots.reduce((sum, slot) => sum + slot.succeeded + slot.failed + slot.cancelled, 0)
-  return {
-    perMillion: ended === 0 ? undefined : (usd / ended) * 1e6,
-    perDay: (usd / spanMs) * DAY_MS,
-  }
+  return { perMillion: ended === 0 ? undefined : (usd / ended) * 1e6, perDay: (usd / spanMs) * DAY_MS }
 }
 
 /** How much of the last hour is metered. */

@@ -3,27 +3,18 @@ import { Send } from 'lucide-react'
 import type { ApiDeadLetter, ReplayAnswer, ReplayBody } from '../../shared/api/diagnosis/dead-letters.ts'
 import { baton } from '../api/baton.ts'
 import { deadLettersQuery } from '../api/queries.ts'
-import { Acting, ActionButton, Button } from '../parts/controls.tsx'
+import { ActionButton } from '../parts/controls.tsx'
 import { AskedAction } from '../parts/dialog.tsx'
 import { bytes, counted, visible } from '../parts/format.ts'
-import { Answer, Card, Empty, Page } from '../parts/page.tsx'
+import { Card, Empty, Page } from '../parts/page.tsx'
+import { Pages } from '../parts/table.tsx'
 import { Explained, IdLink, When } from '../parts/text.tsx'
 
 /** Messages that a queue or a service has given up: what each was about, what replaces it, and how to send it again. */
 export function DeadLettersPage() {
-  const query = useInfiniteQuery(deadLettersQuery)
   return (
     <Page title="Dead letters" lead="messages that were given up; they are kept for 14 days">
-      <Answer of={query}>{({ pages }) => <Queues letters={pages.flatMap(({ items }) => items)} />}</Answer>
-      {query.hasNextPage && (
-        <div className="more">
-          <Button
-            text="Show more"
-            onClick={() => void query.fetchNextPage()}
-            disabled={query.isFetchingNextPage}
-          />
-        </div>
-      )}
+      <Pages of={useInfiniteQuery(deadLettersQuery)}>{letters => <Queues letters={letters} />}</Pages>
     </Page>
   )
 }
@@ -89,11 +80,7 @@ function Letter({ letter }: { readonly letter: ApiDeadLetter }) {
           <span>{bytes(letter.bytes)}</span>
         </p>
       </div>
-      {replayable && (
-        <Acting>
-          <ActionButton icon={Send} text="Send again" {...replayOf({ ids: [id] })} />
-        </Acting>
-      )}
+      {replayable && <ActionButton icon={Send} text="Send again" {...replayOf({ ids: [id] })} />}
     </li>
   )
 }
@@ -113,8 +100,8 @@ export const REPLAY =
 /** Says how many dead letters were sent, and the first reason for which one was not. */
 function replayResult({ results }: ReplayAnswer): string {
   const refused = results.filter(({ status }) => status !== 200)
-  const sent = `${counted(results.length - refused.length, 'message')} sent again`
   const [first] = refused
+  const sent = `${counted(results.length - refused.length, 'message')} sent again`
   return first ? `${sent}; ${refused.length} not: ${first.problem?.detail ?? first.status}` : sent
 }
 

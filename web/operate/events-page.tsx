@@ -3,7 +3,7 @@ import { useMemo, useState } from 'react'
 import type { ApiEvent } from '../../shared/api/events.ts'
 import { connection, eventLog, isStreamForbidden, useStore } from '../api/store.ts'
 import { Button } from '../parts/controls.tsx'
-import { cut, type Status, toneOf, visible } from '../parts/format.ts'
+import { cut, hasWords, type Status, toneOf, visible } from '../parts/format.ts'
 import { Card, Empty, Page, Unsigned } from '../parts/page.tsx'
 import { Dotted, IdLink, Name, When } from '../parts/text.tsx'
 
@@ -65,11 +65,8 @@ export function EventsPage() {
 }
 
 function matching(events: readonly ApiEvent[], text: string): readonly ApiEvent[] {
-  const words = text.toLowerCase().split(/\s+/)
-  const fits = ({ type, taskId = '', workerId = '', error }: ApiEvent) => {
-    const whole = `${type} ${taskId} ${workerId} ${error?.message ?? ''}`.toLowerCase()
-    return words.every(word => whole.includes(word))
-  }
+  const fits = ({ type, taskId = '', workerId = '', error }: ApiEvent) =>
+    hasWords(`${type} ${taskId} ${workerId} ${error?.message ?? ''}`, text)
   return events.filter(fits).slice(0, SHOWN_MAX)
 }
 
@@ -80,7 +77,7 @@ function EventRow({ event: { type, at, taskId, workerId, error, status } }: { re
         <When at={at} as="local" />
       </span>
       <Dotted tone={status ? toneOf(status as Status) : 'idle'}>{type}</Dotted>
-      {taskId === undefined ? <span /> : <Subject id={taskId} type={type} />}
+      <span className="cut">{taskId !== undefined && subjectOf(taskId, type)}</span>
       <span className="soft cut">
         {error ? (
           <bdi>{cut(visible(error.message), ERROR_CHARACTERS)}</bdi>
@@ -92,7 +89,7 @@ function EventRow({ event: { type, at, taskId, workerId, error, status } }: { re
   )
 }
 
-function Subject({ id, type }: { readonly id: string; readonly type: string }) {
+function subjectOf(id: string, type: string) {
   if (type.startsWith('schedule.')) return <Name>{id}</Name>
   return <IdLink to={type.startsWith('canvas.') ? '/canvases/$id' : '/tasks/$id'} id={id} />
 }

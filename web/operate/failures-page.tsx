@@ -9,8 +9,8 @@ import { HOUR_MS, ratesOf } from '../charts/series.ts'
 import { Acting, Opener } from '../parts/controls.tsx'
 import { Confirm } from '../parts/dialog.tsx'
 import { counted, cut, duration, moment, number, visible } from '../parts/format.ts'
-import { Answer, Card, type Column, Empty, Failure, Page, Table } from '../parts/page.tsx'
-import { useSorted } from '../parts/sorted.ts'
+import { Answer, Card, Empty, Failure, Page } from '../parts/page.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { IdLink, Name, When } from '../parts/text.tsx'
 import { bulkOf, RETRY } from '../tasks/actions.ts'
 import { ServerNote, startBulk } from '../tasks/bulk.tsx'
@@ -19,7 +19,6 @@ import { type TaskFilter, type TasksOfGroup, tasksOfGroup } from '../tasks/filte
 
 const ERROR_CHARACTERS = 300
 
-/** The failures of the last 24 hours, grouped by type and error. */
 export function FailuresPage() {
   return (
     <Page
@@ -29,29 +28,25 @@ export function FailuresPage() {
     >
       <Answer of={useQuery(failuresQuery)}>
         {({ items, nextCursor }) => (
-          <>
-            {items.length === 0 ? (
-              <Empty title="Nothing has failed" />
-            ) : (
-              <Card>
-                <Groups groups={items} />
-              </Card>
-            )}
+          <Card>
+            <Table
+              columns={COLUMNS}
+              rows={items}
+              keyOf={keyOf}
+              empty={<Empty title="Nothing has failed" />}
+            />
             {nextCursor !== undefined && (
               <p className="note soft">There are more groups than these {items.length}.</p>
             )}
-          </>
+          </Card>
         )}
       </Answer>
     </Page>
   )
 }
 
-function Groups({ groups }: { readonly groups: readonly ApiFailureGroup[] }) {
-  const { rows, sorting } = useSorted(groups, COLUMNS)
-  return (
-    <Table columns={COLUMNS} rows={rows} keyOf={({ type, error }) => `${type} ${error}`} sorting={sorting} />
-  )
+function keyOf({ type, error }: ApiFailureGroup): string {
+  return `${type} ${error}`
 }
 
 const COLUMNS: ReadonlyArray<Column<ApiFailureGroup>> = [
@@ -98,12 +93,16 @@ const COLUMNS: ReadonlyArray<Column<ApiFailureGroup>> = [
     sortBy: ({ lastAt }) => -Date.parse(lastAt),
     cell: ({ lastAt }) => <When at={lastAt} />,
   },
+  { name: 'Example', look: 'wide-cell', cell: ({ exampleId }) => <Example id={exampleId} /> },
   {
-    name: 'Example',
-    look: 'wide-cell',
-    cell: ({ exampleId }) => <Example id={exampleId} />,
+    name: 'Actions',
+    kind: 'actions',
+    cell: group => {
+      const tasks = tasksOfGroup(group)
+      const dialog = (close: () => void) => tasks && <Asking tasks={tasks} onClose={close} />
+      return <Acting>{tasks && <Opener icon={RotateCcw} text="Retry all" dialog={dialog} />}</Acting>
+    },
   },
-  { name: 'Actions', kind: 'actions', cell: group => <RetryAll tasks={tasksOfGroup(group)} /> },
 ]
 
 /** A task that failed so, and how long its last run without success took. It may have been removed. */
@@ -143,21 +142,6 @@ function perHour(hours: ApiFailureGroup['hours']): number[] {
 const PAGE_MAX = 100
 
 /** Retries the failed tasks of a group. The reader first sees which and how many these are. */
-function RetryAll({ tasks }: { readonly tasks: TasksOfGroup | undefined }) {
-  if (!tasks) return null
-  return (
-    <Acting>
-      <span className="cell-actions">
-        <Opener
-          icon={RotateCcw}
-          text="Retry all"
-          dialog={close => <Asking tasks={tasks} onClose={close} />}
-        />
-      </span>
-    </Acting>
-  )
-}
-
 function Asking({ tasks, onClose }: { readonly tasks: TasksOfGroup; readonly onClose: () => void }) {
   const { data: page, error } = useQuery({
     queryKey: ['failed-tasks', tasks],

@@ -2,7 +2,8 @@ import { useQuery } from '@tanstack/react-query'
 import type { ApiWorker } from '../../shared/api/types.ts'
 import { taskQuery, workersQuery } from '../api/queries.ts'
 import { counted, number } from '../parts/format.ts'
-import { Answer, Card, type Column, Empty, Page, Table } from '../parts/page.tsx'
+import { Answer, Card, Empty, Page } from '../parts/page.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { Dotted, IdLink, Name, StatusBadge, TypeLink, When } from '../parts/text.tsx'
 
 /** The workers that are there, and for a day those that have stopped or died: what each serves and runs. */
@@ -10,22 +11,21 @@ export function WorkersPage() {
   return (
     <Page title="Workers">
       <Answer of={useQuery(workersQuery)}>
-        {workers =>
-          workers.length === 0 ? (
-            <Empty title="No worker was there within the last day">
-              Lambda handlers appear with their first run. A worker of your own joins with: npx baton worker
-              FILE
-            </Empty>
-          ) : (
-            <Card>
-              <Table columns={COLUMNS} rows={workers.toSorted(byState)} keyOf={({ id }) => id} />
-            </Card>
-          )
-        }
+        {workers => (
+          <Card>
+            <Table columns={COLUMNS} rows={workers.toSorted(byState)} keyOf={({ id }) => id} empty={NONE} />
+          </Card>
+        )}
       </Answer>
     </Page>
   )
 }
+
+const NONE = (
+  <Empty title="No worker was there within the last day">
+    Lambda handlers appear with their first run. A worker of your own joins with: npx baton worker FILE
+  </Empty>
+)
 
 /** Dead workers come first, and those that have stopped last. */
 const STATES: ReadonlyArray<ApiWorker['state']> = ['dead', 'draining', 'live', 'stopped']
@@ -45,10 +45,7 @@ const COLUMNS: ReadonlyArray<Column<ApiWorker>> = [
       </span>
     ),
   },
-  {
-    name: 'State',
-    cell: ({ state }) => <Dotted tone={TONES[state]}>{state}</Dotted>,
-  },
+  { name: 'State', cell: ({ state }) => <Dotted tone={TONES[state]}>{state}</Dotted> },
   { name: 'Kind', look: 'soft', cell: ({ kind }) => kind },
   { name: 'Types', look: 'wide-cell', cell: ({ types }) => <TypeLinks types={types} /> },
   {
@@ -73,7 +70,6 @@ function heldTasks({ state, running, tasks = [] }: ApiWorker) {
   )
 }
 
-/** A task that a dead worker had, and what has become of it. */
 function Held({ id }: { readonly id: string }) {
   const { data: task } = useQuery(taskQuery(id))
   const taker = task?.runs.find(({ state }) => state === 'running')?.workerId

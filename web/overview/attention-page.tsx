@@ -6,54 +6,45 @@ import { attentionQuery, failuresQuery, schedulesQuery, workersQuery } from '../
 import { REPLAY, replayOf } from '../operate/dead-letters-page.tsx'
 import { AskedAction } from '../parts/dialog.tsx'
 import { visible } from '../parts/format.ts'
-import { Card, Failure, LastChange, Loading, Operations, Page } from '../parts/page.tsx'
+import { Answer, Card, combined, LastChange, Operations, Page } from '../parts/page.tsx'
 import { Dotted, useNow } from '../parts/text.tsx'
 import { useWork } from '../types/types-page.tsx'
 import { type Attention, attentionOf, type Known } from './attention.ts'
 
 /** What needs attention now, and what callers last did about such things. */
 export function AttentionPage() {
-  const { items, actions, failed } = useAttention()
   return (
     <Page title="Needs attention" lead="the most urgent first; what is settled leaves the list by itself">
-      {failed && <Failure error={failed.error} onRetry={failed.refetch} />}
-      {!failed && !items && <Loading rows={8} />}
-      {items && (
-        <div className="stack">
-          <Card>
-            <AttentionList items={items} actions={actions} />
-          </Card>
-          <Operations operations={actions.toReversed()} />
-        </div>
-      )}
+      <Answer of={useAttention()} rows={8}>
+        {({ items, actions }) => (
+          <div className="stack">
+            <Card>
+              <AttentionList items={items} actions={actions} />
+            </Card>
+            <Operations operations={actions.toReversed()} />
+          </div>
+        )}
+      </Answer>
     </Page>
   )
 }
 
-/** Undefined items are not known yet. `work` is what pages also show apart from this. */
 export function useAttention() {
   const now = useNow(10_000)
-  const work = useWork()
-  const { cost: _, ...answers } = {
+  const { cost: _, ...work } = useWork()
+  const { data: known, ...question } = combined({
     ...work,
     ...{ schedules: useQuery(schedulesQuery), workers: useQuery(workersQuery) },
     ...{ failures: useQuery(failuresQuery), attention: useQuery(attentionQuery) },
-  }
-  const failed = Object.values(answers).find(({ error, data }) => error && !data)
-  const known = Object.fromEntries(Object.entries(answers).map(([name, { data }]) => [name, data]))
-  const isWhole = Object.values(known).every(data => data !== undefined)
-  const items = isWhole ? attentionOf(known as unknown as Known, now) : undefined
-  return { work, failed, items, actions: answers.attention.data?.actions ?? [] }
+  })
+  const { actions } = known?.attention ?? { actions: [] }
+  return { ...question, data: known && { items: attentionOf(known, now), actions } }
 }
 
+type ListProps = Pick<Known['attention'], 'actions'> & { readonly items: readonly Attention[] }
+
 /** What needs attention. Each row has the last action of a caller on its subject. */
-export function AttentionList({
-  items,
-  actions,
-}: {
-  readonly items: readonly Attention[]
-  readonly actions: Known['attention']['actions']
-}) {
+export function AttentionList({ items, actions }: ListProps) {
   if (items.length === 0)
     return (
       <p className="all-well">
@@ -68,12 +59,10 @@ export function AttentionList({
           <Dotted tone={tone} />
           <div>
             <p className="isolated">{text}</p>
-            <LastChange
-              operations={actions.filter(action => subject && action.subject === subject).slice(0, 1)}
-            />
+            <LastChange operations={actions.filter(action => action.subject === subject).slice(0, 1)} />
           </div>
           <span className="cell-actions">
-            {act && <AskedAction {...ACTS[act](subject ?? '')} />}
+            {act && <AskedAction {...ACTS[act](subject)} />}
             <Link className="button plain" {...link}>
               {name}
             </Link>

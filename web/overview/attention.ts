@@ -7,19 +7,37 @@ import { HOUR_MS, ratesOf, slotsOf } from '../charts/series.ts'
 import { counted, countText, cut, duration, number, relative, visible } from '../parts/format.ts'
 import type { TaskFilter } from '../tasks/filter.ts'
 
+/** The kinds of what needs attention, the most urgent first. */
+const KINDS = [
+  ...(['halted', 'unserved', 'spike', 'schedule', 'letters'] as const),
+  ...(['late', 'dead', 'backlog', 'paused'] as const),
+]
+
 /** Something that an operator should look at: what, since when, how much, and why it matters, in plain words. */
 export type Attention = {
   readonly id: string
+  readonly kind: (typeof KINDS)[number]
   readonly tone: 'bad' | 'warn'
   readonly text: string
   readonly link: { readonly text: string; readonly to: string; readonly search?: TaskFilter }
   /** What can be done about it at once. */
   readonly act?: 'undo' | 'replay' | 'resume'
   /** The task, type, schedule or queue, as the records of actions name it. */
-  readonly subject?: string
+  readonly subject: string
 }
 
-/** What the API answers about the whole system. */
+type More = Partial<Pick<Attention, 'tone' | 'act'>>
+
+function row(
+  kind: Attention['kind'],
+  subject: string,
+  text: string,
+  link: Attention['link'],
+  more: More = {},
+): Attention {
+  return { id: `${kind} ${subject}`, kind, tone: 'bad', text, link, subject, ...more }
+}
+
 export type Known = {
   readonly types: readonly ApiType[]
   readonly counts: readonly TypeCounts[]
@@ -38,23 +56,18 @@ export function attentionOf(known: Known, now: number): Attention[] {
   const { types, workers, schedules, attention } = known
   const dead = workers.filter(({ state }) => state === 'dead').sort((a, b) => seen(b).localeCompare(seen(a)))
   const waiting = types.flatMap(type => waitOf(type, known, dead, now) ?? [])
-  const ofKind = (kind: string) => waiting.filter(({ id }) => id.startsWith(kind))
-  const isNamed = ({ types: served }: ApiWorker) => served.some(type => ofKind(`unserved ${type}`).length > 0)
-  return [
+  const unserved = waiting.filter(({ kind }) => kind === 'unserved').map(({ subject }) => subject)
+  const unnamed = dead.filter(({ types }) => !types.some(type => unserved.includes(type)))
+  const rows = [
     ...attention.halted.map(task => haltedTask(task, now)),
-    ...earlierHalted(attention),
-    ...ofKind('unserved'),
-    ...types.flatMap(({ type }) => spikeOf(type, known, now) ?? []),
-    ...schedules.flatMap(one => missedTickOf(one, now) ?? []),
-    ...attention.deadLetters.flatMap(one => lettersOf(one, attention, now) ?? []),
-    ...ofKind('late'),
-    ...deadWorkersOf(
-      dead.filter(one => !isNamed(one)),
-      now,
-    ),
-    ...ofKind('backlog'),
-    ...ofKind('paused'),
-  ]
+    earlierHalted(attention),
+    ...waiting,
+    ...types.map(({ type }) => spikeOf(type, known, now)),
+    ...schedules.map(one => missedTickOf(one, now)),
+    ...attention.deadLetters.map(one => lettersOf(one, attention, now)),
+    deadWorkersOf(unnamed, now),
+  ].filter(one => one !== undefined)
+  return rows.sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind))
 }
 
 function seen({ lastSeen = '' }: ApiWorker): string {
@@ -68,23 +81,20 @@ function haltedTask({ id, steps = [], finishedAt, updatedAt }: ApiTask, now: num
     ? `${visible(id)} is half undone: the undo of its step ${visible(step.name)} failed for good ${since}. What the steps before it did is still in place.`
     : `${visible(id)} ended ${since} and owes a callback that cannot be published. What depends on the callback waits.`
   const link = { text: 'Show the task', to: `/tasks/${encodeURIComponent(id)}` }
-  return { id: `halted ${id}`, tone: 'bad', text, link, ...(step && { act: 'undo' as const }), subject: id }
+  return row('halted', id, text, link, step && { act: 'undo' })
 }
 
-function earlierHalted({ halted, haltedCount }: AttentionAnswer): Attention[] {
+function earlierHalted({ halted, haltedCount }: AttentionAnswer): Attention | undefined {
   const more = haltedCount - halted.length
-  if (more <= 0) return []
+  if (more <= 0) return undefined
   const text = `${counted(more, 'further task')} halted earlier and wait for an operator. They appear here when those above are decided.`
-  return [
-    { id: 'halted earlier', tone: 'bad', text, link: showTasks({ status: ['failed'], order: 'ended' }) },
-  ]
+  return row('halted', 'earlier', text, showTasks({ status: ['failed'], order: 'ended' }))
 }
 
 function showTasks(search: TaskFilter): Attention['link'] {
   return { text: 'Show the tasks', to: '/tasks', search }
 }
 
-/** Tasks that are ready for longer than this are late. */
 const LATE_MS = 60_000
 const VERY_LATE_MS = 10 * LATE_MS
 
@@ -95,23 +105,21 @@ function waitOf(type: ApiType, known: Known, dead: readonly ApiWorker[], now: nu
   const ready = counts?.ready ?? 0
   if (ready === 0) return undefined
   const wait = ready === 1 ? '1 task waits' : `${countText(ready)} tasks wait`
-  const of = (kind: string, tone: Attention['tone'], text: string): Attention => {
-    const link = showTasks({ type: [name], status: ['ready'], order: 'due' })
-    return { id: `${kind} ${name}`, tone, text, link, subject: name }
-  }
-  if (paused) return { ...of('paused', 'warn', `${name} is paused; ${wait}.`), act: 'resume' }
+  const link = showTasks({ type: [name], status: ['ready'], order: 'due' })
+  const of = (kind: Attention['kind'], text: string, more?: More) => row(kind, name, text, link, more)
+  if (paused) return of('paused', `${name} is paused; ${wait}.`, { tone: 'warn', act: 'resume' })
   if (!isServed(type, known.workers)) {
     const last = dead.find(({ types }) => types.includes(name))
     const since = last ? ` since ${visible(last.id)} died ${relative(seen(last), now)}` : ''
-    return of('unserved', 'bad', `No worker serves ${name}${since}; ${wait}. Start a worker of this type.`)
+    return of('unserved', `No worker serves ${name}${since}; ${wait}. Start a worker of this type.`)
   }
   const lateMs = now - Date.parse(readySince)
   if (lateMs > LATE_MS) {
     const text = `${wait} for a worker of ${name}, one of them for ${duration(lateMs)}. Its workers do not keep up, or a limit holds the tasks back.`
-    return of('late', lateMs > VERY_LATE_MS ? 'bad' : 'warn', text)
+    return of('late', text, { tone: lateMs > VERY_LATE_MS ? 'bad' : 'warn' })
   }
   const growth = growthText(name, known.activity, ready)
-  return growth ? of('backlog', 'warn', `${growth}; ${wait}.`) : undefined
+  return growth ? of('backlog', `${growth}; ${wait}.`, { tone: 'warn' }) : undefined
 }
 
 /** The system itself serves webhooks, and the types of its steps serve a flow. The functions of a type count as one live worker. */
@@ -148,7 +156,7 @@ const ERROR_CHARACTERS = 160
 function spikeOf(type: string, { failures, activity, attention }: Known, now: number): Attention | undefined {
   const groups = failures.items
     .filter(group => group.type === type)
-    .map(({ error, ...group }) => ({ error, ...ratesOf({ error, ...group }, now) }))
+    .map(group => ({ error: group.error, ...ratesOf(group, now) }))
     .sort((a, b) => b.lastHour - a.lastHour)
   const lastHour = Math.round(groups.reduce((sum, one) => sum + one.lastHour, 0))
   const before = groups.reduce((sum, one) => sum + one.anHourBefore, 0)
@@ -161,29 +169,20 @@ function spikeOf(type: string, { failures, activity, attention }: Known, now: nu
   const end = forGood <= 0 ? 'the tasks are tried again' : `${counted(forGood, 'task')} failed for good`
   const error = cut(visible(groups[0]?.error ?? ''), ERROR_CHARACTERS)
   const text = `About ${counted(lastHour, 'run')} of ${type} failed in the last hour, ${usual}; ${end}. Most often: “${error}”.`
-  return {
-    id: `spike ${type}`,
-    tone: 'bad',
-    text,
-    link: { text: 'Show the failures', to: '/failures' },
-    subject: type,
-  }
+  return row('spike', type, text, { text: 'Show the failures', to: '/failures' })
 }
 
 /** A tick this much past its time has not come. */
 const TICK_LATE_MS = 60_000
 
-function missedTickOf(
-  { name, lastError, nextRunAt, paused }: ApiSchedule,
-  now: number,
-): Attention | undefined {
+function missedTickOf(schedule: ApiSchedule, now: number): Attention | undefined {
+  const { name, lastError, nextRunAt, paused } = schedule
   const isMissed = !paused && nextRunAt !== undefined && Date.parse(nextRunAt) < now - TICK_LATE_MS
   if (!isMissed && !lastError) return undefined
   const text = isMissed
     ? `The schedule ${visible(name)} should have ticked ${relative(nextRunAt, now)} and has not: its task is not published.`
     : `The last tick of the schedule ${visible(name)} published nothing: ${cut(visible(lastError?.message ?? ''), ERROR_CHARACTERS)}`
-  const link = { text: 'Show the schedules', to: '/schedules' }
-  return { id: `schedule ${name}`, tone: 'bad', text, link, subject: name }
+  return row('schedule', name, text, { text: 'Show the schedules', to: '/schedules' })
 }
 
 /** Dead letters that can only expire are news for a day. */
@@ -196,21 +195,20 @@ function lettersOf(
   const messages = `${moreDeadLetters ? 'At least ' : ''}${counted(count, 'message')}`
   const given = count === 1 && !moreDeadLetters ? 'was given up' : 'were given up, the last one'
   const text = `${messages} of the queue ${visible(queue)} ${given} ${relative(lastAt, now)}. The sweeper replaces what they announced; their cause remains.`
-  const act = replayable > 0 ? { act: 'replay' as const } : {}
-  const link = { text: 'Show them', to: '/dead-letters' }
-  return { id: `letters ${queue}`, tone: 'bad', text, link, ...act, subject: queue }
+  const more = replayable > 0 ? ({ act: 'replay' } as const) : {}
+  return row('letters', queue, text, { text: 'Show them', to: '/dead-letters' }, more)
 }
 
 const NAMES_SHOWN = 3
 
-function deadWorkersOf(dead: readonly ApiWorker[], now: number): Attention[] {
+function deadWorkersOf(dead: readonly ApiWorker[], now: number): Attention | undefined {
   const [last] = dead
-  if (!last) return []
+  if (!last) return undefined
   const names = dead.slice(0, NAMES_SHOWN).map(({ id }) => visible(id))
   const others = dead.length > NAMES_SHOWN ? ` and ${dead.length - NAMES_SHOWN} more` : ''
   const ran = dead.reduce((sum, { running }) => sum + running, 0)
   const left =
     ran === 0 ? 'No task ran there' : `Other workers take over ${counted(ran, 'task')} that ran there`
   const text = `${counted(dead.length, 'worker')} died within a day: ${names.join(', ')}${others}; the last sign of life was ${relative(seen(last), now)}. ${left}.`
-  return [{ id: 'dead workers', tone: 'warn', text, link: { text: 'Show the workers', to: '/workers' } }]
+  return row('dead', 'workers', text, { text: 'Show the workers', to: '/workers' }, { tone: 'warn' })
 }

@@ -1,6 +1,6 @@
 import { type QueryKey, useMutation } from '@tanstack/react-query'
 import { CircleAlert, CircleCheck, type LucideIcon, Pause, Play, X } from 'lucide-react'
-import { type ComponentProps, type ReactNode, useState } from 'react'
+import { type ComponentProps, type ReactNode, useId, useState } from 'react'
 import { problemText } from '../api/baton.ts'
 import { renew } from '../api/queries.ts'
 import { createStore, readOnly, useStore } from '../api/store.ts'
@@ -54,13 +54,66 @@ export function IconButton({ icon: Icon, size = 14, label, children, ...given }:
   )
 }
 
-/** A field of one line under its label. */
 export function InputField({ label, ...input }: ComponentProps<'input'> & { readonly label: string }) {
   return (
     <label className="field">
       {label}
       <input {...input} />
     </label>
+  )
+}
+
+type SelectProps = Omit<ComponentProps<'select'>, 'onChange'> & {
+  readonly label?: string
+  readonly options: ReadonlyArray<readonly [value: string, name: string]>
+  readonly onChoose: (value: string) => void
+}
+
+/** A choice of one of some texts, under its label if it has one. */
+export function Select({ label, options, onChoose, ...given }: SelectProps) {
+  const id = useId()
+  const select = (
+    <select id={id} {...given} onChange={({ target }) => onChoose(target.value)}>
+      {options.map(([value, name]) => (
+        <option key={value} value={value}>
+          {name}
+        </option>
+      ))}
+    </select>
+  )
+  if (label === undefined) return select
+  return (
+    <div className="field">
+      <label htmlFor={id}>{label}</label>
+      {select}
+    </div>
+  )
+}
+
+type SegmentsProps<Choice> = {
+  readonly label: string
+  readonly choices: readonly Choice[]
+  readonly chosen: Choice
+  readonly disabled?: boolean
+  readonly onChoose: (choice: Choice) => void
+}
+
+/** A choice of one of a few words, which stay side by side. */
+export function Segments<Choice extends string>({ label, choices, chosen, ...given }: SegmentsProps<Choice>) {
+  return (
+    <fieldset className="segments" aria-label={label}>
+      {choices.map(one => (
+        <button
+          key={one}
+          type="button"
+          aria-pressed={one === chosen}
+          disabled={given.disabled}
+          onClick={() => given.onChoose(one)}
+        >
+          {one}
+        </button>
+      ))}
+    </fieldset>
   )
 }
 
@@ -109,10 +162,13 @@ type ActionButtonProps<Answer> = Action<void, Answer> & Pick<ButtonProps, 'icon'
 /** A button that begins an action, and cannot be pressed again while it is under way. */
 export function ActionButton<Answer>({ icon, text, ...given }: ActionButtonProps<Answer>) {
   const action = useAction(given)
-  return <Button icon={icon} text={text} onClick={() => action.mutate()} disabled={action.isPending} />
+  return (
+    <Acting>
+      <Button icon={icon} text={text} onClick={() => action.mutate()} disabled={action.isPending} />
+    </Acting>
+  )
 }
 
-/** Pauses what runs, or resumes what is paused. */
 export function PauseButton({ isPaused, ...action }: Action<void, unknown> & { readonly isPaused: boolean }) {
   return <ActionButton {...action} icon={isPaused ? Play : Pause} text={isPaused ? 'Resume' : 'Pause'} />
 }

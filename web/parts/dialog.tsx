@@ -43,36 +43,17 @@ function showModal(dialog: HTMLDialogElement | null): void {
   dialog?.querySelector<HTMLElement>('[data-first], .dialog-body :is(input, select, textarea)')?.focus()
 }
 
-type FieldNews = readonly [field: string, isUnsendable: boolean]
-
-type FormState = {
-  /** Whether a field holds a text that has no value. */
-  readonly isUnsendable: boolean
-  readonly report: (news: FieldNews) => void
-}
-
-const FormContext = createContext<FormState>({ isUnsendable: false, report: () => {} })
-
-/** Whether a field of the form around holds a text that has no value, so that the form would send an earlier one. */
-export function useFormUnsendable(): boolean {
-  return useContext(FormContext).isUnsendable
-}
+/** How many fields of the form around hold a text that has no value, so that the form would send an earlier one. */
+export const UnsendableContext = createContext({ unsendable: 0, count: (_by: number) => {} })
 
 /** Keeps the form around from being sent for as long as this field holds a text that has no value. */
 export function useUnsendable(isUnsendable: boolean): void {
-  const field = useId()
-  const { report } = useContext(FormContext)
+  const { count } = useContext(UnsendableContext)
   useEffect(() => {
-    report([field, isUnsendable])
-    return () => report([field, false])
-  }, [report, field, isUnsendable])
-}
-
-/** The fields that hold a text without a value, after a field has reported itself. */
-function fieldsAfter(known: ReadonlySet<string>, [field, isUnsendable]: FieldNews): ReadonlySet<string> {
-  if (known.has(field) === isUnsendable) return known
-  const others = [...known].filter(one => one !== field)
-  return new Set(isUnsendable ? [...others, field] : others)
+    if (!isUnsendable) return
+    count(1)
+    return () => count(-1)
+  }, [count, isUnsendable])
 }
 
 export type Stale = {
@@ -110,7 +91,7 @@ export function FormDialog({
   look = 'wide',
   action,
   actionLook = 'accent',
-  refusal = 'Close',
+  refusal = 'Keep as it is',
   isReady = true,
   stale,
   onSubmit,
@@ -130,8 +111,7 @@ export function FormDialog({
   readonly onClose: () => void
   readonly children: ReactNode
 }) {
-  const [fields, report] = useReducer(fieldsAfter, new Set<string>())
-  const isUnsendable = fields.size > 0
+  const [unsendable, count] = useReducer((sum: number, by: number) => sum + by, 0)
   return (
     <Dialog title={title} look={look} onClose={onClose}>
       <form
@@ -142,11 +122,11 @@ export function FormDialog({
       >
         <div className="dialog-body">
           {stale && isStale(stale.error) && <StaleNote {...stale} />}
-          <FormContext value={{ isUnsendable, report }}>{children}</FormContext>
+          <UnsendableContext value={{ unsendable, count }}>{children}</UnsendableContext>
         </div>
         <footer className="dialog-foot">
-          <Button text={refusal} onClick={onClose} />
-          <Button look={actionLook} type="submit" text={action} disabled={!isReady || isUnsendable} />
+          <Button text={refusal} onClick={onClose} data-first />
+          <Button look={actionLook} type="submit" text={action} disabled={!isReady || unsendable > 0} />
         </footer>
       </form>
     </Dialog>
@@ -154,53 +134,43 @@ export function FormDialog({
 }
 
 type AskedActionProps<Answer> = Parameters<typeof useAction<void, Answer>>[0] &
-  Pick<ButtonProps, 'icon'> & { readonly text: string; readonly title: string; readonly question: string }
+  Omit<ButtonProps, 'onClick'> & {
+    readonly title: string
+    readonly question: ReactNode
+    /** The verb on the button of the dialog. @default the text of the button that opens it */
+    readonly action?: string
+  }
 
 /** A button whose action is only done when the reader has confirmed what it will do. */
-export function AskedAction<Answer>({ icon, text, title, question, ...given }: AskedActionProps<Answer>) {
-  const action = useAction(given)
+export function AskedAction<Answer>(props: AskedActionProps<Answer>) {
+  const { title, question, text = '', action = text, ...given } = props
+  const { run: _run, done: _done, changes: _changes, after: _after, onRefused: _refused, ...button } = given
+  const mutation = useAction(given)
+  const confirm = { title, action, isDanger: button.look === 'danger', onConfirm: () => mutation.mutate() }
   const dialog = (close: () => void) => (
-    <Confirm title={title} action={text} onConfirm={() => action.mutate()} onClose={close}>
-      <p className="isolated">{question}</p>
+    <Confirm {...confirm} onClose={close}>
+      {typeof question === 'string' ? <p className="isolated">{question}</p> : question}
     </Confirm>
   )
   return (
     <Acting>
-      <Opener icon={icon} text={text} disabled={action.isPending} dialog={dialog} />
+      <Opener {...button} text={text} disabled={mutation.isPending} dialog={dialog} />
     </Acting>
   )
 }
 
-/** Asks before something that cannot be taken back. The safe answer has the focus. */
-export function Confirm({
-  title,
-  action,
-  children,
-  isDanger = false,
-  isReady = true,
-  onConfirm,
-  onClose,
-}: {
-  readonly title: string
-  /** The verb on the button, such as `Remove`. */
-  readonly action: string
-  readonly children: ReactNode
+type ConfirmProps = Pick<Parameters<typeof FormDialog>[0], 'title' | 'action' | 'isReady' | 'children'> & {
   readonly isDanger?: boolean
-  readonly isReady?: boolean
   readonly onConfirm: () => void
   readonly onClose: () => void
-}) {
+}
+
+/** Asks before something that cannot be taken back. The safe answer has the focus. */
+export function Confirm({ isDanger = false, onConfirm, onClose, ...form }: ConfirmProps) {
   const confirm = () => {
     onClose()
     onConfirm()
   }
-  return (
-    <Dialog title={title} onClose={onClose}>
-      <div className="dialog-body">{children}</div>
-      <footer className="dialog-foot">
-        <Button text="Keep as it is" onClick={onClose} data-first />
-        <Button look={isDanger ? 'danger' : 'accent'} text={action} onClick={confirm} disabled={!isReady} />
-      </footer>
-    </Dialog>
-  )
+  const actionLook = isDanger ? 'danger' : 'accent'
+  return <FormDialog {...form} look="middle" actionLook={actionLook} onSubmit={confirm} onClose={onClose} />
 }

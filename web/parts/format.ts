@@ -48,6 +48,13 @@ const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
+const UNITS = [
+  ['d', DAY],
+  ['h', HOUR],
+  ['min', MINUTE],
+  ['s', SECOND],
+  ['ms', 1],
+] as const
 
 /** `340 ms`, `1.2 s`, `4 min 5 s`, `2 h 10 min`, `3 d 4 h`. Its spaces do not break, so it is always on one line. */
 export function duration(ms: number): string {
@@ -57,16 +64,19 @@ export function duration(ms: number): string {
 function lengthText(size: number): string {
   if (size < SECOND) return `${Math.round(size)} ms`
   if (size < 10 * SECOND) return `${Number((size / SECOND).toFixed(1))} s`
-  if (size < MINUTE) return `${Math.round(size / SECOND)} s`
-  if (size < HOUR) return pair(size, [MINUTE, 'min'], [SECOND, 's'])
-  if (size < DAY) return pair(size, [HOUR, 'h'], [MINUTE, 'min'])
-  return pair(size, [DAY, 'd'], [HOUR, 'h'])
+  return size < MINUTE ? `${Math.round(size / SECOND)} s` : spanText(size, 2)
 }
 
-function pair(ms: number, [large, largeName]: [number, string], [small, smallName]: [number, string]) {
-  const first = Math.floor(ms / large)
-  const second = Math.floor((ms % large) / small)
-  return second === 0 ? `${first} ${largeName}` : `${first} ${largeName} ${second} ${smallName}`
+/** A span to the millisecond, or to so many units from the largest on: `1 min 30 s`. */
+export function spanText(ms: number, unitsMax: number = UNITS.length): string {
+  const first = UNITS.findIndex(([, size]) => ms >= size)
+  const parts: string[] = []
+  let rest = ms
+  for (const [unit, size] of UNITS.slice(first, first + unitsMax)) {
+    if (rest >= size) parts.push(`${Math.floor(rest / size)} ${unit}`)
+    rest %= size
+  }
+  return parts.join(' ') || '0 s'
 }
 
 /** `in 12 s`, `3 min ago`, `now`. */
@@ -74,14 +84,7 @@ export function relative(at: string, now: number): string {
   const away = Date.parse(at) - now
   const size = Math.abs(away)
   if (size < SECOND) return 'now'
-  const rounded = size < MINUTE ? `${Math.floor(size / SECOND)} s` : coarse(size)
-  return away > 0 ? `in ${rounded}` : `${rounded} ago`
-}
-
-function coarse(ms: number): string {
-  if (ms < HOUR) return `${Math.floor(ms / MINUTE)} min`
-  if (ms < DAY) return `${Math.floor(ms / HOUR)} h`
-  return `${Math.floor(ms / DAY)} d`
+  return away > 0 ? `in ${spanText(size, 1)}` : `${spanText(size, 1)} ago`
 }
 
 /** A time of day to the second. */
@@ -120,6 +123,15 @@ const UNSEEN = /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu
 /** The text with unseen characters written out, such as `\u202e`. */
 export function visible(text: string): string {
   return text.replace(UNSEEN, one => `\\u${one.codePointAt(0)?.toString(16).padStart(4, '0')}`)
+}
+
+/** Whether a text has all of these words, or parts of words. */
+export function hasWords(text: string, words: string): boolean {
+  const lower = text.toLowerCase()
+  return words
+    .toLowerCase()
+    .split(/\s+/)
+    .every(word => lower.includes(word))
 }
 
 const CUT_MARK = '…'
@@ -182,6 +194,11 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 /** What a person did, as the API records it. */
 export function operationText(what: string): string {
   return OPERATIONS[what] ?? what.charAt(0).toUpperCase() + what.slice(1)
+}
+
+/** The list without a member, or with it. */
+export function toggled<Member>(list: readonly Member[], member: Member): Member[] {
+  return list.includes(member) ? list.filter(one => one !== member) : [...list, member]
 }
 
 export function isEnded(status: Status): boolean {

@@ -3,6 +3,7 @@ import { useEffect, useId, useRef, useState } from 'react'
 import { IconButton } from './controls.tsx'
 import { useUnsendable } from './dialog.tsx'
 import { bytes, cut, visible } from './format.ts'
+import { Card } from './page.tsx'
 import { CopyButton } from './text.tsx'
 
 /**
@@ -36,6 +37,16 @@ export function JsonView({ value, label }: { readonly value: unknown; readonly l
         <Node value={value} depth={0} />
       </section>
     </div>
+  )
+}
+
+/** A value in a card of its own. Shows nothing when there is none. */
+export function JsonCard({ title, value }: { readonly title: string; readonly value: unknown }) {
+  if (value === undefined) return null
+  return (
+    <Card title={title}>
+      <JsonView value={value} label={title} />
+    </Card>
   )
 }
 

@@ -25,7 +25,7 @@ export function Page({ title, heading, lead, actions, children }: PageProps) {
     <>
       <header className="page-head">
         <div className="page-title">
-          <h1>{heading ?? title}</h1>
+          <h1>{heading ?? <Name mono={false}>{title}</Name>}</h1>
           {lead && <div className="soft">{lead}</div>}
         </div>
         <Acting>{actions && <div className="page-actions">{actions}</div>}</Acting>
@@ -67,95 +67,28 @@ export function Facts({ rows }: { readonly rows: ReadonlyArray<readonly [string,
   )
 }
 
-/** A column of a table: its name, and the content of its cell in a row. On a phone a cell shows the name of its column. */
-export type Column<Row> = {
-  readonly name: string
-  /** `actions` are buttons: their column has no visible name. */
-  readonly kind?: 'number' | 'narrow-hidden' | 'actions'
-  readonly title?: string
-  /** More classes of a cell. */
-  readonly look?: string | ((row: Row) => string)
-  /** By what a reader can sort the rows: numbers the largest first, texts by the alphabet. @default not at all */
-  readonly sortBy?: (row: Row) => number | string
-  readonly cell: (row: Row) => ReactNode
-}
-
-/** By which column a reader has sorted a table. */
-export type Sorting = {
-  readonly column: string | undefined
-  /** Sorts by this column, or again in the given order when it is sorted by it already. */
-  readonly onSort: (column: string) => void
-}
-
-type TableProps<Row> = {
-  readonly columns: ReadonlyArray<Column<Row>>
-  readonly rows: readonly Row[]
-  readonly keyOf: (row: Row) => string
-  readonly sorting?: Sorting
-}
-
-/** A table of few rows. The first column names the row. */
-export function Table<Row>({ columns, rows, keyOf, sorting }: TableProps<Row>) {
-  return (
-    <div className="table-frame">
-      <table>
-        <thead>
-          <tr>
-            {columns.map(column => (
-              <Heading key={column.name} column={column} sorting={column.sortBy && sorting} />
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(row => (
-            <tr key={keyOf(row)}>
-              {columns.map((column, index) => (
-                <td key={column.name} className={lookOf(column, row)} data-label={labelOf(column, index)}>
-                  {column.cell(row)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
-    </div>
-  )
-}
-
-type HeadingProps = { readonly column: Column<never>; readonly sorting: Sorting | undefined }
-
-function Heading({ column: { name, kind, title }, sorting }: HeadingProps) {
-  const isSorted = sorting?.column === name
-  return (
-    <th scope="col" className={kind === 'actions' ? undefined : kind} title={title}>
-      {kind === 'actions' ? (
-        <span className="visually-hidden">{name}</span>
-      ) : sorting ? (
-        <button type="button" className="sort" aria-pressed={isSorted} onClick={() => sorting.onSort(name)}>
-          {name}
-        </button>
-      ) : (
-        name
-      )}
-    </th>
-  )
-}
-
-function lookOf<Row>({ kind, look }: Column<Row>, row: Row): string {
-  return [kind === 'actions' ? 'action-cell' : kind, typeof look === 'function' ? look(row) : look]
-    .filter(Boolean)
-    .join(' ')
-}
-
-function labelOf({ name, kind }: Column<never>, index: number): string | undefined {
-  return index === 0 || kind === 'actions' || kind === 'narrow-hidden' ? undefined : name
-}
-
 /** What has been asked of the API, as a page needs it. */
 type Question<Data> = {
   readonly data: Data | undefined
   readonly error: unknown
   readonly refetch: () => unknown
+}
+
+type Answers<Questions> = {
+  readonly [Name in keyof Questions]: Questions[Name] extends Question<infer Data>
+    ? Exclude<Data, undefined>
+    : never
+}
+
+/** Several questions as one. It is answered when each is, and fails when one fails that was never answered. */
+export function combined<Questions extends Readonly<Record<string, Question<unknown>>>>(
+  questions: Questions,
+): Question<Answers<Questions>> {
+  const all = Object.entries(questions)
+  const failed = all.find(([, { error, data }]) => error && data === undefined)?.[1]
+  const isWhole = all.every(([, { data }]) => data !== undefined)
+  const answers = Object.fromEntries(all.map(([name, { data }]) => [name, data])) as Answers<Questions>
+  return { data: isWhole ? answers : undefined, error: failed?.error, refetch: () => failed?.refetch() }
 }
 
 type AnswerProps<Data> = {
@@ -185,27 +118,23 @@ export function Unanswered({ of: { error, refetch }, rows, missing }: Unanswered
 
 export function Empty({ title, children }: { readonly title: string; readonly children?: ReactNode }) {
   return (
-    <div className="note">
-      <Inbox size={22} aria-hidden className="faint" />
-      <p className="note-title">{title}</p>
+    <Note icon={Inbox} tone="faint" title={title}>
       {children && <div className="soft">{children}</div>}
-    </div>
+    </Note>
   )
 }
 
-type FailureProps = { readonly error: unknown; readonly onRetry?: () => unknown }
-
-export function Failure({ error, onRetry }: FailureProps) {
+export function Failure({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => unknown }) {
   if (isStatus(error, 403) && !isExplained(error)) return <Unsigned />
   const isRefused = isExplained(error) && (isStatus(error, 401) || isStatus(error, 403))
   const { icon, tone, title, text } = isRefused
     ? { icon: KeyRound, tone: 'warn', title: error.problem.title, text: error.problem.detail }
     : { icon: CircleAlert, tone: 'bad', title: NOT_NOW, text: problemText(error) }
   return (
-    <Alert icon={icon} tone={tone} title={title}>
+    <Note icon={icon} tone={tone} title={title}>
       <p className="soft isolated">{text}</p>
       {onRetry && <Button onClick={onRetry} text="Try again" />}
-    </Alert>
+    </Note>
   )
 }
 
@@ -219,7 +148,7 @@ function isExplained(error: unknown): error is ProblemError {
 /** What a system answers that demands a signature with each request. A browser cannot sign, so a proxy on this machine does. */
 export function Unsigned() {
   return (
-    <Alert icon={KeyRound} tone="warn" title="This system answers signed requests only">
+    <Note icon={KeyRound} tone="warn" title="This system answers signed requests only">
       <p className="soft">
         A browser does not sign its requests. Open this page through the command line, which signs them with
         your own AWS credentials:
@@ -228,20 +157,16 @@ export function Unsigned() {
         <code className="mono command">npx baton dashboard --stack NAME</code>
       </p>
       <p className="faint">If you came that way, your credentials do not allow what this page asks.</p>
-    </Alert>
+    </Note>
   )
 }
 
-type AlertProps = {
-  readonly icon: LucideIcon
-  readonly tone: string
-  readonly title: string
-  readonly children: ReactNode
-}
+type NoteProps = CardProps & { readonly title: string; readonly icon: LucideIcon; readonly tone: string }
 
-function Alert({ icon: Icon, tone, title, children }: AlertProps) {
+/** An icon, a title and an explanation. A screen reader reads what went wrong. */
+function Note({ icon: Icon, tone, title, children }: NoteProps) {
   return (
-    <div className="note" role="alert">
+    <div className="note" role={tone === 'faint' ? undefined : 'alert'}>
       <Icon size={22} aria-hidden className={tone} />
       <p className="note-title isolated">{title}</p>
       {children}

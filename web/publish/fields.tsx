@@ -1,5 +1,6 @@
 import { createContext, type ReactNode, useContext, useId } from 'react'
 import type { FieldProblem } from '../../shared/core/values/values.ts'
+import { Select } from '../parts/controls.tsx'
 import { JsonField } from '../parts/json.tsx'
 import { emptyOf, type Field, type JsonValue } from './schema.ts'
 
@@ -60,22 +61,17 @@ type SelectProps = {
 
 /** A choice among names, by their positions. */
 export function SelectField({ field, names, chosen, none, onChoose }: SelectProps) {
+  const options = names.map((name, index) => [String(index), name] as const)
   return (
     <Labelled field={field}>
       {props => (
-        <select
+        <Select
           {...props}
           required={none !== undefined && field.isRequired}
           value={chosen === undefined ? LEFT_OUT : String(chosen)}
-          onChange={({ target: { value } }) => onChoose(value === LEFT_OUT ? undefined : Number(value))}
-        >
-          {none !== undefined && <option value={LEFT_OUT}>{none}</option>}
-          {names.map((name, index) => (
-            <option key={name} value={String(index)}>
-              {name}
-            </option>
-          ))}
-        </select>
+          options={none === undefined ? options : [[LEFT_OUT, none], ...options]}
+          onChoose={value => onChoose(value === LEFT_OUT ? undefined : Number(value))}
+        />
       )}
     </Labelled>
   )
@@ -157,12 +153,7 @@ export function Title({ field: { title, isRequired } }: { readonly field: Field 
   return (
     <span>
       {title}
-      {isRequired && (
-        <span className="required" aria-hidden>
-          {' '}
-          *
-        </span>
-      )}
+      {isRequired && <span className="required" aria-hidden>{` *`}</span>}
     </span>
   )
 }

@@ -1,13 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
 import { Plus } from 'lucide-react'
-import { useEffect, useMemo, useState } from 'react'
+import { useContext, useEffect, useMemo, useState } from 'react'
 import type { PublishBody } from '../../shared/api/publish.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { typesQuery } from '../api/queries.ts'
-import { InputField, Opener, useAction } from '../parts/controls.tsx'
-import { FormDialog, useFormUnsendable } from '../parts/dialog.tsx'
+import { InputField, Opener, Segments, Select, useAction } from '../parts/controls.tsx'
+import { FormDialog, UnsendableContext } from '../parts/dialog.tsx'
 import { JsonField } from '../parts/json.tsx'
 import { firstValue, formOf, type JsonSchema, type JsonValue } from './schema.ts'
 import { SchemaForm } from './schema-form.tsx'
@@ -41,6 +41,7 @@ export function PublishDialog({ type: given, copyOf, onClose }: PublishProps) {
     <FormDialog
       title={copyOf ? 'Publish a copy' : 'Publish a task'}
       action="Publish"
+      refusal="Close"
       isReady={isLoaded && !publish.isPending}
       onSubmit={form => publish.mutate(bodyOf(form, input, options))}
       onClose={onClose}
@@ -94,16 +95,14 @@ type TargetProps = {
 function TargetFields({ type = '', names, onChoose }: TargetProps) {
   return (
     <div className="field-row">
-      <label className="field">
-        Type
-        <select name="type" value={type} required onChange={({ target }) => onChoose(target.value)}>
-          {names.map(name => (
-            <option key={name} value={name}>
-              {name}
-            </option>
-          ))}
-        </select>
-      </label>
+      <Select
+        label="Type"
+        name="type"
+        value={type}
+        required
+        options={names.map(one => [one, one])}
+        onChoose={onChoose}
+      />
       <InputField label="Key" name="key" autoComplete="off" maxLength={200} placeholder="a new one" />
       <InputField label="Delay in seconds" name="delay" type="number" min={0} step="any" placeholder="0" />
     </div>
@@ -128,6 +127,7 @@ export function InputFields({
 }: InputProps) {
   const form = useMemo(() => formOf(schema), [schema])
   const [isText, setText] = useState(form === undefined)
+  const { unsendable } = useContext(UnsendableContext)
   const [value, setValue] = useState(() => given ?? (form && firstValue(form)))
   // Without a change, what the form begins with is published.
   // biome-ignore lint/correctness/useExhaustiveDependencies: later changes are reported as they happen
@@ -138,34 +138,22 @@ export function InputFields({
   }
   return (
     <div className="stack">
-      {form && <FormOrText label={label} isText={isText} onChoose={setText} />}
+      {form && (
+        <Segments
+          label={`${label} as`}
+          choices={['Form', 'JSON']}
+          chosen={isText ? 'JSON' : 'Form'}
+          // To leave a text that has no value would lose it.
+          disabled={unsendable > 0}
+          onChoose={one => setText(one === 'JSON')}
+        />
+      )}
       {form && !isText ? (
         <SchemaForm field={form} value={value} onChange={change} />
       ) : (
         <JsonField label={label} first={value} onChange={change} hint={hint} />
       )}
     </div>
-  )
-}
-
-type FormOrTextProps = {
-  readonly label: string
-  readonly isText: boolean
-  readonly onChoose: (isText: boolean) => void
-}
-
-function FormOrText({ label, isText, onChoose }: FormOrTextProps) {
-  // To leave a text that has no value would lose it.
-  const isStuck = useFormUnsendable()
-  return (
-    <fieldset className="segments" aria-label={`${label} as`}>
-      <button type="button" aria-pressed={!isText} disabled={isStuck} onClick={() => onChoose(false)}>
-        Form
-      </button>
-      <button type="button" aria-pressed={isText} disabled={isStuck} onClick={() => onChoose(true)}>
-        JSON
-      </button>
-    </fieldset>
   )
 }
 

@@ -32,8 +32,12 @@ function Member({ name, ...props }: FieldProps & { readonly name: string | numbe
 
 /** The members of the outermost object, without a frame of their own. */
 export function SchemaForm({ field, value, onChange }: FieldProps) {
-  if (field.kind !== 'object') return <SchemaField field={field} value={value} onChange={onChange} />
-  return <Members field={field} value={value} onChange={onChange} />
+  const rest = { value, onChange }
+  return field.kind === 'object' ? (
+    <Members field={field} {...rest} />
+  ) : (
+    <SchemaField field={field} {...rest} />
+  )
 }
 
 function SchemaField({ field, ...rest }: FieldProps) {
@@ -61,9 +65,7 @@ function ObjectField(props: FieldProps<'object'>) {
       <legend>
         <Title field={field} />
         {!field.isRequired && (
-          <button type="button" className="link-button" onClick={() => onChange(undefined)}>
-            leave out
-          </button>
+          <Button className="link-button" text="leave out" onClick={() => onChange(undefined)} />
         )}
       </legend>
       <Hint field={field} />
@@ -73,9 +75,7 @@ function ObjectField(props: FieldProps<'object'>) {
 }
 
 function Members({ field, value, onChange }: FieldProps<'object'>) {
-  const object = (
-    typeof value === 'object' && value !== null && !Array.isArray(value) ? value : {}
-  ) as Record<string, JsonValue>
+  const object: Readonly<Record<string, JsonValue>> = Array.isArray(value) ? {} : Object(value)
   return field.members.map(([name, member]) => (
     <Member
       key={name}
@@ -111,11 +111,7 @@ function UnionField({ field, value, onChange }: FieldProps<'union'>) {
 }
 
 let lastKey = 0
-
-function newKey(): string {
-  lastKey += 1
-  return `item ${lastKey}`
-}
+const newKey = () => `item ${++lastKey}`
 
 /** Items have no names of their own. Each has a key next to it, so that its text stays with it when an earlier item is removed. */
 function ListField({ field, value, onChange }: FieldProps<'list'>) {

@@ -1,16 +1,11 @@
+import type { Json as JsonValue } from '../../shared/core/values/values.ts'
+
 /**
  * Forms from JSON Schema. The generator knows what definitions of tasks commonly register: objects, lists, texts, numbers, flags,
  * choices, and values that may be null or left out. Everything else is a field for JSON, so a form can always express the input.
  */
 
-export type JsonValue =
-  | null
-  | boolean
-  | number
-  | string
-  | readonly JsonValue[]
-  | { readonly [name: string]: JsonValue }
-
+export type { JsonValue }
 export type JsonSchema = { readonly [name: string]: unknown }
 
 /** One field of a form. `path` names its members. */

@@ -2,7 +2,6 @@ import type { ApiSchedule, ScheduleBody } from '../../shared/api/schedules.ts'
 import type { Ticks } from '../../shared/core/schedule.ts'
 import { ticksOfTiming } from '../../shared/cron/cron-ticks.ts'
 
-/** A tick to come. */
 export type Tick = { readonly name: string; readonly type: string; readonly at: number }
 
 /** So many ticks of one schedule are shown. One that ticks each minute would else hide all others. */

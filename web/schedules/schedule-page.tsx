@@ -1,14 +1,15 @@
-import { infiniteQueryOptions, useInfiniteQuery, useQuery } from '@tanstack/react-query'
+import { useInfiniteQuery, useQuery } from '@tanstack/react-query'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Pencil, Trash2 } from 'lucide-react'
 import type { ApiSchedule, ApiTick } from '../../shared/api/schedules.ts'
 import { baton } from '../api/baton.ts'
-import { listed, pageAt, scheduleQuery, typesQuery } from '../api/queries.ts'
-import { Button, Opener, useAction } from '../parts/controls.tsx'
-import { Confirm } from '../parts/dialog.tsx'
-import { JsonView } from '../parts/json.tsx'
-import { Card, type Column, Empty, Facts, Operations, Page, Table, Unanswered } from '../parts/page.tsx'
-import { IdLink, Name, StatusBadge, TypeLink, When } from '../parts/text.tsx'
+import { list, scheduleQuery, typesQuery } from '../api/queries.ts'
+import { Opener } from '../parts/controls.tsx'
+import { AskedAction } from '../parts/dialog.tsx'
+import { JsonCard } from '../parts/json.tsx'
+import { Card, Empty, Facts, Operations, Page, Unanswered } from '../parts/page.tsx'
+import { type Column, Pages, Table } from '../parts/table.tsx'
+import { IdLink, StatusBadge, TypeLink, When } from '../parts/text.tsx'
 import { Sentences } from '../settings/edit-dialog.tsx'
 import { scheduleSentences } from '../settings/sentences.ts'
 import { ErrorView } from '../task/runs.tsx'
@@ -24,7 +25,7 @@ export function SchedulePage() {
   const schedule = useQuery(scheduleQuery(name))
   if (schedule.data) return <ScheduleView schedule={schedule.data} />
   return (
-    <Page title={name} heading={<Name>{name}</Name>}>
+    <Page title={name}>
       <Unanswered
         of={schedule}
         missing={<Empty title="There is no such schedule">It was removed, or never created.</Empty>}
@@ -41,7 +42,6 @@ function ScheduleView({ schedule }: ScheduleProps) {
   return (
     <Page
       title={name}
-      heading={<Name mono={false}>{name}</Name>}
       lead={<Standing schedule={schedule} />}
       actions={
         <>
@@ -54,9 +54,7 @@ function ScheduleView({ schedule }: ScheduleProps) {
       <div className="columns">
         <div className="column">
           <PastTicks name={name} />
-          <Card title="Task of each tick">
-            <JsonView value={task} label="Task" />
-          </Card>
+          <JsonCard title="Task of each tick" value={task} />
         </div>
         <aside className="column" aria-label="Details">
           <Card title="Next ticks">
@@ -118,44 +116,26 @@ function Standing({ schedule }: ScheduleProps) {
 /** The actions on a schedule that no code keeps. */
 function Keeping({ schedule: { name, task } }: ScheduleProps) {
   const navigate = useNavigate()
-  const remove = useAction({
-    run: () => baton.removeSchedule(name),
-    done: `${name} was removed`,
-    changes: changesOf(),
-    after: () => void navigate({ to: '/schedules' }),
-  })
   return (
     <>
       <Opener icon={Pencil} text="Edit" dialog={close => <EditSchedule name={name} onClose={close} />} />
-      <Opener
+      <AskedAction
         look="danger"
         icon={Trash2}
         text="Remove"
-        dialog={close => (
-          <Confirm
-            title={`Remove the schedule ${name}?`}
-            action="Remove the schedule"
-            isDanger
-            onConfirm={() => remove.mutate()}
-            onClose={close}
-          >
-            <p className="isolated">
-              It has no further tick, so it publishes no further task of {task.type}. The tasks that it has
-              published stay, and run to their end.
-            </p>
-          </Confirm>
-        )}
+        title={`Remove the schedule ${name}?`}
+        action="Remove the schedule"
+        question={`It has no further tick, so it publishes no further task of ${task.type}. The tasks that it has published stay, and run to their end.`}
+        run={() => baton.removeSchedule(name)}
+        done={`${name} was removed`}
+        changes={changesOf()}
+        after={() => void navigate({ to: '/schedules' })}
       />
     </>
   )
 }
 
-const ticksQuery = (name: string) =>
-  infiniteQueryOptions({
-    queryKey: ['ticks', name],
-    queryFn: ({ pageParam }) => baton.ticks(name, { ...pageAt(pageParam), limit: 20 }),
-    ...listed,
-  })
+const ticksQuery = (name: string) => list(['ticks', name], page => baton.ticks(name, { ...page, limit: 20 }))
 
 const COLUMNS: ReadonlyArray<Column<ApiTick>> = [
   { name: 'Tick', cell: ({ at }) => <When at={at} as="both" /> },
@@ -171,20 +151,13 @@ const COLUMNS: ReadonlyArray<Column<ApiTick>> = [
   { name: 'Error', look: 'bad isolated', cell: ({ task }) => task?.error?.message },
 ]
 
-/** The past ticks, newest first, with what became of their tasks. */
 function PastTicks({ name }: { readonly name: string }) {
-  const query = useInfiniteQuery(ticksQuery(name))
-  const ticks = query.data?.pages.flatMap(page => page.items)
+  const none = <p className="note soft">It has not ticked yet.</p>
   return (
     <Card title="Past ticks">
-      {!ticks && <Unanswered of={query} rows={3} />}
-      {ticks?.length === 0 && <p className="note soft">It has not ticked yet.</p>}
-      {ticks && ticks.length > 0 && <Table columns={COLUMNS} rows={ticks} keyOf={({ at }) => at} />}
-      {query.hasNextPage && (
-        <div className="more">
-          <Button text="Show more" onClick={() => void query.fetchNextPage()} />
-        </div>
-      )}
+      <Pages of={useInfiniteQuery(ticksQuery(name))}>
+        {ticks => <Table columns={COLUMNS} rows={ticks} keyOf={({ at }) => at} empty={none} />}
+      </Pages>
     </Card>
   )
 }

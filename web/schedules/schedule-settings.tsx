@@ -10,13 +10,11 @@ import { Failure } from '../parts/page.tsx'
 import type { JsonSchema } from '../publish/schema.ts'
 import { EditDialog, Sentences, useSchemas } from '../settings/edit-dialog.tsx'
 import { scheduleSentences } from '../settings/sentences.ts'
-import { only } from '../settings/settings.ts'
+import { only, pick } from '../settings/settings.ts'
 import { ticksAfter } from './next-ticks.ts'
 
-type EditProps = { readonly name: string; readonly onClose: () => void }
-
 /** Replaces a schedule. The list of schedules shows only the type of the task, so the whole one is read when the dialog opens. */
-export function EditSchedule({ name, onClose }: EditProps) {
+export function EditSchedule({ name, onClose }: { readonly name: string; readonly onClose: () => void }) {
   const { data: schedule, error, refetch } = useQuery(scheduleQuery(name))
   const settings = useScheduleSettings(schedule?.createdAt)
   if (schedule && settings)
@@ -75,7 +73,6 @@ export function NewSchedule({ type, onClose }: { readonly type: string; readonly
   )
 }
 
-/** What both dialogs about a schedule show. Undefined until the fields are known. */
 function useScheduleSettings(createdAt: string | undefined) {
   const schemas = useSchemas()
   const { data: types } = useQuery(typesQuery)
@@ -116,14 +113,10 @@ function scheduleProblems(body: ScheduleBody): readonly FieldProblem[] {
   return problems.length > 0 ? problems : timingProblems(body, Date.now())
 }
 
+type PreviewProps = { readonly body: ScheduleBody; readonly createdAt: string | undefined }
+
 /** When the schedule ticks next, and what becomes of missed ticks. */
-function Preview({
-  body,
-  createdAt,
-}: {
-  readonly body: ScheduleBody
-  readonly createdAt: string | undefined
-}) {
+function Preview({ body, createdAt }: PreviewProps) {
   const now = Date.now()
   const ticks = ticksAfter(body, createdAt === undefined ? now : Date.parse(createdAt), now)
   return (
@@ -139,28 +132,12 @@ function Preview({
   )
 }
 
-/** The answers that a change of a schedule changes. */
-export function changesOf(name?: string) {
-  return [
-    ['schedules'],
-    ...(name === undefined
-      ? []
-      : [
-          ['schedule', name],
-          ['ticks', name],
-        ]),
-  ]
+export function changesOf(name = '') {
+  return [['schedules'], ['schedule', name], ['ticks', name]]
 }
 
 /** The schedule in an answer, in the form in which a request gives it. */
-function bodyOf({ cron, everyMs, at, timezone, missed, graceMs, task }: ApiSchedule): ScheduleBody {
-  return {
-    ...(cron !== undefined && { cron }),
-    ...(everyMs !== undefined && { everyMs }),
-    ...(at !== undefined && { at }),
-    ...(cron !== undefined && timezone !== undefined && { timezone }),
-    missed,
-    graceMs,
-    task,
-  }
+function bodyOf(schedule: ApiSchedule): ScheduleBody {
+  const timing = schedule.cron === undefined ? ['everyMs', 'at'] : ['cron', 'timezone']
+  return pick(schedule, [...timing, 'missed', 'graceMs', 'task']) as ScheduleBody
 }

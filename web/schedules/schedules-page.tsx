@@ -4,15 +4,15 @@ import { Plus, Zap } from 'lucide-react'
 import type { ApiSchedule } from '../../shared/api/schedules.ts'
 import { baton } from '../api/baton.ts'
 import { schedulesQuery, typesQuery } from '../api/queries.ts'
-import { Acting, ActionButton, Opener, PauseButton } from '../parts/controls.tsx'
+import { ActionButton, Opener, PauseButton } from '../parts/controls.tsx'
 import { SECONDS } from '../parts/format.ts'
-import { Answer, Card, type Column, Empty, LastChange, Page, Table } from '../parts/page.tsx'
+import { Answer, Card, Empty, LastChange, Page } from '../parts/page.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { Name, TypeLink, When } from '../parts/text.tsx'
 import { timingText } from '../settings/sentences.ts'
 import { byDay, nextTicks } from './next-ticks.ts'
 import { changesOf, NewSchedule } from './schedule-settings.tsx'
 
-/** All schedules, ordered by their next tick. */
 export function SchedulesPage() {
   const { data: types = [] } = useQuery(typesQuery)
   return (
@@ -29,22 +29,20 @@ export function SchedulesPage() {
       }
     >
       <Answer of={useQuery(schedulesQuery)}>
-        {schedules =>
-          schedules.length === 0 ? (
-            <Empty title="There are no schedules yet">A schedule publishes a task at each tick.</Empty>
-          ) : (
-            <div className="stack">
-              <Card>
-                <Table columns={COLUMNS} rows={schedules} keyOf={({ name }) => name} />
-              </Card>
-              <Calendar schedules={schedules} />
-            </div>
-          )
-        }
+        {schedules => (
+          <div className="stack">
+            <Card>
+              <Table columns={COLUMNS} rows={schedules} keyOf={({ name }) => name} empty={NONE} />
+            </Card>
+            {schedules.length > 0 && <Calendar schedules={schedules} />}
+          </div>
+        )}
       </Answer>
     </Page>
   )
 }
+
+const NONE = <Empty title="There are no schedules yet">A schedule publishes a task at each tick.</Empty>
 
 const COLUMNS: ReadonlyArray<Column<ApiSchedule>> = [
   {
@@ -73,15 +71,7 @@ const COLUMNS: ReadonlyArray<Column<ApiSchedule>> = [
   },
   { name: 'Last run', look: 'soft', cell: ({ lastRunAt }) => <When at={lastRunAt} /> },
   { name: 'Next tick', cell: ({ nextRunAt }) => <When at={nextRunAt} /> },
-  {
-    name: 'Actions',
-    kind: 'actions',
-    cell: schedule => (
-      <Acting>
-        <ScheduleActions schedule={schedule} />
-      </Acting>
-    ),
-  },
+  { name: 'Actions', kind: 'actions', cell: schedule => <ScheduleActions schedule={schedule} /> },
 ]
 
 function ScheduleLink({ name }: { readonly name: string }) {
@@ -119,7 +109,6 @@ export function ScheduleActions({ schedule }: { readonly schedule: ApiSchedule }
 
 const TICKS_SHOWN = 24
 
-/** The next ticks of all schedules, day by day. */
 function Calendar({ schedules }: { readonly schedules: readonly ApiSchedule[] }) {
   const ticks = nextTicks(schedules, TICKS_SHOWN)
   return (

@@ -33,13 +33,13 @@ type EditProps<Thing, Body> = {
   readonly onClose: () => void
 }
 
-type Revised = { readonly revision: number }
-
 /**
  * Edits the settings of a thing, in a form or as JSON. The problems are shown at their fields, and what is written stays as it is. The
  * revision that is sent is the revision of what the reader saw, so what another person changes meanwhile is not overwritten.
  */
-export function EditDialog<Thing extends Revised, Body extends object>(props: EditProps<Thing, Body>) {
+export function EditDialog<Thing extends { readonly revision: number }, Body extends object>(
+  props: EditProps<Thing, Body>,
+) {
   const [begun, setBegun] = useState(props.thing)
   const startOver = async () => setBegun(await props.readAgain())
   return <EditForm key={begun.revision} {...props} thing={begun} onStartOver={startOver} />
@@ -47,7 +47,9 @@ export function EditDialog<Thing extends Revised, Body extends object>(props: Ed
 
 type FormProps<Thing, Body> = EditProps<Thing, Body> & { readonly onStartOver: () => Promise<void> }
 
-function EditForm<Thing extends Revised, Body extends object>(props: FormProps<Thing, Body>) {
+function EditForm<Thing extends { readonly revision: number }, Body extends object>(
+  props: FormProps<Thing, Body>,
+) {
   const { thing, readAgain, title, label, hint, schemaOf, bodyOf, problemsOf, preview, onStartOver } = props
   const [first] = useState(() => bodyOf(thing))
   const [body, setBody] = useState<Body | undefined>(first)
@@ -67,7 +69,6 @@ function EditForm<Thing extends Revised, Body extends object>(props: FormProps<T
     <FormDialog
       title={title}
       action={props.action ?? 'Save'}
-      refusal="Keep as it is"
       isReady={!put.isPending && body !== undefined && found.length === 0}
       stale={{ error: put.error, differences, onStartOver }}
       onSubmit={() => body !== undefined && put.mutate(body)}
@@ -93,7 +94,6 @@ function errorsOf(error: unknown): readonly FieldProblem[] {
   return error instanceof ProblemError ? (error.problem.errors ?? []) : []
 }
 
-/** Sentences, one below the other. */
 export function Sentences({ of }: { readonly of: readonly string[] }) {
   return of.map(text => <p key={text}>{visible(text)}</p>)
 }

@@ -3,25 +3,12 @@ import type { ApiType } from '../../shared/api/types.ts'
 import { SCHEDULE_GRACE_MS } from '../../shared/core/bounds.ts'
 import { type PartialOptions, resolveOptions } from '../../shared/core/options.ts'
 import { backoffMs } from '../../shared/core/run/backoff.ts'
-import { counted, moment } from '../parts/format.ts'
+import { counted, moment, spanText } from '../parts/format.ts'
 
 /** What settings do, in sentences. */
 
-const UNITS = { d: 86_400_000, h: 3_600_000, min: 60_000, s: 1_000, ms: 1 }
-
-/** A span, exact to the millisecond: `1 min 30 s`. */
-function spanText(ms: number): string {
-  let rest = ms
-  const parts = Object.entries(UNITS).map(([unit, size]) => {
-    const count = Math.floor(rest / size)
-    rest -= count * size
-    return count > 0 ? `${count} ${unit}` : ''
-  })
-  return parts.filter(Boolean).join(' ') || '0 s'
-}
-
 const PERIODS: Readonly<Record<number, string>> = {
-  ...{ [UNITS.s]: 'a second', [UNITS.min]: 'a minute', [UNITS.h]: 'an hour', [UNITS.d]: 'a day' },
+  ...{ 1000: 'a second', 60000: 'a minute', 3600000: 'an hour', 86400000: 'a day' },
 }
 
 /** `At most 50 starts a second for each customer.` */
@@ -70,7 +57,7 @@ export function optionSentences(kind: ApiType['kind'], given: PartialOptions): s
 function retrySentence(retry: ReturnType<typeof resolveOptions>['retry']): string {
   const delays = Array.from({ length: retry.maxRetries }, (_, nth) => backoffMs(retry, nth + 1, 0))
   const least = delays.reduce((sum, ms) => sum + Math.round(ms * (1 - retry.jitter)), 0)
-  const shown = delays.slice(0, DELAYS_SHOWN).map(spanText)
+  const shown = delays.slice(0, DELAYS_SHOWN).map(ms => spanText(ms))
   const more = delays.length > DELAYS_SHOWN ? `so on up to ${spanText(Math.max(...delays))}` : shown.pop()
   if (more === undefined) return 'Tries once: the first failure is for good.'
   const jitter = retry.jitter > 0 ? `, each up to ${Math.round(retry.jitter * 100)} % shorter by chance` : ''

@@ -45,8 +45,12 @@ function hintOf(description: string, isSpan: boolean): string {
 
 /** The schema with these members only. A member that the schema lacks is left out. */
 export function only(schema: JsonSchema, names: readonly string[]): JsonSchema {
-  const members = Object.entries(Object(schema.properties))
-  return { ...schema, properties: Object.fromEntries(members.filter(([name]) => names.includes(name))) }
+  return { ...schema, properties: pick(Object(schema.properties), names) }
+}
+
+/** The members of these names, as far as the object has them. */
+export function pick(from: object, names: readonly string[]): JsonSchema {
+  return Object.fromEntries(Object.entries(from).filter(([name]) => names.includes(name)))
 }
 
 /** How settings differ from earlier ones: `limits.rate.limit: 5 → 50`. */

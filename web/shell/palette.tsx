@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
-import { useNavigate } from '@tanstack/react-router'
+import { type NavigateOptions, useNavigate } from '@tanstack/react-router'
 import {
   Activity,
   Boxes,
@@ -19,16 +19,17 @@ import { FOUND_CHARACTERS_MIN, foundQuery } from '../api/found.ts'
 import { schedulesQuery, typesQuery } from '../api/queries.ts'
 import { isForPage } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
-import { counted, cut, relative, visible } from '../parts/format.ts'
+import { counted, cut, hasWords, relative, visible } from '../parts/format.ts'
 import { useSettled } from '../parts/text.tsx'
-import { setTheme } from './theme.ts'
+import { setTheme, type Theme } from './theme.ts'
 
 /** The navigation: the pages, the palette that leads to them and to all types, schedules and tasks, and the keys. */
 
 type Command = {
   readonly title: string
   readonly hint: string
-  readonly run: () => void
+  /** Where it leads, or the theme that it sets. */
+  readonly to: NavigateOptions | Theme
   /** The id of a task. */
   readonly id?: string
 }
@@ -43,11 +44,7 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   const found = useFound(text.trim())
   const commands = [...matching(useCommands(), text.trim()), ...found.commands]
   const current = Math.min(chosen, commands.length - 1)
-  const run = (command: Command | undefined) => {
-    if (!command) return
-    onClose()
-    command.run()
-  }
+  const run = useRun(onClose)
   const onKey = (event: ReactKeyboardEvent) => {
     const step = event.key === 'ArrowDown' ? 1 : event.key === 'ArrowUp' ? -1 : 0
     if (step !== 0) {
@@ -96,38 +93,36 @@ export function Palette({ onClose }: { readonly onClose: () => void }) {
   )
 }
 
+function useRun(onClose: () => void) {
+  const navigate = useNavigate()
+  return (command: Command | undefined) => {
+    if (!command) return
+    onClose()
+    if (typeof command.to === 'string') setTheme(command.to)
+    else void navigate(command.to)
+  }
+}
+
 /** The tasks that the text finds, what leads to all of them, and how far the search is. */
 function useFound(text: string): { readonly commands: readonly Command[]; readonly note: string } {
-  const navigate = useNavigate()
   const q = useSettled(text)
   const { data: types = [] } = useQuery(typesQuery)
   const { data, error } = useQuery(foundQuery(q))
   if (text === '') return { commands: [], note: '' }
   const found = q === text ? data : undefined
   const { items = [], matches = [] } = found ?? {}
-  const tasks = items.map(({ id, key, type, status, finishedAt, dueAt }, nth) => ({
-    id,
-    title: short(key),
-    hint: `${type} · ${status} ${relative(finishedAt ?? dueAt, Date.now())} · ${matches[nth]}`,
-    run: () => void navigate({ to: '/tasks/$id', params: { id }, search: {} }),
-  }))
-  const whole = { title: short(text), id: text }
-  const canvas = {
-    ...whole,
-    hint: 'open the canvas',
-    run: () => void navigate({ to: '/canvases/$id', params: { id: text } }),
-  }
-  const task = {
-    ...whole,
-    hint: 'open the task',
-    run: () => void navigate({ to: '/tasks/$id', params: { id: text }, search: {} }),
-  }
+  const tasks = items.map(
+    ({ id, key, type, status, finishedAt, dueAt }, nth): Command => ({
+      id,
+      title: short(key),
+      hint: `${type} · ${status} ${relative(finishedAt ?? dueAt, Date.now())} · ${matches[nth]}`,
+      to: { to: '/tasks/$id', params: { id }, search: {} },
+    }),
+  )
+  const canvas = commandOf(short(text), 'open the canvas', { to: '/canvases/$id', params: { id: text } })
+  const task = commandOf(short(text), 'open the task', { to: '/tasks/$id', params: { id: text }, search: {} })
   const isTaskId = !found && types.some(({ type }) => text.startsWith(`${type}:`))
-  const all = {
-    title: `Search all tasks for ${short(text)}`,
-    hint: 'tasks',
-    run: () => void navigate({ to: '/tasks', search: { q: text } }),
-  }
+  const all = commandOf(`Search all tasks for ${short(text)}`, 'tasks', { to: '/tasks', search: { q: text } })
   const commands = [
     ...tasks,
     ...(isTaskId ? [task] : []),
@@ -149,46 +144,28 @@ function short(text: string): string {
 
 const NAME_CHARACTERS_MAX = 80
 
+function commandOf(title: string, hint: string, to: Command['to']): Command {
+  return { title, hint, to }
+}
+
+const THEMES = ['light', 'dark', 'system'] as const
+
 function useCommands(): Command[] {
-  const navigate = useNavigate()
   const { data: types = [] } = useQuery(typesQuery)
   const { data: schedules = [] } = useQuery(schedulesQuery)
   return [
-    ...PLACES.map(({ to, name, key }) => ({
-      title: name,
-      hint: `g ${key}`,
-      run: () => void navigate({ to }),
-    })),
-    ...types.map(({ type }) => ({
-      title: type,
-      hint: 'type',
-      run: () => void navigate({ to: '/types/$type', params: { type } }),
-    })),
-    ...types.map(({ type }) => ({
-      title: `Tasks of ${type}`,
-      hint: 'tasks',
-      run: () => void navigate({ to: '/tasks', search: { type: [type] } }),
-    })),
-    ...schedules.map(({ name }) => ({
-      title: name,
-      hint: 'schedule',
-      run: () => void navigate({ to: '/schedules' }),
-    })),
-    ...(['light', 'dark', 'system'] as const).map(theme => ({
-      title: `Theme: ${theme}`,
-      hint: 'theme',
-      run: () => setTheme(theme),
-    })),
+    ...PLACES.map(({ to, name, key }) => commandOf(name, `g ${key}`, { to })),
+    ...types.map(({ type }) => commandOf(type, 'type', { to: '/types/$type', params: { type } })),
+    ...types.map(({ type }) =>
+      commandOf(`Tasks of ${type}`, 'tasks', { to: '/tasks', search: { type: [type] } }),
+    ),
+    ...schedules.map(({ name }) => commandOf(name, 'schedule', { to: '/schedules/$name', params: { name } })),
+    ...THEMES.map(theme => commandOf(`Theme: ${theme}`, 'theme', theme)),
   ]
 }
 
 function matching(commands: readonly Command[], text: string): Command[] {
-  const words = text.toLowerCase().split(/\s+/)
-  const fits = ({ title, hint }: Command) => {
-    const whole = `${title} ${hint}`.toLowerCase()
-    return words.every(word => whole.includes(word))
-  }
-  return commands.filter(fits).slice(0, SHOWN_MAX)
+  return commands.filter(({ title, hint }) => hasWords(`${title} ${hint}`, text)).slice(0, SHOWN_MAX)
 }
 
 /** The pages of the navigation. `key` after `g` leads there. */

@@ -21,7 +21,10 @@ export function Shell() {
         Skip to the content
       </a>
       <aside className="side">
-        <Brand />
+        <Link to="/" className="brand">
+          <img src="/icon.svg" width={24} height={24} alt="" />
+          Baton
+        </Link>
         <Navigation />
         <ReferenceLink />
         <button type="button" className="help-button" onClick={() => setOpen('help')}>
@@ -45,7 +48,7 @@ export function Shell() {
           <ConnectionState />
           <ThemeButton />
         </header>
-        <BrokenBanner />
+        <Banner />
         <ReadOnlyNote />
         <main id="content" className="content" tabIndex={-1}>
           <Outlet />
@@ -62,15 +65,6 @@ export function Shell() {
       <BulkProgress />
       <Toasts />
     </div>
-  )
-}
-
-function Brand() {
-  return (
-    <Link to="/" className="brand">
-      <img src="/icon.svg" width={24} height={24} alt="" />
-      Baton
-    </Link>
   )
 }
 
@@ -128,7 +122,7 @@ function ConnectionState() {
   )
 }
 
-function BrokenBanner() {
+function Banner() {
   const isBroken = useStore(connection) === 'broken'
   const refused = useStore(refusal)
   if (isBroken)
@@ -172,7 +166,6 @@ const KEYS: ReadonlyArray<readonly [string, string]> = [
   ['?', 'show this'],
 ]
 
-/** All keys of the dashboard. */
 function Help({ onClose }: { readonly onClose: () => void }) {
   const places = PLACES.map(({ key, name }) => [`g ${key}`, `go to ${name}`] as const)
   return (

@@ -8,7 +8,6 @@ const ORDER: readonly Theme[] = ['system', 'light', 'dark']
 
 export const theme = createStore<Theme>(storedTheme())
 
-/** Takes the next theme in the order system, light, dark. */
 export function nextTheme(): void {
   setTheme(ORDER[(ORDER.indexOf(theme.get()) + 1) % ORDER.length] ?? 'system')
 }

@@ -1,7 +1,8 @@
 import { useState } from 'react'
+import { Select } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { duration, exactTime } from '../parts/format.ts'
-import { type Column, Table } from '../parts/page.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { Plain } from './runs.tsx'
 import type { Entry } from './story.ts'
 
@@ -20,25 +21,23 @@ export function CompareDialog({ story, onClose }: CompareProps) {
       <div className="dialog-body">
         <div className="field-row">
           {SIDES.map((side, nth) => (
-            <label key={side} className="field">
-              {side}
-              <select
-                value={chosen[nth]}
-                onChange={({ target }) => setChosen(chosen.with(nth, target.value))}
-              >
-                {attempts.map(({ id, title, detail, outcome }) => (
-                  <option key={id} value={id}>
-                    {[title, detail?.stage, outcome].filter(Boolean).join(' · ')}
-                  </option>
-                ))}
-              </select>
-            </label>
+            <Select
+              key={side}
+              label={side}
+              value={chosen[nth]}
+              options={attempts.map(optionOf)}
+              onChoose={id => setChosen(chosen.with(nth, id))}
+            />
           ))}
         </div>
         <Table columns={COLUMNS} rows={rows.filter(({ texts }) => texts.some(Boolean))} keyOf={nameOf} />
       </div>
     </Dialog>
   )
+}
+
+function optionOf({ id, title, detail, outcome }: Entry) {
+  return [id, [title, detail?.stage, outcome].filter(Boolean).join(' · ')] as const
 }
 
 type Fact = { readonly name: string; readonly texts: readonly string[] }
@@ -65,7 +64,6 @@ const COLUMNS: ReadonlyArray<Column<Fact>> = [
   ),
 ]
 
-/** What is compared, as text. */
 const FACTS: ReadonlyArray<readonly [name: string, textOf: (attempt: Entry) => string]> = [
   ['Outcome', ({ outcome = '' }) => outcome],
   ['Stage', ({ detail }) => detail?.stage ?? ''],

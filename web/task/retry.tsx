@@ -15,10 +15,8 @@ type Part = string | readonly [text: string, steps: readonly ApiStep[]]
 /** A way to try an ended task again, and what it does. */
 type Choice = { readonly title: string; readonly how: RetryTaskBody; readonly effect: readonly Part[] }
 
-type Props = { readonly task: ApiTask; readonly changes: readonly QueryKey[] }
-
 /** The ways to try an ended task again. The button has the one that repeats least. Each says what it does, and asks. */
-export function Retry({ task, changes }: Props) {
+export function Retry({ task, changes }: { readonly task: ApiTask; readonly changes: readonly QueryKey[] }) {
   const [chosen, setChosen] = useState<Choice>()
   const retry = useAction({
     run: ({ how }: Choice) => baton.retry(task.id, { ...how, ifRevision: task.revision }).catch(throwPlainly),

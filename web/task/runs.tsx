@@ -31,7 +31,13 @@ export function Steps({ task }: { readonly task: ApiTask }) {
             <StatusBadge state={step.state} />
           </div>
           <StepFacts step={step} />
-          {step.undo && <Undo undo={step.undo} state={step.state} />}
+          {step.undo && (
+            <div className="step-undo" data-tone={toneOf(step.state)}>
+              <span>undo</span>
+              <StepFacts step={step.undo} />
+              {step.undo.error && <ErrorView error={step.undo.error} />}
+            </div>
+          )}
           {step.error && <ErrorView error={step.error} />}
           {step.result !== undefined && (
             <Folded title="Result" value={step.result} label={`result of ${step.name}`} />
@@ -42,37 +48,17 @@ export function Steps({ task }: { readonly task: ApiTask }) {
   )
 }
 
-function StepFacts({ step }: { readonly step: Pick<ApiStep, 'startedAt' | 'endedAt' | 'attempts'> }) {
-  return (
-    <p className="faint">
-      {counted(step.attempts, 'attempt')}
-      {tookText(step.startedAt, step.endedAt)}
-    </p>
-  )
-}
+type StepFactsProps = { readonly step: Pick<ApiStep, 'startedAt' | 'endedAt' | 'attempts'> }
 
-/** How long it took, after the given text; nothing while it has not ended. */
-function tookText(startedAt: string | undefined, endedAt: string | undefined): string | undefined {
-  return startedAt && endedAt && ` · ${duration(Date.parse(endedAt) - Date.parse(startedAt))}`
-}
-
-type UndoProps = { readonly undo: NonNullable<ApiStep['undo']>; readonly state: ApiStep['state'] }
-
-function Undo({ undo, state }: UndoProps) {
-  return (
-    <div className="step-undo" data-tone={toneOf(state)}>
-      <span>undo</span>
-      <StepFacts step={undo} />
-      {undo.error && <ErrorView error={undo.error} />}
-    </div>
-  )
+function StepFacts({ step: { startedAt, endedAt, attempts } }: StepFactsProps) {
+  const took = startedAt && endedAt && ` · ${duration(Date.parse(endedAt) - Date.parse(startedAt))}`
+  return <p className="faint">{[counted(attempts, 'attempt'), took]}</p>
 }
 
 type TaskError = NonNullable<ApiTask['error']>
 
 const MESSAGE_CHARACTERS = 600
 
-/** An error: its message, what caused it, and its stack on demand. */
 export function ErrorView({ error }: { readonly error: TaskError }) {
   const { name, message, causes = [], stack } = error
   return (

@@ -95,7 +95,6 @@ function EntryView({ entry: { at, until, title, outcome, detail = {} }, taskId, 
   )
 }
 
-/** What an entry comes from. */
 function Origin({ detail: { workerId, stage, by, taskId, canvasId } }: { readonly detail: Detail }) {
   return (
     <>

@@ -72,33 +72,28 @@ function attemptsOf(task: ApiTask, now: number): Entry[] {
   // The answer leaves out the oldest of many failed runs.
   counts.set(lastStage, Math.max(0, task.attempts.used - runs.filter(run => run.stage === lastStage).length))
   return runs.map((run, nth) => {
-    const { id, state, stage, startedAt, endedAt } = run
+    const { state, stage } = run
     const number = (counts.get(stage) ?? 0) + 1
     counts.set(stage, number)
     const errorIsIn = errorPlaceOf(task, run, runs[nth + 1])
     // The result of the task and the results of steps have places of their own.
     const isResultShown = Boolean(task.steps) || JSON.stringify(run.result) === JSON.stringify(task.result)
-    return {
-      id,
-      at: Date.parse(startedAt),
-      until: state === 'running' ? now : Date.parse(endedAt ?? startedAt),
-      title: `Attempt ${number}`,
-      outcome: state,
-      detail: { ...run, isResultShown, ...(errorIsIn !== undefined && { errorIsIn }) },
-    }
+    const detail = { ...run, isResultShown, ...(errorIsIn !== undefined && { errorIsIn }) }
+    return { ...attempt(run, `Attempt ${number}`, detail), ...(state === 'running' && { until: now }) }
   })
 }
 
 /** The attempts from before a restart. They count no more. */
 function formerAttemptsOf({ formerRuns = [] }: ApiTask): Entry[] {
-  return formerRuns.map(run => ({
-    id: run.id,
-    at: Date.parse(run.startedAt),
-    until: Date.parse(run.endedAt ?? run.startedAt),
-    title: 'Attempt before the restart',
-    outcome: run.state,
-    detail: run,
-  }))
+  return formerRuns.map(run => attempt(run, 'Attempt before the restart', run))
+}
+
+function attempt(
+  { id, state, startedAt, endedAt = startedAt }: ApiRun,
+  title: string,
+  detail: Detail,
+): Entry {
+  return { id, at: Date.parse(startedAt), until: Date.parse(endedAt), title, outcome: state, detail }
 }
 
 /** An error that repeats shows once: with its step, or with the last of the attempts in a row that had it. */

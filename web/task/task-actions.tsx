@@ -5,85 +5,65 @@ import type { PatchBody } from '../../shared/api/changes.ts'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { baton } from '../api/baton.ts'
 import { queries, taskQuery } from '../api/queries.ts'
-import { Button, InputField, useAction } from '../parts/controls.tsx'
-import { Confirm, FormDialog, type Stale } from '../parts/dialog.tsx'
+import { Button, InputField, Opener, useAction } from '../parts/controls.tsx'
+import { AskedAction, FormDialog, type Stale } from '../parts/dialog.tsx'
 import { isEnded } from '../parts/format.ts'
 import { JsonField } from '../parts/json.tsx'
 import { PublishDialog } from '../publish/publish-dialog.tsx'
 import { Retry } from './retry.tsx'
 
-type OpenDialog = 'cancel' | 'remove' | 'change' | 'copy'
-
-/** What can be done with a task in its present status. */
 export function TaskActions({ task }: { readonly task: ApiTask }) {
-  const [dialog, setDialog] = useState<OpenDialog>()
-  const close = () => setDialog(undefined)
-  const open = !isEnded(task.status)
+  const navigate = useNavigate()
+  const [isChanging, setChanging] = useState(false)
+  const { id, type, status, steps } = task
+  const changes = [['task', id], ['tasks'], ['counts']]
+  const cancel = (
+    <>
+      <p>It stops, and a running handler gets the signal to stop. Its record stays, and it can be retried.</p>
+      {steps && <p>The steps that were done are undone, unless its type says that a cancel leaves them.</p>}
+    </>
+  )
+  const isOpen = !isEnded(status)
   return (
     <>
-      {!open && <Retry task={task} changes={changesOf(task)} />}
-      {open && <Button icon={Pencil} text="Change" onClick={() => setDialog('change')} />}
-      {open && <Button icon={Square} text="Cancel" onClick={() => setDialog('cancel')} />}
-      <Button icon={Copy} text="Publish a copy" onClick={() => setDialog('copy')} />
-      <Button look="danger" icon={Trash2} aria-label="Remove" onClick={() => setDialog('remove')} />
-      {dialog === 'change' && <ChangeDialog task={task} onClose={close} />}
-      {dialog === 'copy' && <PublishDialog copyOf={task} onClose={close} />}
-      {dialog === 'cancel' && <Cancel task={task} onClose={close} />}
-      {dialog === 'remove' && <Remove task={task} onClose={close} />}
+      {!isOpen && <Retry task={task} changes={changes} />}
+      {isOpen && <Button icon={Pencil} text="Change" onClick={() => setChanging(true)} />}
+      {/* What is written in it stays when the task ends meanwhile. */}
+      {isChanging && <ChangeDialog task={task} onClose={() => setChanging(false)} />}
+      {isOpen && (
+        <AskedAction
+          icon={Square}
+          text="Cancel"
+          title="Cancel this task?"
+          action="Cancel the task"
+          question={cancel}
+          run={() => baton.cancel(id)}
+          done="The task was cancelled"
+          changes={changes}
+        />
+      )}
+      <Opener
+        icon={Copy}
+        text="Publish a copy"
+        dialog={close => <PublishDialog copyOf={task} onClose={close} />}
+      />
+      <AskedAction
+        look="danger"
+        icon={Trash2}
+        aria-label="Remove"
+        title="Remove this task?"
+        action="Remove"
+        question="It never runs again, a running handler gets the signal to stop, and its record is deleted. This cannot be undone."
+        run={() => baton.remove(id)}
+        done="The task was removed"
+        changes={[['tasks'], ['counts']]}
+        after={() => void navigate({ to: '/tasks', search: { type: [type] } })}
+      />
     </>
   )
 }
 
 type DialogProps = { readonly task: ApiTask; readonly onClose: () => void }
-
-function Cancel({ task, onClose }: DialogProps) {
-  const cancel = useAction({
-    run: () => baton.cancel(task.id),
-    done: 'The task was cancelled',
-    changes: changesOf(task),
-  })
-  return (
-    <Confirm
-      title="Cancel this task?"
-      action="Cancel the task"
-      onConfirm={() => cancel.mutate()}
-      onClose={onClose}
-    >
-      <p>It stops, and a running handler gets the signal to stop. Its record stays, and it can be retried.</p>
-      {task.steps && (
-        <p>The steps that were done are undone, unless its type says that a cancel leaves them.</p>
-      )}
-    </Confirm>
-  )
-}
-
-function Remove({ task, onClose }: DialogProps) {
-  const navigate = useNavigate()
-  const remove = useAction({
-    run: () => baton.remove(task.id),
-    done: 'The task was removed',
-    changes: [['tasks'], ['counts']],
-    after: () => void navigate({ to: '/tasks', search: { type: [task.type] } }),
-  })
-  return (
-    <Confirm
-      title="Remove this task?"
-      action="Remove"
-      isDanger
-      onConfirm={() => remove.mutate()}
-      onClose={onClose}
-    >
-      <p>
-        It never runs again, a running handler gets the signal to stop, and its record is deleted. This cannot
-        be undone.
-      </p>
-    </Confirm>
-  )
-}
-
-function changesOf({ id }: ApiTask) {
-  return [['task', id], ['tasks'], ['counts']]
-}
 
 /** Changes an open task. Only what differs is sent. */
 function ChangeDialog({ task, onClose }: DialogProps) {
@@ -117,7 +97,6 @@ function ChangeForm({ task, onStartOver, onClose }: ChangeFormProps) {
       title="Change the task"
       look="middle"
       action="Change"
-      refusal="Keep as it is"
       isReady={!change.isPending}
       stale={{ error: change.error, onStartOver }}
       onSubmit={submit}

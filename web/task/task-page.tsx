@@ -6,7 +6,7 @@ import { isStatus } from '../api/baton.ts'
 import { taskQuery, whyMemberQuery, whyQuery } from '../api/queries.ts'
 import { TaskCostCard } from '../cost/cost-card.tsx'
 import { duration, reasonText } from '../parts/format.ts'
-import { JsonView } from '../parts/json.tsx'
+import { JsonCard } from '../parts/json.tsx'
 import { Card, Empty, Facts, Loading, Page, Unanswered } from '../parts/page.tsx'
 import { Explained, Holders, IdHeading, IdLink, Name, StatusBadge, TypeLink, When } from '../parts/text.tsx'
 import { Steps } from './runs.tsx'
@@ -15,13 +15,12 @@ import { TaskActions } from './task-actions.tsx'
 
 const route = getRouteApi('/tasks/$id')
 
-/** One task with everything that is known of it. */
 export function TaskPage() {
   const { id } = route.useParams()
   const task = useQuery(taskQuery(id))
   if (task.data) return <TaskView task={task.data} />
   return (
-    <Page title={id} heading={<Name>{id}</Name>}>
+    <Page title={id}>
       {isStatus(task.error, 400) ? (
         <Empty title="This is not the id of a task">An id has the form type:key.</Empty>
       ) : (
@@ -63,23 +62,14 @@ function TaskView({ task }: { readonly task: ApiTask }) {
       </div>
       <div className="columns">
         <div className="column">
-          <Payload title="Input" value={task.input} />
-          <Payload title="Result" value={task.result} />
-          <Payload title="Parameters" value={task.params} />
-          <Payload title="Result of the task before" value={task.previous} />
+          <JsonCard title="Input" value={task.input} />
+          <JsonCard title="Result" value={task.result} />
+          <JsonCard title="Parameters" value={task.params} />
+          <JsonCard title="Result of the task before" value={task.previous} />
         </div>
         <Details task={task} />
       </div>
     </Page>
-  )
-}
-
-function Payload({ title, value }: { readonly title: string; readonly value: unknown }) {
-  if (value === undefined) return null
-  return (
-    <Card title={title}>
-      <JsonView value={value} label={title} />
-    </Card>
   )
 }
 
@@ -145,7 +135,6 @@ function Why({ task }: { readonly task: ApiTask }) {
   )
 }
 
-/** Why a member of a canvas is not published. */
 function MemberWhy({ why, canvasId }: { readonly why: WhyAnswer; readonly canvasId: string }) {
   return (
     <div className="verdict">

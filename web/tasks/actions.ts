@@ -2,7 +2,6 @@ import type { BulkBody } from '../../shared/api/bulk.ts'
 import type { ListFilter } from '../../shared/api/tasks.ts'
 import { isEnded, STATUSES, type Status } from '../parts/format.ts'
 
-/** What a reader can do with many tasks at once. */
 export type Action = {
   readonly name: 'retry' | 'cancel' | 'remove'
   readonly verb: string

@@ -4,7 +4,8 @@ import { bulksQuery } from '../api/queries.ts'
 import { Button, Opener } from '../parts/controls.tsx'
 import { Dialog } from '../parts/dialog.tsx'
 import { number, visible } from '../parts/format.ts'
-import { Answer, type Column, Empty, Table } from '../parts/page.tsx'
+import { Answer, Empty } from '../parts/page.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { Name, When } from '../parts/text.tsx'
 import { showBulk } from './bulk.tsx'
 
@@ -24,18 +25,14 @@ function RecordDialog({ onClose }: { readonly onClose: () => void }) {
     <Dialog title="Bulk operations" look="wide" onClose={onClose}>
       <div className="dialog-body">
         <Answer of={useQuery(bulksQuery)}>
-          {({ items }) =>
-            items.length === 0 ? (
-              <Empty title="No bulk operation has begun in the last 30 days" />
-            ) : (
-              <Table columns={columns} rows={items} keyOf={({ id }) => id} />
-            )
-          }
+          {({ items }) => <Table columns={columns} rows={items} keyOf={({ id }) => id} empty={NONE} />}
         </Answer>
       </div>
     </Dialog>
   )
 }
+
+const NONE = <Empty title="No bulk operation has begun in the last 30 days" />
 
 const COLUMNS: ReadonlyArray<Column<ApiBulk>> = [
   {

@@ -43,23 +43,15 @@ type Bulk = {
 
 const bulk = createStore<Bulk | undefined>(undefined)
 
-/** Shows how far an action on many tasks is, on every page. */
 export function BulkProgress() {
   const present = useStore(bulk)
-  if (!present) return null
-  return present.id === undefined ? (
-    <Progress bulk={present} />
-  ) : (
-    <ServerProgress bulk={present} id={present.id} />
-  )
-}
-
-function ServerProgress({ bulk: present, id }: { readonly bulk: Bulk; readonly id: string }) {
-  const { data, error } = useQuery(bulkQuery(id))
+  const { id = '' } = present ?? {}
+  const { data, error } = useQuery({ ...bulkQuery(id), enabled: id !== '' })
   const isOver = data?.state === 'finished'
   useEffect(() => {
     if (isOver) renewTasks()
   }, [isOver])
+  if (!present || id === '') return present && <Progress bulk={present} />
   const { done = 0, leftOut = {}, selected } = data ?? {}
   const reasons = Object.entries(leftOut).map(([reason, count]) => ({
     name: counted(count, 'task'),
@@ -75,9 +67,7 @@ function ServerProgress({ bulk: present, id }: { readonly bulk: Bulk; readonly i
   )
 }
 
-type ProgressProps = { readonly bulk: Bulk; readonly children?: ReactNode }
-
-function Progress({ bulk: present, children }: ProgressProps) {
+function Progress({ bulk: present, children }: { readonly bulk: Bulk; readonly children?: ReactNode }) {
   const now = useNow(250)
   const { state, total, done, leftOut, reasons } = present
   // The server cannot be stopped. It alone has an unknown total while it works.
@@ -173,7 +163,6 @@ function stopBulk(): void {
   else change({ state: 'stopped' })
 }
 
-/** Shows a bulk operation of the server in place of another one. */
 export function showBulk({ id, action }: Pick<ApiBulk, 'id' | 'action'>): void {
   const verb = ACTIONS.find(({ name }) => name === action)?.verb ?? 'Replay'
   if (!isBusy())

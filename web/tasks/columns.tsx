@@ -4,8 +4,6 @@ import { counted, cut, duration, number, reasonText, visible } from '../parts/fo
 import { Name, useNow, When } from '../parts/text.tsx'
 import type { ColumnName } from './filter.ts'
 
-/** The columns of a list of tasks that a reader can choose. */
-
 type TaskColumn = {
   readonly title: string
   /** The width in the grid of the rows. */

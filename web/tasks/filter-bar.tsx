@@ -3,8 +3,8 @@ import { useNavigate } from '@tanstack/react-router'
 import { Bookmark, ListFilter as FilterIcon } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { typesQuery } from '../api/queries.ts'
-import { Button, Opener } from '../parts/controls.tsx'
-import { STATUSES, toneOf } from '../parts/format.ts'
+import { Button, Opener, Select } from '../parts/controls.tsx'
+import { STATUSES, toggled, toneOf } from '../parts/format.ts'
 import { useSettled } from '../parts/text.tsx'
 import { COLUMNS } from './columns.tsx'
 import { COLUMN_NAMES, type ColumnName, columnsOf, ordersOf, type TaskFilter } from './filter.ts'
@@ -40,7 +40,7 @@ export function FilterBar({ filter }: { readonly filter: TaskFilter }) {
       <TypeChoice filter={filter} change={change} />
       <Select
         id="order"
-        label="Order"
+        aria-label="Order"
         value={filter.order ?? orders[0]?.[0] ?? ''}
         options={orders}
         onChoose={order => change({ order })}
@@ -111,7 +111,7 @@ function TypeChoice({ filter, change }: FilterProps) {
   return (
     <Select
       id="type"
-      label="Type"
+      aria-label="Type"
       value={chosen}
       options={[[ALL, 'All types'], ...[...names].map(name => [name, name] as const)]}
       onChoose={type => change({ type: type === ALL ? undefined : [type] })}
@@ -119,37 +119,9 @@ function TypeChoice({ filter, change }: FilterProps) {
   )
 }
 
-type SelectProps = {
-  readonly id: string
-  readonly label: string
-  readonly value: string
-  readonly options: ReadonlyArray<readonly [value: string, name: string]>
-  readonly onChoose: (value: string) => void
-}
-
-function Select({ id, label, value, options, onChoose }: SelectProps) {
-  return (
-    <>
-      <label className="visually-hidden" htmlFor={id}>
-        {label}
-      </label>
-      <select id={id} value={value} onChange={({ target }) => onChoose(target.value)}>
-        {options.map(([option, name]) => (
-          <option key={option} value={option}>
-            {name}
-          </option>
-        ))}
-      </select>
-    </>
-  )
-}
-
 function StatusChips({ filter, change }: FilterProps) {
   const chosen = filter.status ?? []
-  const toggle = (status: (typeof STATUSES)[number]) => {
-    const next = chosen.includes(status) ? chosen.filter(one => one !== status) : [...chosen, status]
-    change({ status: next.length > 0 ? next : undefined })
-  }
+  const toggle = (status: (typeof STATUSES)[number]) => change({ status: toggled(chosen, status) })
   return (
     <fieldset className="chips">
       <legend className="visually-hidden">Status</legend>

@@ -1,15 +1,15 @@
 import { Link, useNavigate } from '@tanstack/react-router'
 import { useWindowVirtualizer } from '@tanstack/react-virtual'
-import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState } from 'react'
+import { type CSSProperties, useEffect, useLayoutEffect, useRef, useState, useSyncExternalStore } from 'react'
 import type { ApiTask } from '../../shared/api/tasks.ts'
 import { isForPage } from '../parts/controls.tsx'
+import { toggled } from '../parts/format.ts'
 import { Name, StatusBadge } from '../parts/text.tsx'
 import { COLUMNS } from './columns.tsx'
 import type { ColumnName } from './filter.ts'
 
 const ROW_PX = 44
 const PHONE_ROW_PX = 84
-const PHONE = '(max-width: 720px)'
 /** Rows outside the screen that are drawn, so that fast scrolling shows no gaps. */
 const OVERSCAN = 12
 
@@ -56,9 +56,7 @@ export function TaskList({ tasks, selection, columns, matches, onEnd, scrollTo }
                 index={index}
                 top={start - offset}
                 height={rowPx}
-                isCurrent={index === selection.current}
-                isSelected={selection.selected.has(task.id)}
-                onToggle={selection.toggle}
+                selection={selection}
               />
             )
           )
@@ -90,7 +88,7 @@ function useRows(count: number, onEnd: () => void) {
 }
 
 function Head({ tasks, selection, columns }: Listed) {
-  const isAll = tasks.length > 0 && selection.selected.size >= tasks.length
+  const isAll = tasks.length > 0 && selection.selected.length >= tasks.length
   return (
     <div className="row row-head" role="row">
       <span role="columnheader">
@@ -112,28 +110,25 @@ function Head({ tasks, selection, columns }: Listed) {
   )
 }
 
-type RowProps = {
+type RowProps = Omit<Listed, 'tasks'> & {
   readonly task: ApiTask
-  readonly columns: readonly ColumnName[]
   readonly match: string | undefined
   readonly index: number
   readonly top: number
   readonly height: number
-  readonly isCurrent: boolean
-  readonly isSelected: boolean
-  readonly onToggle: (id: string) => void
 }
 
-function Row({ task, columns, match, index, top, height, isCurrent, isSelected, onToggle }: RowProps) {
+function Row({ task, columns, match, index, top, height, selection }: RowProps) {
   const navigate = useNavigate()
   const { id, type, key, status, needsAttention } = task
+  const isSelected = selection.selected.includes(id)
   const open = () => void navigate({ to: '/tasks/$id', params: { id }, search: {} })
   return (
     <div
       className="row"
       role="row"
       aria-rowindex={index + 2}
-      data-current={isCurrent}
+      data-current={index === selection.current}
       data-selected={isSelected}
       style={{ position: 'absolute', top, left: 0, right: 0, height }}
       onClick={({ target }) => !(target as Element).closest('a, input') && open()}
@@ -143,7 +138,7 @@ function Row({ task, columns, match, index, top, height, isCurrent, isSelected, 
           type="checkbox"
           aria-label={`Select ${id}`}
           checked={isSelected}
-          onChange={() => onToggle(id)}
+          onChange={() => selection.toggle(id)}
         />
       </span>
       <span role="cell" className="cut">
@@ -165,22 +160,22 @@ function Row({ task, columns, match, index, top, height, isCurrent, isSelected, 
   )
 }
 
+const phone = matchMedia('(max-width: 720px)')
+
+function onWidth(listener: () => void) {
+  phone.addEventListener('change', listener)
+  return () => phone.removeEventListener('change', listener)
+}
+
 /** The height of a row: on a phone it has three lines. */
 function useRowPx(): number {
-  const [isPhone, setPhone] = useState(() => matchMedia(PHONE).matches)
-  useEffect(() => {
-    const query = matchMedia(PHONE)
-    const onChange = () => setPhone(query.matches)
-    query.addEventListener('change', onChange)
-    return () => query.removeEventListener('change', onChange)
-  }, [])
-  return isPhone ? PHONE_ROW_PX : ROW_PX
+  return useSyncExternalStore(onWidth, () => phone.matches) ? PHONE_ROW_PX : ROW_PX
 }
 
 /** The row that the keys act on, and the rows that are selected. */
 export function useSelection(ids: readonly string[], { open, show }: RowActions) {
   const [current, setCurrent] = useState(-1)
-  const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
+  const [selected, setSelected] = useState<readonly string[]>([])
   const toggle = (id: string) => setSelected(before => toggled(before, id))
 
   useEffect(() => {
@@ -189,7 +184,7 @@ export function useSelection(ids: readonly string[], { open, show }: RowActions)
       const step = STEPS[event.key]
       const id = ids[current]
       if (step !== undefined) go(step)
-      else if (event.key === 'Escape') setSelected(new Set())
+      else if (event.key === 'Escape') setSelected([])
       else if (id !== undefined) act(event, id)
     }
     const go = (step: number) => {
@@ -205,7 +200,7 @@ export function useSelection(ids: readonly string[], { open, show }: RowActions)
     return () => document.removeEventListener('keydown', onKey)
   }, [ids, current, open, show])
 
-  return { current, selected, toggle, select: (all: readonly string[]) => setSelected(new Set(all)) }
+  return { current, selected, toggle, select: setSelected }
 }
 
 type RowActions = {
@@ -215,9 +210,3 @@ type RowActions = {
 }
 
 const STEPS: Readonly<Record<string, number>> = { j: 1, k: -1 }
-
-function toggled(before: ReadonlySet<string>, id: string): ReadonlySet<string> {
-  const after = new Set(before)
-  if (!after.delete(id)) after.add(id)
-  return after
-}

@@ -134,7 +134,6 @@ type SelectableProps = Pick<Parameters<typeof TaskList>[0], 'tasks' | 'columns' 
 
 const atNoEnd = () => {}
 
-/** A list of tasks with what can be done with the selected ones. */
 function SelectableTasks({ filter, onEnd = atNoEnd, ...list }: SelectableProps) {
   const { tasks } = list
   const ids = useMemo(() => tasks.map(({ id }) => id), [tasks])
@@ -150,9 +149,9 @@ function SelectableTasks({ filter, onEnd = atNoEnd, ...list }: SelectableProps) 
   return (
     <>
       <TaskList {...list} selection={selection} onEnd={onEnd} scrollTo={scrollTo} />
-      {selection.selected.size > 0 && (
+      {selection.selected.length > 0 && (
         <Acting>
-          <BulkBar ids={[...selection.selected]} filter={filter} onDone={() => selection.select([])} />
+          <BulkBar ids={selection.selected} filter={filter} onDone={() => selection.select([])} />
         </Acting>
       )}
     </>
@@ -166,7 +165,6 @@ type BulkBarProps = {
   readonly onDone: () => void
 }
 
-/** What can be done with the selected tasks, or with all tasks of the filter. */
 function BulkBar({ ids, filter, onDone }: BulkBarProps) {
   const [asked, setAsked] = useState<Action>()
   const [isAll, setAll] = useState(false)
@@ -183,9 +181,11 @@ function BulkBar({ ids, filter, onDone }: BulkBarProps) {
       <span>
         {subject}
         {canAll && (
-          <button type="button" className="link-button" onClick={() => setAll(!isAll)}>
-            {isAll ? 'only the selected' : 'all matching'}
-          </button>
+          <Button
+            className="link-button"
+            text={isAll ? 'only the selected' : 'all matching'}
+            onClick={() => setAll(!isAll)}
+          />
         )}
       </span>
       {ACTIONS.map(action => (

@@ -1,28 +1,28 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { type ReactNode, useEffect, useRef, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import type { LimitUsage, LimitUsageQuery } from '../../shared/api/diagnosis/statistics.ts'
 import type { ApiType } from '../../shared/api/types.ts'
 import { EXAMINED_MAX, limitUsageQuery } from '../api/queries.ts'
 import { InputField } from '../parts/controls.tsx'
 import { number } from '../parts/format.ts'
 import { Card, Facts } from '../parts/page.tsx'
-import { Holders, useNow, When } from '../parts/text.tsx'
+import { Holders, useNow, useSettled, When } from '../parts/text.tsx'
 import { Sentences } from '../settings/edit-dialog.tsx'
 import { limitSentences, waitingSentence } from '../settings/sentences.ts'
 
-type LimitsProps = { readonly type: ApiType; readonly tools: ReactNode }
-
 /** The limits of a type, and how much of them is used at present. The two limits may have different keys, and so different values. */
-export function LimitsCard({ type, tools }: LimitsProps) {
+export function LimitsCard({ type, tools }: { readonly type: ApiType; readonly tools: ReactNode }) {
   const { rate, concurrency } = type.limits ?? {}
   const [values, setValues] = useState<Readonly<Record<string, string>>>({})
-  const chosen = (key = '') => values[key] || undefined
+  const settled = useSettled(values)
+  const chosen = (key = '') => settled[key] || undefined
   const [rateValue, concurrencyValue] = [chosen(rate?.key), chosen(concurrency?.key)]
   const usage = useUsage(type, {
     ...(rateValue !== undefined && { rateValue }),
     ...(concurrencyValue !== undefined && { concurrencyValue }),
   })
+  const { held, max = 0 } = usage?.concurrency ?? {}
   // Both limits may have the same key.
   const keys = new Set([rate?.key, concurrency?.key].filter(key => key !== undefined))
   return (
@@ -35,12 +35,18 @@ export function LimitsCard({ type, tools }: LimitsProps) {
         <Facts
           rows={[
             ['Next slot', usage?.rate?.nextSlotAt && <NextSlot at={usage.rate.nextSlotAt} />],
-            ['Permits held', heldText(usage)],
+            ['Permits held', held !== undefined && `${number(held)} of ${number(max)}`],
           ]}
         />
       )}
       {[...keys].map(key => (
-        <KeyField key={key} name={key} onValue={value => setValues(all => ({ ...all, [key]: value }))} />
+        <div key={key} className="usage">
+          <InputField
+            label={`Usage for ${key}`}
+            placeholder={`a value of ${key}`}
+            onChange={({ target }) => setValues(all => ({ ...all, [key]: target.value }))}
+          />
+        </div>
       ))}
       {usage?.concurrency?.holders && <Permits concurrency={usage.concurrency} />}
     </Card>
@@ -71,36 +77,6 @@ export function LimitsNow({ type }: { readonly type: ApiType }) {
       )}
     </>
   )
-}
-
-/** After so long without a key press, the value counts as typed. */
-const TYPED_MS = 400
-
-/** Takes a value of a key, and reports it when the reader has typed it. */
-function KeyField({ name, onValue }: { readonly name: string; readonly onValue: (value: string) => void }) {
-  const [text, setText] = useState('')
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  useEffect(() => () => clearTimeout(timer.current), [])
-  const type = (value: string) => {
-    setText(value)
-    clearTimeout(timer.current)
-    timer.current = setTimeout(onValue, TYPED_MS, value)
-  }
-  return (
-    <div className="usage">
-      <InputField
-        label={`Usage for ${name}`}
-        value={text}
-        placeholder={`a value of ${name}`}
-        onChange={event => type(event.target.value)}
-      />
-    </div>
-  )
-}
-
-function heldText(usage: LimitUsage | undefined): string | undefined {
-  const { held, max } = usage?.concurrency ?? {}
-  return held === undefined || max === undefined ? undefined : `${number(held)} of ${number(max)}`
 }
 
 function NextSlot({ at }: { readonly at: string }) {

@@ -6,7 +6,7 @@ import { baton } from '../api/baton.ts'
 import { countsQuery } from '../api/queries.ts'
 import { InputField, Opener, useAction } from '../parts/controls.tsx'
 import { FormDialog } from '../parts/dialog.tsx'
-import { countText, isEnded, STATUSES, type Status, sumText } from '../parts/format.ts'
+import { countText, isEnded, STATUSES, type Status, sumText, toggled } from '../parts/format.ts'
 import { When } from '../parts/text.tsx'
 
 /** The purge of a type's tasks: the dialog that begins it, and the purges under way. */
@@ -84,9 +84,7 @@ function StatusChoice({ type, chosen, onChoose }: ChoiceProps) {
           <input
             type="checkbox"
             checked={chosen.includes(status)}
-            onChange={({ target }) =>
-              onChoose(target.checked ? [...chosen, status] : chosen.filter(one => one !== status))
-            }
+            onChange={() => onChoose(toggled(chosen, status))}
           />
           {status}
           <span className="faint">{counts && countText(counts[status])}</span>

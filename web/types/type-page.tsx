@@ -7,11 +7,11 @@ import { COUNTED_MAX } from '../api/paces.ts'
 import { activityQuery, countsQuery, exactCountsQuery, typeQuery } from '../api/queries.ts'
 import { BacklogChart, LatenessChart, PublishedChart, ThroughputChart } from '../charts/chart.tsx'
 import { openAfter, slotsOf } from '../charts/series.ts'
-import { Acting, Opener, PauseButton } from '../parts/controls.tsx'
+import { Acting, Button, Opener, PauseButton } from '../parts/controls.tsx'
 import { countText, number, type Status } from '../parts/format.ts'
-import { JsonView } from '../parts/json.tsx'
+import { JsonCard } from '../parts/json.tsx'
 import { Card, Empty, Facts, Loading, Operations, Page, Unanswered } from '../parts/page.tsx'
-import { Name, StatusTiles, When } from '../parts/text.tsx'
+import { StatusTiles, When } from '../parts/text.tsx'
 import { PublishButton } from '../publish/publish-dialog.tsx'
 import { Sentences } from '../settings/edit-dialog.tsx'
 import { optionSentences } from '../settings/sentences.ts'
@@ -27,7 +27,7 @@ export function TypePage() {
   const type = useQuery(typeQuery(name))
   if (type.data) return <TypeView type={type.data} />
   return (
-    <Page title={name} heading={<Name>{name}</Name>}>
+    <Page title={name}>
       <Unanswered of={type} missing={<Empty title="There is no such type">It was never registered.</Empty>} />
     </Page>
   )
@@ -38,7 +38,6 @@ function TypeView({ type }: { readonly type: ApiType }) {
   return (
     <Page
       title={name}
-      heading={<Name mono={false}>{name}</Name>}
       lead={
         <>
           {kind}
@@ -54,7 +53,7 @@ function TypeView({ type }: { readonly type: ApiType }) {
             done={paused ? `${name} runs again` : `${name} is paused: no further task of it starts`}
             changes={[['type', name], ['types'], ['tasks']]}
           />
-          <Opener icon={Pencil} text="Edit" dialog={close => <EditType type={type} onClose={close} />} />
+          <Edit type={type} text="Edit" />
           <PurgeButton type={name} />
         </>
       }
@@ -64,9 +63,7 @@ function TypeView({ type }: { readonly type: ApiType }) {
       <Charts type={type.type} />
       <div className="columns">
         <div className="column">
-          <Card title="Configuration">
-            <JsonView value={configurationOf(type)} label="Configuration" />
-          </Card>
+          <JsonCard title="Configuration" value={configurationOf(type)} />
         </div>
         <Side type={type} />
       </div>
@@ -95,14 +92,12 @@ function CountTiles({ type }: { readonly type: string }) {
           ) : (
             'Counts stop at 1,000. '
           )}
-          <button
-            type="button"
+          <Button
             className="link-button"
+            text={exact.isFetching ? 'Counting …' : 'Count all'}
             onClick={() => void exact.refetch()}
             disabled={exact.isFetching}
-          >
-            {exact.isFetching ? 'Counting …' : 'Count all'}
-          </button>
+          />
         </p>
       )}
     </>
@@ -114,31 +109,23 @@ function Charts({ type }: { readonly type: string }) {
   const { data: counts } = useQuery(countsQuery(type))
   if (!activity || !counts) return <Loading rows={4} />
   const slots = slotsOf(activity.items, activity.from, activity.to)
-  const open = OPEN.map(status => counts[status])
-  const isMany = open.some(count => count >= COUNTED_MAX)
+  const openNow = OPEN.reduce((sum, status) => sum + counts[status], 0)
+  const isCounted = OPEN.every(status => counts[status] < COUNTED_MAX)
   return (
     <div className="charts in-pairs">
       <ThroughputChart slots={slots} />
       <LatenessChart slots={slots} />
       <PublishedChart slots={slots} />
-      {!isMany && (
-        <BacklogChart
-          slots={slots}
-          open={openAfter(
-            slots,
-            open.reduce((sum, count) => sum + count, 0),
-          )}
-        />
-      )}
+      {isCounted && <BacklogChart slots={slots} open={openAfter(slots, openNow)} />}
     </div>
   )
 }
 
 const OPEN = ['delayed', 'ready', 'running', 'compensating'] as const
 
-type EditPartProps = Omit<Parameters<typeof EditType>[0], 'onClose'> & { readonly text: string }
+type EditProps = Omit<Parameters<typeof EditType>[0], 'onClose'> & { readonly text: string }
 
-function EditPart({ text, ...what }: EditPartProps) {
+function Edit({ text, ...what }: EditProps) {
   return (
     <Acting>
       <Opener icon={Pencil} text={text} dialog={close => <EditType {...what} onClose={close} />} />
@@ -149,8 +136,8 @@ function EditPart({ text, ...what }: EditPartProps) {
 function Side({ type }: { readonly type: ApiType }) {
   return (
     <aside className="column" aria-label="Details">
-      <LimitsCard type={type} tools={<EditPart type={type} part="limits" text="Change limits" />} />
-      <Card title="Options" tools={<EditPart type={type} part="defaults" text="Change options" />}>
+      <LimitsCard type={type} tools={<Edit type={type} part="limits" text="Change limits" />} />
+      <Card title="Options" tools={<Edit type={type} part="defaults" text="Change options" />}>
         <div className="prose">
           <Sentences of={optionSentences(type.kind, type.defaults)} />
         </div>

@@ -15,7 +15,6 @@ type EditTypeProps = {
   readonly onClose: () => void
 }
 
-/** Changes the configuration of a type, or a part of it. */
 export function EditType({ type, part, onClose }: EditTypeProps) {
   const name = type.type
   const schemas = useSchemas()

@@ -1,44 +1,28 @@
 import { useQuery } from '@tanstack/react-query'
 import { Link } from '@tanstack/react-router'
-import { useState } from 'react'
-import type { ApiTypeActivity } from '../../shared/api/diagnosis/statistics.ts'
+import type { ActivityPage, TypeCounts } from '../../shared/api/diagnosis/statistics.ts'
 import type { ApiType, Counts } from '../../shared/api/types.ts'
 import type { Cost } from '../api/cost-answers.ts'
 import { allActivityQuery, allCountsQuery, costQuery, typesQuery } from '../api/queries.ts'
-import { Sparkline } from '../charts/chart.tsx'
+import { Sparkline, seriesOf } from '../charts/chart.tsx'
 import { perMinute, type Slot, slotsOf } from '../charts/series.ts'
 import { ratesOfType } from '../cost/cost.ts'
-import { Button } from '../parts/controls.tsx'
 import { countText, duration, rate, type Status, usd } from '../parts/format.ts'
-import { Card, type Column, Empty, Failure, Loading, Page, Table } from '../parts/page.tsx'
-import { useSorted } from '../parts/sorted.ts'
+import { Answer, Card, combined, Empty, Page } from '../parts/page.tsx'
+import { type Column, Table } from '../parts/table.tsx'
 import { TypeLink } from '../parts/text.tsx'
 import { PublishButton } from '../publish/publish-dialog.tsx'
 
-/** All task types. */
 export function TypesPage() {
-  const work = useWork()
-  const { types, counts, activity, cost } = work
-  const failed = Object.values(work).find(({ error, data }) => error && !data)
-  const isWhole = types.data && counts.data && activity.data && cost.data !== undefined
   return (
     <Page title="Types" actions={<PublishButton />}>
-      {isWhole && types.data.length === 0 && <Empty title="There are no task types yet" />}
-      {isWhole && types.data.length > 0 && (
-        <TypesTable
-          types={types.data}
-          counts={new Map(counts.data.map(one => [one.type, one.counts]))}
-          activity={activity.data}
-          cost={cost.data ?? undefined}
-        />
-      )}
-      {failed && <Failure error={failed.error} onRetry={failed.refetch} />}
-      {!failed && !isWhole && <Loading rows={10} />}
+      <Answer of={combined(useWork())} rows={10}>
+        {work => <TypesTable {...work} />}
+      </Answer>
     </Page>
   )
 }
 
-/** What is known of all types and of their tasks. */
 export function useWork() {
   return {
     types: useQuery(typesQuery),
@@ -48,57 +32,35 @@ export function useWork() {
   }
 }
 
-const PAGE_TYPES = 50
-
 type TypesTableProps = {
   readonly title?: string
   readonly types: readonly ApiType[]
-  readonly counts: ReadonlyMap<string, Counts>
-  readonly activity: {
-    readonly from: string
-    readonly to: string
-    readonly items: readonly ApiTypeActivity[]
-  }
+  /** Undefined while they are not known. */
+  readonly counts: readonly TypeCounts[] | undefined
+  readonly activity: Pick<ActivityPage, 'from' | 'to' | 'items'>
   /** Only the local system meters what its work would cost. */
-  readonly cost: Cost | undefined
+  readonly cost: Cost | null
 }
 
-/** All types, page by page: how many of their tasks wait, run and have failed, and what they did in the last hour. */
-export function TypesTable({ title, types, counts, activity, cost }: TypesTableProps) {
-  const [page, setPage] = useState(0)
-  const pages = Math.ceil(types.length / PAGE_TYPES)
-  const from = Math.min(page, pages - 1) * PAGE_TYPES
+/** All types: how many of their tasks wait, run and have failed, and what they did in the last hour. */
+export function TypesTable({ title, types, counts = [], activity, cost }: TypesTableProps) {
+  const countsOf = new Map(counts.map(one => [one.type, one.counts]))
   const activities = new Map(activity.items.map(one => [one.type, one]))
-  const all = types.map(({ type, kind, paused }): Row => {
+  const rows = types.map(({ type, kind, paused }): Row => {
     const ofType = activities.get(type)
     const slots = slotsOf(ofType ? [ofType] : [], activity.from, activity.to)
-    return { type, kind, paused, counts: counts.get(type), lateMs: ofType?.lateness?.p95Ms, slots, cost }
+    return { type, kind, paused, counts: countsOf.get(type), lateMs: ofType?.lateness?.p95Ms, slots, cost }
   })
   const columns = [...WORK_COLUMNS, ...(cost ? COST_COLUMNS : []), HOUR_COLUMN]
-  const { rows, sorting } = useSorted(all.toSorted(byUrgency), columns)
   return (
     <Card {...(title !== undefined && { title })}>
       <Table
         columns={columns}
-        rows={rows.slice(from, from + PAGE_TYPES)}
+        rows={rows.sort(byUrgency)}
         keyOf={({ type }) => type}
-        sorting={sorting}
+        empty={<Empty title="There are no task types yet" />}
+        noun="types"
       />
-      {pages > 1 && (
-        <footer className="table-foot">
-          <span>
-            {from + 1}–{Math.min(types.length, from + PAGE_TYPES)} of {types.length} types
-          </span>
-          <span className="cell-actions">
-            <Button text="Back" disabled={from === 0} onClick={() => setPage(page - 1)} />
-            <Button
-              text="Next"
-              disabled={from + PAGE_TYPES >= types.length}
-              onClick={() => setPage(page + 1)}
-            />
-          </span>
-        </footer>
-      )}
     </Card>
   )
 }
@@ -107,7 +69,7 @@ type Row = Pick<ApiType, 'type' | 'kind' | 'paused'> & {
   readonly counts: Counts | undefined
   readonly lateMs: number | undefined
   readonly slots: readonly Slot[]
-  readonly cost: Cost | undefined
+  readonly cost: Cost | null
 }
 
 const LATE_MS = 60_000
@@ -171,10 +133,7 @@ const HOUR_COLUMN: Column<Row> = {
   cell: ({ type, slots }) => (
     <Sparkline
       label={`Tasks of ${type} that ended in each minute of the last hour`}
-      series={[
-        { name: 'succeeded', tone: 'good', values: slots.map(({ succeeded }) => succeeded) },
-        { name: 'failed', tone: 'bad', values: slots.map(({ failed }) => failed) },
-      ]}
+      series={seriesOf(slots, 'succeeded', 'failed')}
     />
   ),
 }
@@ -184,8 +143,10 @@ function rateColumn(name: string, status: 'succeeded' | 'failed', look: string):
     name,
     kind: 'number',
     sortBy: ({ slots }) => perMinute(slots, status),
-    look: ({ slots }) => (perMinute(slots, status) === 0 ? 'zero' : look),
-    cell: ({ slots }) => rate(perMinute(slots, status)),
+    cell: ({ slots }) => {
+      const value = perMinute(slots, status)
+      return <span className={value === 0 ? 'zero' : look}>{rate(value)}</span>
+    },
   }
 }
 
@@ -196,12 +157,9 @@ function costColumn(
   name: string,
   usdOf: (rates: ReturnType<typeof ratesOfType>) => number | undefined,
 ): Column<Row> {
-  const usdIn = ({ type, slots, cost }: Row) => cost && usdOf(ratesOfType(cost, type, slots))
-  const text = (row: Row) => {
-    const value = usdIn(row)
-    return value === undefined ? '–' : usd(value)
-  }
-  return { name, kind: 'number', look: 'soft', title: COST, sortBy: row => usdIn(row) ?? -1, cell: text }
+  const usdIn = ({ type, slots, cost }: Row) => (cost && usdOf(ratesOfType(cost, type, slots))) ?? -1
+  const cell = (row: Row) => (usdIn(row) < 0 ? '–' : usd(usdIn(row)))
+  return { name, kind: 'number', look: 'soft', title: COST, sortBy: usdIn, cell }
 }
 
 /** How many tasks of the type have one of these statuses. The number leads to them. */
