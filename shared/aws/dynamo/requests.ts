@@ -38,7 +38,7 @@ export function ifVersion(version: number) {
   return { ...guard, ReturnValuesOnConditionCheckFailure: 'ALL_OLD' } as const
 }
 
-/** Changes an item, or creates it: sets attributes, sets what is in `first` unless it is stored, and adds numbers or sets to others. */
+/** Changes an item, or creates it: sets attributes, sets the ones in `first` unless they are stored, and adds numbers or sets to others. */
 export function updateItem(
   table: string,
   Key: Item,

@@ -169,6 +169,16 @@ type OperationRefusal = Extract<
   { ok: false }
 >
 
+const REFUSED = {
+  'not-finished': 'waits for a run; only finished tasks can start over',
+  'owes-nothing': 'owes no callbacks, so "retry-callbacks" has nothing to publish',
+  undoing: 'is undoing its steps, which cannot be cancelled; remove the task to end the undoing',
+  'not-a-flow': 'is not a flow; only action "restart" applies to it',
+  'not-failed': 'has not failed; this action resumes failed flows only',
+  'no-failed-undo': 'has no failed undo to retry or to skip',
+  'nothing-to-do': 'has all the successes that it needs; name "succeeded" in clean to forget them',
+} as const
+
 /** The problem of a task that cannot be cancelled, changed or started over. */
 export function operationProblem(id: string, refusal: OperationRefusal): Problem {
   const conflict = (detail: string) => problem('conflict', `${id} ${detail}`)
@@ -179,30 +189,18 @@ export function operationProblem(id: string, refusal: OperationRefusal): Problem
       return conflict(`has ended as ${refusal.task.state}; only open tasks can be changed or cancelled`)
     case 'running':
       return conflict(`${activityOf(refusal.task)}; cancel it first, or wait for its end`)
-    case 'not-finished':
-      return conflict('waits for a run; only finished tasks can start over')
     case 'owes':
       return owedCallbacks(id, refusal.task)
     case 'stale':
       return staleProblem(id, refusal.task)
-    case 'owes-nothing':
-      return conflict('owes no callbacks, so "retry-callbacks" has nothing to publish')
-    case 'undoing':
-      return conflict('is undoing its steps, which cannot be cancelled; remove the task to end the undoing')
-    case 'not-a-flow':
-      return conflict('is not a flow; only action "restart" applies to it')
-    case 'not-failed':
-      return conflict('has not failed; this action resumes failed flows only')
     case 'undone':
       return conflict(`cannot continue: ${undoneSteps(refusal.task)}; only "restart" does all steps again`)
     case 'restart-only':
       return conflict(
         `is a flow that has ${refusal.task.state}; ${refusal.task.state === 'failed' ? '"clean"' : 'a retry'} needs action "restart", which does all steps again`,
       )
-    case 'no-failed-undo':
-      return conflict('has no failed undo to retry or to skip')
-    case 'nothing-to-do':
-      return conflict('has all the successes that it needs; name "succeeded" in clean to forget them')
+    default:
+      return conflict(REFUSED[refusal.reason])
   }
 }
 
@@ -212,14 +210,8 @@ export function staleProblem(name: string, present: Edited | undefined): Problem
   const last = present && lastEdit(present)
   const change = last ? `; ${last.by} changed it last (${last.what}) at ${iso(last.at)}` : ''
   const state = present ? `has revision ${revision}` : 'does not exist, which counts as revision 0'
-  const help = 'read it again, then decide'
-  return problem(
-    'stale-revision',
-    `${name} ${state}, not the revision that the request names${change}; ${help}`,
-    {
-      revision,
-    },
-  )
+  const detail = `${name} ${state}, not the revision that the request names${change}; read it again, then decide`
+  return problem('stale-revision', detail, { revision })
 }
 
 /** Returns the problem of a task whose callbacks wait for their publishing or cannot be published. */
