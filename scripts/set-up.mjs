@@ -82,7 +82,6 @@ function javaVersion() {
   return status === 0 ? Number(/version "(\d+)/.exec(stderr)?.[1] ?? 0) : 0
 }
 
-/** Whether npm runs this for one of the test scripts. */
 function isTestRun() {
   return /^(test|check)/.test(process.env.npm_lifecycle_event ?? '')
 }

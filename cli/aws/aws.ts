@@ -115,7 +115,6 @@ function mayBeDeployed(url: string): boolean {
   return protocol === 'https:' && !['localhost', '127.0.0.1', '[::1]'].includes(hostname)
 }
 
-/** What CloudFormation says about a stack. */
 type ReadStack = ReturnType<typeof stackIn>
 
 /**

@@ -101,18 +101,8 @@ async function actOnIds(
 }
 
 async function actOnMany(context: Context, action: TaskAction, options: BulkOptions): Promise<number> {
-  const {
-    type,
-    status = action.defaultStatus,
-    since,
-    until,
-    error,
-    userId,
-    canvasId,
-    tag,
-    dryRun,
-    yes,
-  } = options
+  const { type, status = action.defaultStatus, since, until, error } = options
+  const { userId, canvasId, tag, dryRun, yes } = options
   const { ofOne = [] } = action
   if (type === undefined) throw new BatonError('invalid', 'give the ids of tasks, or --type')
   if (ofOne.length > 0) throw new BatonError('invalid', `${ofOne.join(', ')} is for tasks named by their ids`)

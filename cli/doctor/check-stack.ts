@@ -112,7 +112,6 @@ const STATES: Readonly<Record<string, Finding>> = {
   ),
 }
 
-/** The results of the last update in which a function needs attention. */
 const UPDATES: typeof STATES = {
   Failed: wrong(
     'functions',

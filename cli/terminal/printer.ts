@@ -17,7 +17,6 @@ export function createPrinter(io: Io, { json = false, color = true }: PrinterOpt
   return {
     /** Whether `--json` was given. Then standard output has JSON only. */
     isJson: json,
-    /** The colours of standard output. */
     style,
     now: io.now,
     /** Prints a line for people. Its texts must be safe. */

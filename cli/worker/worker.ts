@@ -5,17 +5,13 @@ import { endWithTheLog } from '../../shared/worker/console-log.ts'
 import type { WorkerOptions } from '../../shared/worker/create-worker.ts'
 import { definitionsIn } from '../../shared/worker/definitions-in.ts'
 import type { Worker } from '../../shared/worker/engine.ts'
-import { USUAL_URL } from '../connection/connection.ts'
+import { type SystemOptions, USUAL_URL } from '../connection/connection.ts'
 import { readDevRecord } from '../dev/command/dev-record.ts'
 import type { DefineCommand } from '../terminal/command.ts'
 import type { Io } from '../terminal/io.ts'
 import { loadableFile } from './worker-code.ts'
 
-type Options = {
-  readonly url?: string
-  readonly stack?: string
-  readonly profile?: string
-  readonly region?: string
+type Options = SystemOptions & {
   readonly concurrency?: number
   readonly workerId?: string
   readonly workerVersion?: string

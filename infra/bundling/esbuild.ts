@@ -96,17 +96,9 @@ export function runnableOptionsOf(props: BundlingProps = {}): BuildOptions {
 
 /** The options for users' code, as JSON. `entryPoints` and `outfile` are missing. */
 export function optionsOf(props: BundlingProps = {}): BuildOptions {
-  const {
-    nodeModules = [],
-    externalModules = [],
-    loader,
-    define,
-    minify,
-    sourceMap,
-    target,
-    tsconfig,
-  } = props
-  const given = defined({ loader, define, minify, sourcemap: sourceMap, target })
+  const { nodeModules = [], externalModules = [], tsconfig } = props
+  const { loader, define, minify, sourceMap: sourcemap, target } = props
+  const given = defined({ loader, define, minify, sourcemap, target })
   return {
     ...BUNDLE_OPTIONS,
     // A handler's bundle contains the executor, which is prebuilt with the other name.

@@ -61,10 +61,7 @@ function statementOf({ actions, resources, conditions, keys, isDenied }: Permiss
 }
 
 /** A grantee that runs under a role of the user. It collects the environment, which the user passes to the process. */
-export function granteeUnder(role: IRole): {
-  readonly grantee: Grantee
-  readonly environment: Readonly<Record<string, string>>
-} {
+export function granteeUnder(role: IRole) {
   const environment: Record<string, string> = {}
   const grantee: Grantee = {
     role,

@@ -192,7 +192,6 @@ function readyPlaces(types: readonly string[]): string[] {
   return types.map(type => readyPlace(type, 0).replace(/0$/, '*'))
 }
 
-/** The names of a type's limits per value of a field. */
 function keyedLimits(type: string): string {
   return limitName(type, 'any', '*')
 }

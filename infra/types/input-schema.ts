@@ -93,6 +93,7 @@ type ZodDef = {
   readonly shape?: Readonly<Record<string, InputSchema>>
   readonly valueType?: InputSchema
 }
+type ZodOverride = { readonly zodSchema: ZodNode; readonly jsonSchema: JsonSchema }
 type ZodNode = { readonly _zod: { readonly def: ZodDef; readonly traits?: ReadonlySet<string> } }
 
 /** Keywords that compare a value after it may have been changed, for example by `trim()`. */
@@ -102,13 +103,7 @@ const LIMITS = [
 ]
 
 /** Removes from the JSON Schema of one schema of zod what the schema does not demand of its input. */
-function loosenZod({
-  zodSchema,
-  jsonSchema,
-}: {
-  readonly zodSchema: ZodNode
-  readonly jsonSchema: JsonSchema
-}) {
+function loosenZod({ zodSchema, jsonSchema }: ZodOverride) {
   const { def } = zodSchema._zod
   const drop = (names: readonly string[]) => names.forEach(name => void delete jsonSchema[name])
   const isPreprocessed = def.type === 'pipe' && def.in?._zod.def.type === 'transform'

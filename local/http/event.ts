@@ -20,15 +20,7 @@ const textTypes = /^(text\/|application\/(json|javascript|xml|x-www-form-urlenco
  * encoded. Observed in events of the service: https://github.com/honojs/hono/issues/2156,
  * https://github.com/middleapi/standard-server/pull/93
  */
-export function httpEventOf(
-  request: IncomingMessage,
-  body: Buffer,
-  {
-    match,
-    apiId,
-    caller,
-  }: { readonly match: RouteMatch; readonly apiId: string; readonly caller: HttpCaller | undefined },
-) {
+export function httpEventOf(request: IncomingMessage, body: Buffer, { match, apiId, caller }: Routed) {
   const { method, path, query: rawQueryString } = targetOf(request)
   const [rawPath = '/'] = decoded(path).split('?')
   const { cookie, ...headers } = joinedHeaders(request)
@@ -102,6 +94,8 @@ export type Route = {
   /** Why it is not served here. */
   readonly problem?: string
 }
+
+type Routed = { readonly match: RouteMatch; readonly apiId: string; readonly caller: HttpCaller | undefined }
 
 type RouteMatch = { readonly route: Route; readonly parameters: Record<string, string> }
 

@@ -21,10 +21,7 @@ const API = 'AWS::ApiGatewayV2::Api'
 const ROUTE = 'AWS::ApiGatewayV2::Route'
 
 /** The API of the task system, by its description. The first one stands for it in a stack without a task system. */
-export function systemApiOf(resources: Template['Resources']): {
-  readonly system: string | undefined
-  readonly own: readonly string[]
-} {
+export function systemApiOf(resources: Template['Resources']) {
   const apis = Object.entries(resources).filter(([, { Type }]) => Type === API)
   const [system] = apis.find(([, one]) => one.Properties?.Description === 'Baton: HTTP API') ?? apis[0] ?? []
   return { system, own: apis.map(([id]) => id).filter(id => id !== system) }

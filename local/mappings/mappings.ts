@@ -106,17 +106,15 @@ function readMapping(
   if (functionId === undefined) return `its function ${FunctionName} is not in the stack`
   const problem = functions.unsupported(functionId)
   if (problem !== undefined) return `its function does not run: ${problem}`
-  if (source.startsWith('arn:aws:sqs:')) return readSqs(stack, logicalId, properties, functionId)
-  if (source.includes('/stream/')) return readStream(stack, logicalId, properties, functionId)
+  const found = { stack, logicalId, properties, functionId }
+  if (source.startsWith('arn:aws:sqs:')) return readSqs(found)
+  if (source.includes('/stream/')) return readStream(found)
   return `the local cloud cannot read from ${source}`
 }
 
-function readSqs(
-  stack: Stack,
-  logicalId: string,
-  properties: MappingProperties,
-  functionId: string,
-): MappingSpec | string {
+type Found = Readonly<{ stack: Stack; logicalId: string; properties: MappingProperties; functionId: string }>
+
+function readSqs({ stack, logicalId, properties, functionId }: Found): MappingSpec | string {
   const queueId = stack.byArn(properties.EventSourceArn)
   if (!queueId) return `its queue ${properties.EventSourceArn} is not in the stack`
   const spec = {
@@ -132,12 +130,7 @@ function readSqs(
 /** The visibility timeout of a queue that sets none. */
 const DEFAULT_VISIBILITY_S = 30
 
-function readStream(
-  stack: Stack,
-  logicalId: string,
-  properties: MappingProperties,
-  functionId: string,
-): MappingSpec | string {
+function readStream({ stack, logicalId, properties, functionId }: Found): MappingSpec | string {
   const { EventSourceArn: streamArn } = properties
   const tableId = stack.ids(isTable).find(id => stack.describe(id).attributes.StreamArn === streamArn)
   if (!tableId) return `${streamArn} is not a stream of the stack`

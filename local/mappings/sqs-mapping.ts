@@ -205,7 +205,6 @@ type Message = {
 
 type MessageAttribute = { DataType: string; StringValue?: string; BinaryValue?: string }
 
-/** The record that a function receives. */
 function recordOf(message: Message, queueArn: string, trace: string | undefined) {
   const attributes = Object.entries(message.MessageAttributes ?? {})
   return {

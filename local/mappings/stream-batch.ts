@@ -143,7 +143,6 @@ export type StreamRecord = {
   readonly userIdentity?: { readonly PrincipalId: string; readonly Type: string }
 }
 
-/** The record that a function receives. */
 function eventRecordOf(record: StreamRecord, streamArn: string) {
   const { userIdentity, dynamodb, ...rest } = record
   const identity = userIdentity && { type: userIdentity.Type, principalId: userIdentity.PrincipalId }

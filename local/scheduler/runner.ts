@@ -34,7 +34,6 @@ type Running = {
   readonly parts: Parts
   readonly earliest: (schedules: readonly Schedule[]) => Due | undefined
   readonly retries: Set<NodeJS.Timeout>
-  /** The time that tests have added. */
   offsetMs: number
   isStopped: boolean
   timer: NodeJS.Timeout | undefined

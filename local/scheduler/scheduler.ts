@@ -65,9 +65,7 @@ export function startScheduler(parts: Parts) {
   }
 
   return {
-    /** Scheduler time in Unix ms. */
     now: runner.now,
-    /** Moves the time of Scheduler alone forward and fires what becomes due. */
     advance: runner.advance,
     /** Fires the schedule with this name, or the only one whose name contains it, at once. */
     fire: (name: string) => runner.fire(findSchedule(store.list(), name)),

@@ -72,7 +72,6 @@ function startService(spec: ServiceSpec, log: LogReceiver) {
     pid: () => child?.pid,
     /** Whether the service's process runs. It does not run between a crash and the restart. */
     isUp: () => child !== undefined && child.exitCode === null && child.signalCode === null,
-    /** The last lines that the service has written, oldest first. */
     logs,
     /** Sends SIGTERM, then SIGKILL after the template's stop timeout. */
     stop: async () => {

@@ -186,7 +186,6 @@ function mapEntries<From, To>(
   return Object.fromEntries(Object.entries(entries).map(([key, value]) => map(key, value)))
 }
 
-/** What the names in a template are replaced by. */
 type References = {
   /** The expression for `Ref` of a resource, a parameter or a pseudo parameter. */
   ref(id: string): unknown

@@ -46,7 +46,6 @@ function wasKilled(status: Ended['status']): boolean {
   return typeof status === 'string' || status > 128
 }
 
-/** The file that exists in the assembly while the app runs. */
 function inProgress(output: string): string {
   return join(output, 'in-progress')
 }
