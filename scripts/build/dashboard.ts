@@ -32,6 +32,8 @@ const OPTIONS: BuildOptions = {
   entryNames: '[name]-[hash]',
   chunkNames: '[name]-[hash]',
   legalComments: 'none',
+  // The client loads it to publish many tasks, which no page does.
+  external: ['*/publish-many.ts'],
   metafile: true,
 }
 
