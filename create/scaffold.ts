@@ -4,9 +4,8 @@ import { fileURLToPath } from 'node:url'
 import { isDeepStrictEqual } from 'node:util'
 
 /**
- * Writes the starter: a task, a flow, a stack, a test. `npm create baton-tasks` and `baton init` use it. A folder with a `cdk.json`
- * already has an app: it gets the tasks and their stack, but no second app, and its `package.json` gets what it lacks. No file is ever
- * overwritten.
+ * Writes the starter: a task, a flow, a stack, a test. `npm create baton-tasks` and `baton init` use it. A folder with a `cdk.json` already
+ * has an app: it gets the tasks and their stack, but no second app, and its `package.json` gets what it lacks. No file is ever overwritten.
  */
 
 type Scaffolded = {

@@ -7,9 +7,8 @@ const taskIds = new AsyncLocalStorage<string>()
 const LEVELS = { debug: 'DEBUG', log: 'INFO', info: 'INFO', warn: 'WARN', error: 'ERROR' } as const
 
 /**
- * Makes what a handler prints on the console carry the id of its task, although the tasks of a batch run at the same time. The lines
- * have the form of log lines. Only `baton dev` asks for it: on AWS, lines are written as they are. The wrapped handler also
- * announces its runs.
+ * Makes what a handler prints on the console carry the id of its task, although the tasks of a batch run at the same time. The lines have
+ * the form of log lines. Only `baton dev` asks for it: on AWS, lines are written as they are. The wrapped handler also announces its runs.
  */
 export function withConsoleLines(definition: TaskDefinition): TaskDefinition {
   return {

@@ -1,7 +1,6 @@
 /**
- * The metrics and alarms that operators see. This file names the metrics that functions write, and makes each alarm next to the
- * construct that it watches. `infra/settings.ts` says which metrics are kept for single types, and `dashboard.ts` draws a whole
- * system on one page.
+ * The metrics and alarms that operators see. This file names the metrics that functions write, and makes each alarm next to the construct
+ * that it watches. `infra/settings.ts` says which metrics are kept for single types, and `dashboard.ts` draws a whole system on one page.
  */
 
 import { Duration } from 'aws-cdk-lib'

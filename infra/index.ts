@@ -1,9 +1,8 @@
 /**
- * The public entry `baton-tasks/cdk`: a task system for your own CDK app. Read `task-system.ts` first: it creates the parts and has
- * the methods that add handlers, workers and flows. Then read `task-table.ts`, `queues.ts`, and `functions/`, which read and write
- * them. `types/` and `workers/` deploy code of users, `placement.ts` chooses the stack of each handler, `permissions/` limits the code,
- * and `alarms.ts` raises alarms. `bounds.ts` has the numbers that several constructs share, `settings.ts` every option that all parts
- * share.
+ * The public entry `baton-tasks/cdk`: a task system for your own CDK app. Read `task-system.ts` first: it creates the parts and has the
+ * methods that add handlers, workers and flows. Then read `task-table.ts`, `queues.ts`, and `functions/`, which read and write them.
+ * `types/` and `workers/` deploy code of users, `placement.ts` chooses the stack of each handler, `permissions/` limits the code, and
+ * `alarms.ts` raises alarms. `bounds.ts` has the numbers that several constructs share, `settings.ts` every option that all parts share.
  */
 
 export type { FailureAlarmProps } from './alarms.ts'

@@ -12,17 +12,16 @@ import { writeGenerated } from './bundling/places.ts'
 import type { AlarmLevel } from './settings.ts'
 
 /**
- * The stack of each handler. CloudFormation allows 500 resources in a stack, and a handler takes 8 to 10 of them. So the first 30
- * handlers are in the system's own stack, and each further handler is in one of 20 nested stacks, which a hash of its construct
- * id chooses. A function of many types counts as the resources that it takes: one of 30 types has as many as 15 handlers. So it may
- * find its nested stack too full, and is put into the next one.
+ * The stack of each handler. CloudFormation allows 500 resources in a stack, and a handler takes 8 to 10 of them. So the first 30 handlers
+ * are in the system's own stack, and each further handler is in one of 20 nested stacks, which a hash of its construct id chooses. A
+ * function of many types counts as the resources that it takes: one of 30 types has as many as 15 handlers. So it may find its nested stack
+ * too full, and is put into the next one.
  *
- * A deployed handler must keep its stack. Its queue has a fixed name, so CloudFormation cannot create the queue in another stack
- * before it deletes the first one, and the deployment fails. But which handlers are the first 30 changes when the app removes,
- * inserts or reorders handlers. So places are recorded in `cdk.context.json`, next to the results of CDK's look-ups,
- * and a recorded place always holds. Recording begins with the 20th handler, before the first nested one: a smaller app needs no
- * file. Recorded handlers count as long as the record names them, so a new handler never takes the room of a removed one. `baton dev`
- * follows the record, and does not write it.
+ * A deployed handler must keep its stack. Its queue has a fixed name, so CloudFormation cannot create the queue in another stack before it
+ * deletes the first one, and the deployment fails. But which handlers are the first 30 changes when the app removes, inserts or reorders
+ * handlers. So places are recorded in `cdk.context.json`, next to the results of CDK's look-ups, and a recorded place always holds.
+ * Recording begins with the 20th handler, before the first nested one: a smaller app needs no file. Recorded handlers count as long as the
+ * record names them, so a new handler never takes the room of a removed one. `baton dev` follows the record, and does not write it.
  */
 
 /**

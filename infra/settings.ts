@@ -6,10 +6,7 @@ import { EVERY_TYPE } from '../shared/core/bounds.ts'
 import { illegal } from '../shared/core/values/values.ts'
 import type { MetricName } from '../shared/ports/machine.ts'
 
-/**
- * This length leaves room in a queue's name for `-q-` and the hash of a long type. SQS allows 80 characters. Source: SQS
- * quotas.
- */
+/** This length leaves room in a queue's name for `-q-` and the hash of a long type. SQS allows 80 characters. Source: SQS quotas. */
 const SYSTEM_NAME_CHARACTERS_MAX = 40
 
 const LOG_RETENTION_DAYS = 30

@@ -245,10 +245,7 @@ export class TaskSystem extends Construct {
     grantee.addEnvironment('BATON_SYSTEM', this.systemName)
   }
 
-  /**
-   * Adds an output. Outputs have plain names for the command line. The outputs of a system with a `systemName` begin with that
-   * name.
-   */
+  /** Adds an output. Outputs have plain names for the command line. The outputs of a system with a `systemName` begin with that name. */
   private output(name: string, value: string, systemName: string | undefined): void {
     new CfnOutput(this, name, { value }).overrideLogicalId(`${systemName?.replaceAll('-', '') ?? ''}${name}`)
   }

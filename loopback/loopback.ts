@@ -44,13 +44,12 @@ type Named = { readonly name: string; readonly hint: string }
 const LOCAL_SYSTEM: Named = { name: 'the local system', hint: '; --allow-host NAME adds a name' }
 
 /**
- * Refuses requests of foreign web pages in the developer's browser. The browser marks every such request, preflights included: it
- * sends the page's origin, or a header that says that the request is cross-site. A page whose host name was pointed at this
- * machine (DNS rebinding) counts as the same origin, but it sends that name as the host. Programs send only `Host` of these
- * headers.
+ * Refuses requests of foreign web pages in the developer's browser. The browser marks every such request, preflights included: it sends the
+ * page's origin, or a header that says that the request is cross-site. A page whose host name was pointed at this machine (DNS rebinding)
+ * counts as the same origin, but it sends that name as the host. Programs send only `Host` of these headers.
  *
- * A link of a mail, a wiki or a chat opens a page of the dashboard. The browser marks that it shows the answer as the document of a tab,
- * so the foreign page reads nothing of it, and a page of the dashboard does nothing by being opened.
+ * A link of a mail, a wiki or a chat opens a page of the dashboard. The browser marks that it shows the answer as the document of a tab, so
+ * the foreign page reads nothing of it, and a page of the dashboard does nothing by being opened.
  */
 export function admitting(
   port: string,

@@ -36,9 +36,7 @@ export async function checkedAddresses({ hostname }: URL, policy: Policy): Promi
   return [...addresses]
 }
 
-/**
- * RFC 6761 reserves `localhost` and all names below it for the machine. Not every resolver treats the names below it so.
- */
+/** RFC 6761 reserves `localhost` and all names below it for the machine. Not every resolver treats the names below it so. */
 function refuseLocalName(host: string, { privateHint }: Policy): void {
   if (/(^|\.)localhost\.*$/i.test(host))
     throw new Fatal(`${host} is a private address (loopback); ${privateHint}`)
@@ -77,9 +75,8 @@ const NAT64_PREFIX_BYTES = 12
 const PRIVATE_RANGES: ReadonlySet<string> = new Set(['loopback', 'private', 'uniqueLocal', 'carrierGradeNat'])
 
 /**
- * Judges one address that a resolver or a URL gives. `ipaddr.js` knows the ranges of the IANA registries, for IPv4 and IPv6
- * alike; Express has relied on it for a decade, and release 2.5.0 is of August 2026. `net.BlockList` would need those
- * registries as a list of our own.
+ * Judges one address that a resolver or a URL gives. `ipaddr.js` knows the ranges of the IANA registries, for IPv4 and IPv6 alike; Express
+ * has relied on it for a decade, and release 2.5.0 is of August 2026. `net.BlockList` would need those registries as a list of our own.
  */
 export function reachOf(text: string): Reach {
   if (!ipaddr.isValid(text)) return { reach: 'never', range: 'not an IP address' }

@@ -100,9 +100,7 @@ function headerValue(text: string): string {
   return text.toWellFormed().replace(/[^\x21-\x24\x26-\x7e]/gu, character => encodeURIComponent(character))
 }
 
-/**
- * Signs a body as `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, so that a receiver can refuse forged and replayed calls.
- */
+/** Signs a body as `t=<unix seconds>,v1=<hex HMAC-SHA256 of "t.body">`, so that a receiver can refuse forged and replayed calls. */
 async function signatureOf(body: string, secretName: string): Promise<string> {
   const seconds = Math.floor(Date.now() / 1_000)
   const digest = createHmac('sha256', await signingSecret(secretName))

@@ -16,10 +16,7 @@ const TEXT_BYTES_MAX = 10_000_000
 const FETCH_TIMEOUT_MS = 15_000
 const TOP_WORDS = 10
 
-/**
- * Counts the words of a text in the input, or of a text that it fetches from a public address. It is an example of a real
- * handler.
- */
+/** Counts the words of a text in the input, or of a text that it fetches from a public address. It is an example of a real handler. */
 export const wordCount = wordCountWith({
   resolve: systemResolver,
   allowPrivate: false,

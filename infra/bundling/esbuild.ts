@@ -1,6 +1,4 @@
-/**
- * How esbuild is run: its options, the bundles of the synthesis, and the parts that `baton dev` shares, which bundles again and again.
- */
+/** How esbuild is run: its options, the bundles of the synthesis, and the parts that `baton dev` shares, which bundles again and again. */
 
 import { statSync } from 'node:fs'
 import { createRequire } from 'node:module'

@@ -25,10 +25,7 @@ export function writeGenerated(file: string, text: string): void {
   fs.renameSync(draft, file)
 }
 
-/**
- * The specifier by which the generated file `from` imports `file`. It is relative, so that bundles do not depend on the
- * project's path.
- */
+/** The specifier by which the generated file `from` imports `file`. It is relative, so that bundles do not depend on the project's path. */
 export function specifier(from: string, file: string): string {
   const path = relative(dirname(from), file).split(sep).join('/')
   return JSON.stringify(path.startsWith('.') ? path : `./${path}`)

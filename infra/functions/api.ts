@@ -183,10 +183,7 @@ function packageVersion(): string {
   return (JSON.parse(manifest) as { readonly version: string }).version
 }
 
-/**
- * One line of the access log: the caller, the request, its status and duration. Source: API Gateway, access log variables of
- * HTTP APIs.
- */
+/** One line of the access log: the caller, the request, its status and duration. Source: API Gateway, access log variables of HTTP APIs. */
 const ACCESS_LOG_FORMAT = AccessLogFormat.custom(
   JSON.stringify({
     requestId: '$context.requestId',

@@ -47,8 +47,7 @@ export type PlannerProps = {
 }
 
 /**
- * The function that reads the table's stream. It sends what each changed task needs next, publishes owed callbacks, and
- * publishes events.
+ * The function that reads the table's stream. It sends what each changed task needs next, publishes owed callbacks, and publishes events.
  */
 export class Planner extends Construct {
   constructor(

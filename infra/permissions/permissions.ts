@@ -2,13 +2,12 @@
  * The permissions of code in the account. A grant adds the actions and the environment variables for them in one call (`allow`).
  * `table-access.ts` limits code of users to the partitions of its types. `api-access.ts` lists the routes that a principal may call.
  *
- * IAM allows 10,240 characters in all inline policies of a role, 6,144 in a managed policy, and by default
- * ten managed policies on a role. White space does not count. Source: IAM and STS quotas.
+ * IAM allows 10,240 characters in all inline policies of a role, 6,144 in a managed policy, and by default ten managed policies on a role.
+ * White space does not count. Source: IAM and STS quotas.
  *
- * CDK divides a large policy, but it takes each ARN for 150 characters, and it cannot measure a list that is resolved later. So the
- * grants of types are collected until synthesis, when all flows of the app are known. Then the statements of each role are measured
- * as they will be deployed. Small ones are inline. The lists of large ones are divided, and fill managed policies. A validation
- * measures the result.
+ * CDK divides a large policy, but it takes each ARN for 150 characters, and it cannot measure a list that is resolved later. So the grants
+ * of types are collected until synthesis, when all flows of the app are known. Then the statements of each role are measured as they will
+ * be deployed. Small ones are inline. The lists of large ones are divided, and fill managed policies. A validation measures the result.
  */
 
 import { AspectPriority, Aspects, Names, Stack, Stage, Token } from 'aws-cdk-lib'

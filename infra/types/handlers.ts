@@ -80,10 +80,7 @@ const SHIPPED: Shipped = {
   definition: { type: WEBHOOK_TYPE, config: WEBHOOK_CONFIGURATION },
 }
 
-/**
- * The shipped handler of all types of kind `webhook`. It may read the secrets that sign its calls: those named
- * `<system>/webhook/…`.
- */
+/** The shipped handler of all types of kind `webhook`. It may read the secrets that sign its calls: those named `<system>/webhook/…`. */
 export class WebhookHandler extends HandlerFunction {
   constructor(scope: Construct, id: string, parts: Parts, registrar: TypeRegistrar) {
     super(scope, id, parts, registrar, { entry: 'the shipped webhook', shipped: SHIPPED })

@@ -122,8 +122,7 @@ function descriptionOf(definitions: Served): string {
 }
 
 /**
- * Lambda throttles a poller above the reserved concurrency. Each throttle counts as a receive, so good messages would end as
- * dead letters.
+ * Lambda throttles a poller above the reserved concurrency. Each throttle counts as a receive, so good messages would end as dead letters.
  */
 function maxConcurrencyOf(
   { entry, maxConcurrency, reservedConcurrency }: Feed['props'],

@@ -1,7 +1,6 @@
 /**
- * Workers in containers on Fargate: the service that runs them, its cluster with the image that is built from a task file
- * (`container.ts`), and how many containers run for a backlog (`scaling.ts`). `types/types.ts` creates the queues from which the
- * workers receive.
+ * Workers in containers on Fargate: the service that runs them, its cluster with the image that is built from a task file (`container.ts`),
+ * and how many containers run for a backlog (`scaling.ts`). `types/types.ts` creates the queues from which the workers receive.
  */
 
 import { Duration, Names, Stack } from 'aws-cdk-lib'

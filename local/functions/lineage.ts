@@ -3,11 +3,10 @@ import type { LogReceiver } from '../log.ts'
 import type { Definition } from './spec.ts'
 
 /**
- * Lambda's detection of recursive loops. The trace header of a request identifies its chain. `Lineage=1a2b3c4d:3|5e6f7a8b:1` in it
- * counts the invocations of each function in the chain. The SDK adds the header from `_X_AMZN_TRACE_ID` to every call, and SQS
- * keeps it with the message. The invocation by that message continues the count. Table streams and schedules carry no header,
- * so a chain ends there.
- * Source: Lambda Developer Guide, "Use Lambda recursive loop detection to prevent infinite loops".
+ * Lambda's detection of recursive loops. The trace header of a request identifies its chain. `Lineage=1a2b3c4d:3|5e6f7a8b:1` in it counts
+ * the invocations of each function in the chain. The SDK adds the header from `_X_AMZN_TRACE_ID` to every call, and SQS keeps it with the
+ * message. The invocation by that message continues the count. Table streams and schedules carry no header, so a chain ends there. Source:
+ * Lambda Developer Guide, "Use Lambda recursive loop detection to prevent infinite loops".
  */
 
 /** After this many invocations of a function in one chain, Lambda refuses the next one. */

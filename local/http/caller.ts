@@ -76,8 +76,7 @@ function userName(): string {
  * AWS Signature Version 4, checked as API Gateway checks it. The checks are written from the documentation ("Create a signed AWS API
  * request", IAM User Guide) and share no code with any signer, so that an error in a signer cannot hide here.
  *
- * Every service but S3 encodes the path of the request once more for the signature: `/v1/tasks/a%3Ab` is signed as
- * `/v1/tasks/a%253Ab`.
+ * Every service but S3 encodes the path of the request once more for the signature: `/v1/tasks/a%3Ab` is signed as `/v1/tasks/a%253Ab`.
  */
 
 /** What a request says about its sender. `refused` has the reason for the log of the local system; the sender does not get it. */

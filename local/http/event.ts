@@ -16,9 +16,8 @@ export type HttpCaller = {
 const textTypes = /^(text\/|application\/(json|javascript|xml|x-www-form-urlencoded)|[^;]+\+(json|xml))/
 
 /**
- * The event of payload format 2.0. An HTTP API decodes the path once, and drops what follows a decoded `?`. The query stays
- * encoded. Observed in events of the service: https://github.com/honojs/hono/issues/2156,
- * https://github.com/middleapi/standard-server/pull/93
+ * The event of payload format 2.0. An HTTP API decodes the path once, and drops what follows a decoded `?`. The query stays encoded.
+ * Observed in events of the service: https://github.com/honojs/hono/issues/2156, https://github.com/middleapi/standard-server/pull/93
  */
 export function httpEventOf(request: IncomingMessage, body: Buffer, { match, apiId, caller }: Routed) {
   const { method, path, query: rawQueryString } = targetOf(request)

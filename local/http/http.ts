@@ -1,7 +1,6 @@
 /**
- * API Gateway's HTTP API. It admits a request (`loopback/loopback.ts`), identifies the caller by the signature (`caller.ts`), finds the route,
- * writes the function's event, and sends its answer (`event.ts`). The dashboard
- * has the same address (`loopback/pages.ts`).
+ * API Gateway's HTTP API. It admits a request (`loopback/loopback.ts`), identifies the caller by the signature (`caller.ts`), finds the
+ * route, writes the function's event, and sends its answer (`event.ts`). The dashboard has the same address (`loopback/pages.ts`).
  */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'

@@ -4,9 +4,7 @@ import type { Policy, RequestedAction, Statement } from './policy.ts'
 import { compilePolicy, lazily, unknownConditions } from './policy.ts'
 import { requestedActionsIn } from './requested-actions.ts'
 
-/**
- * IAM. The actions that a call needs (`requested-actions.ts`) are compared with the policies (`policy.ts`) of the caller's role.
- */
+/** IAM. The actions that a call needs (`requested-actions.ts`) are compared with the policies (`policy.ts`) of the caller's role. */
 
 /** A refused call: the caller's role does not allow the action. */
 export type Denial = { readonly caller: string; readonly action: string; readonly resource: string }

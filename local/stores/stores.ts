@@ -105,8 +105,7 @@ const SLOW = 'in time; until it does, runs wait and the API answers 503'
 type KeyNames = (table: string) => readonly string[] | undefined
 
 /**
- * Refuses a transaction with two operations on one item, as DynamoDB does. DynamoDB Local carries out such operations one after the
- * other.
+ * Refuses a transaction with two operations on one item, as DynamoDB does. DynamoDB Local carries out such operations one after the other.
  */
 export function refusingRepeatedItems(answer: Backend, keyNames: KeyNames): Backend {
   return async call => {

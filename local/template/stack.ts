@@ -110,9 +110,8 @@ function scopeOf(
 }
 
 /**
- * CloudFormation: this file reads the synthesised template, `flatten.ts` puts nested stacks into it and replaces their
- * names, `intrinsics.ts` resolves its functions, `stack.ts` describes its resources, and `resource-types.ts` lists what is
- * emulated.
+ * CloudFormation: this file reads the synthesised template, `flatten.ts` puts nested stacks into it and replaces their names,
+ * `intrinsics.ts` resolves its functions, `stack.ts` describes its resources, and `resource-types.ts` lists what is emulated.
  */
 
 export type Assembly = ReturnType<typeof readAssembly>

@@ -70,10 +70,7 @@ export function isOfTask(change: Change): change is Change<Task> {
   return isTask(change.after)
 }
 
-/**
- * The revision, fence and operation with which a birth begins. The revisions and fences of a key grow for ever (see
- * `firstFence`).
- */
+/** The revision, fence and operation with which a birth begins. The revisions and fences of a key grow for ever (see `firstFence`). */
 export type Start = Pick<HeadFields, 'revision' | 'fence' | 'operation' | 'edits'>
 
 /**
@@ -241,9 +238,7 @@ export function endFields<State extends EndState>(
   }
 }
 
-/**
- * The draft of an ended task. Its live runs are cancelled, its retention begins, and it owes the callbacks for this end.
- */
+/** The draft of an ended task. Its live runs are cancelled, its retention begins, and it owes the callbacks for this end. */
 export function withEnd(task: Task, state: EndState, now: number, error?: TaskError): Task {
   const { error: _earlier, owes: _owed, ...rest } = task
   return {

@@ -8,10 +8,9 @@ import { isShort, queries, renew } from './queries.ts'
 import { connection, goOnWithoutEvents, logEvent, watchRefusals } from './store.ts'
 
 /**
- * Keeps what is shown up to date. One connection reads the events of the system. Each event marks the questions whose answers it
- * changes, and the next round asks the marked ones that are on screen again. A deployed system has no event stream, and a
- * type may be without events; then the slower pace of `queries.ts` alone applies. A hidden tab reads and asks nothing, and catches up when it is
- * shown.
+ * Keeps what is shown up to date. One connection reads the events of the system. Each event marks the questions whose answers it changes,
+ * and the next round asks the marked ones that are on screen again. A deployed system has no event stream, and a type may be without
+ * events; then the slower pace of `queries.ts` alone applies. A hidden tab reads and asks nothing, and catches up when it is shown.
  */
 
 const RECONNECT_MS = 2_000

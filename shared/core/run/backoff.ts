@@ -18,9 +18,7 @@ export function retryDelayMs(task: Task, workerId: string, chance: number): numb
  */
 const DOUBLINGS_MAX = 60
 
-/**
- * Milliseconds before retry number `retryNumber` (1 is the first). `chance` (0 to 1) is the share of the jitter that is subtracted.
- */
+/** Milliseconds before retry number `retryNumber` (1 is the first). `chance` (0 to 1) is the share of the jitter that is subtracted. */
 export function backoffMs(retry: Retry, retryNumber: number, chance: number): number {
   const delay = Math.min(plainDelayMs(retry, retryNumber), ceilingMs(retry), DELAY_MS_MAX)
   return Math.round(delay * (1 - retry.jitter * chance))

@@ -230,9 +230,7 @@ function contentBytes(task: Task): number {
   return params + (own === undefined ? params : jsonBytes(own)) + handedOn
 }
 
-/**
- * The bytes of the value that was handed on. The value of a part of a canvas is not known yet; `CLAIMED_LISTS_BYTES_MAX` bounds it.
- */
+/** The bytes of the value that was handed on. The value of a part of a canvas is not known yet; `CLAIMED_LISTS_BYTES_MAX` bounds it. */
 function handedOnBytes(previous: Previous): number {
   switch (previous.kind) {
     case 'body':

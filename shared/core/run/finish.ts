@@ -220,10 +220,7 @@ export function isComplete(task: Task): boolean {
   return task.state === 'open' && successes(task).length >= task.options.concurrency
 }
 
-/**
- * The end of a complete task, or the next step of its flow. It follows from the head alone: its time is the time of the last
- * success.
- */
+/** The end of a complete task, or the next step of its flow. It follows from the head alone: its time is the time of the last success. */
 export function endOfComplete(task: Task): Change<Task> | undefined {
   const last = isComplete(task) ? lastSuccess(task) : undefined
   if (!last) return undefined

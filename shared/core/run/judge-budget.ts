@@ -6,10 +6,7 @@ import { shortError, type TaskError } from '../task-error/task-error.ts'
 import { membersWhere } from '../values/values.ts'
 import { isInvocation } from '../worker.ts'
 
-/**
- * The draft after one more failed or lost run. The failure is counted. The piece fails when the budget no longer allows it to
- * succeed.
- */
+/** The draft after one more failed or lost run. The failure is counted. The piece fails when the budget no longer allows it to succeed. */
 export function withFailure(task: Task, workerId: string, error: TaskError, now: number): Task {
   const perWorker = task.options.retry.scope === 'worker'
   const counted: Task = {

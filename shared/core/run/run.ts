@@ -35,9 +35,7 @@ export type Outcome =
 
 export type OutcomeOf<Name extends Outcome['outcome']> = Extract<Outcome, { outcome: Name }>
 
-/**
- * The stage with which a task continues. An absent `input` or `priority` stays unchanged. Without `delayMs` the stage is due at once.
- */
+/** The stage with which a task continues. An absent `input` or `priority` stays unchanged. Without `delayMs` the stage is due at once. */
 export type NextStage = {
   readonly stage: string
   readonly input?: Json

@@ -22,9 +22,7 @@ export type StepAction = {
 
 export type Step = { readonly name: string; readonly do: StepAction; readonly undo?: StepAction }
 
-/**
- * The steps of a flow as they were at the publish of a task. Many tasks share one definition, which is stored once under its name.
- */
+/** The steps of a flow as they were at the publish of a task. Many tasks share one definition, which is stored once under its name. */
 export type FlowDefinition = {
   /** A hash of all other members. */
   readonly name: string

@@ -39,10 +39,7 @@ export type View = {
   readonly sort: number
 }
 
-/**
- * The entry of a head in the index `place`: the partition, and the position there, which compares as text. A head has at most
- * one.
- */
+/** The entry of a head in the index `place`: the partition, and the position there, which compares as text. A head has at most one. */
 export type Place = { readonly name: string; readonly order: string }
 
 /** The members that all heads share: the heads of tasks, canvases and schedules. */
@@ -197,8 +194,7 @@ type RemovedSchedule = HeadFields & {
 }
 
 /**
- * An input or a result. A small body is in the head. A large body is an item of its own with the sort key `ref`, kept until
- * `expiresAt`.
+ * An input or a result. A small body is in the head. A large body is an item of its own with the sort key `ref`, kept until `expiresAt`.
  */
 export type Body =
   | { readonly inline: Json }

@@ -59,9 +59,7 @@ export function isSamePiece(one: Task, other: Task): boolean {
   return one.born === other.born && pieceOf(one) === pieceOf(other)
 }
 
-/**
- * The idempotency key of the present piece. All runs of the piece share it. A step's undo has another key, and so has a restart.
- */
+/** The idempotency key of the present piece. All runs of the piece share it. A step's undo has another key, and so has a restart. */
 export function idempotencyKey(task: Task): string {
   const whole = `${task.id}/${task.born}`
   const piece = pieceOf(task)

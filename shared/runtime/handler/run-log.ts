@@ -51,9 +51,7 @@ export function createRunLog(
   }
 }
 
-/**
- * The fields, with errors as plain objects: JSON shows no members of an error, and the causes of errors may be circular.
- */
+/** The fields, with errors as plain objects: JSON shows no members of an error, and the causes of errors may be circular. */
 export function withPlainErrors(fields: LogFields): LogFields {
   const entries = Object.entries(fields)
   if (!entries.some(([, value]) => value instanceof Error)) return fields

@@ -12,9 +12,8 @@ import { cachedTypeReader } from '../types/type-cache.ts'
 import { type Batch, countableChanges, type TaskChange } from './stream.ts'
 
 /**
- * Events say what happened to tasks and workers. This room derives them from the changes in the table's stream,
- * publishes them on the event bus for types that ask for it, and counts outcomes as metrics. No change waits
- * for the bus.
+ * Events say what happened to tasks and workers. This room derives them from the changes in the table's stream, publishes them on the event
+ * bus for types that ask for it, and counts outcomes as metrics. No change waits for the bus.
  */
 
 /** A change of the table's stream that may cause events. */
@@ -131,13 +130,11 @@ const METRIC_OF_EVENT: Partial<Record<EventType, MetricName>> = {
 }
 
 /**
- * Counts the outcomes of tasks from the changes in the table's stream, which has every change, whichever process
- * wrote it.
+ * Counts the outcomes of tasks from the changes in the table's stream, which has every change, whichever process wrote it.
  *
- * Lambda delivers a batch again from its first failed record on. So only the records before that one count now, and
- * the rest counts at a later delivery. Each change counts once, however often its batch is delivered. There is one
- * exception: the batch counts twice if the process dies after it has written its metrics and before Lambda has its
- * answer.
+ * Lambda delivers a batch again from its first failed record on. So only the records before that one count now, and the rest counts at a
+ * later delivery. Each change counts once, however often its batch is delivered. There is one exception: the batch counts twice if the
+ * process dies after it has written its metrics and before Lambda has its answer.
  */
 export function countOutcomes({ metrics, log }: Outputs, changes: readonly TaskChange[], batch: Batch): void {
   for (const { task } of countableChanges(changes, batch)) {
@@ -208,8 +205,7 @@ async function publishOrLog(system: LateSystem, events: readonly BatonEvent[]): 
 }
 
 /**
- * Sends events in delayed messages, which publish them later. Returns the events whose message could not be sent
- * and is worth another try.
+ * Sends events in delayed messages, which publish them later. Returns the events whose message could not be sent and is worth another try.
  */
 async function postponeEvents(
   { lateEventQueue, log }: LateSystem,

@@ -6,9 +6,8 @@ import { presentTask } from '../../service/present/tasks.ts'
 import type { World } from '../world/world.ts'
 
 /**
- * The tasks as the API would show them, as they were when the last call of the test system ended. So a test reads them
- * without `await`. A call describes only the tasks that it has changed, and the open ones if time has passed, since time
- * changes their status.
+ * The tasks as the API would show them, as they were when the last call of the test system ended. So a test reads them without `await`. A
+ * call describes only the tasks that it has changed, and the open ones if time has passed, since time changes their status.
  */
 export type Snapshot = {
   /** Brings the snapshot up to date. */

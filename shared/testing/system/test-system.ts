@@ -106,10 +106,7 @@ export type SystemUnderTest = ClientCalls & {
    * time, default 60 s). The message names them.
    */
   runUntilIdle(options?: { readonly within?: Duration }): Promise<void>
-  /**
-   * Lets virtual time pass: milliseconds, or text such as `30s`, `3d` or `1h30m`. Everything that falls due happens at its
-   * time.
-   */
+  /** Lets virtual time pass: milliseconds, or text such as `30s`, `3d` or `1h30m`. Everything that falls due happens at its time. */
   advance(duration: Duration): Promise<void>
   /** Lets the next run of a task, or of a type, fail with this error, in place of its handler. */
   fail(target: TypeName, error: unknown, strikes?: Strikes): void

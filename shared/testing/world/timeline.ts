@@ -1,7 +1,6 @@
 /**
- * Virtual time, and everything that is going to happen in it. One event happens at a time. All code that it
- * resumes runs until that code waits for another event. So the order of events is the only interleaving, and it
- * is repeatable.
+ * Virtual time, and everything that is going to happen in it. One event happens at a time. All code that it resumes runs until that code
+ * waits for another event. So the order of events is the only interleaving, and it is repeatable.
  */
 export type Timeline = {
   /** Milliseconds since the epoch. The simulation's have fractions, so that two events hardly ever have the same time. */
@@ -60,10 +59,7 @@ export function createTimeline(start: number, settle: () => Promise<void> = quie
   }
 }
 
-/**
- * Waits until all code has run that waits for no event. It waits for a whole turn, because only its end reports
- * an unhandled rejection.
- */
+/** Waits until all code has run that waits for no event. It waits for a whole turn, because only its end reports an unhandled rejection. */
 export function quiet(): Promise<void> {
   return new Promise(resolve => void nextTurn(resolve))
 }
