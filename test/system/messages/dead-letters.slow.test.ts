@@ -117,7 +117,7 @@ describe('a dispatch whose receiver dies each time', () => {
       next: expect.stringContaining('Read the log of the handler of probe'),
     })
     expect(why).toMatchObject({ status: 'ready', reason: 'dead-lettered', deadLetterId: letter.id })
-    expect(why.sentence).toMatch(/announces it to workers of probe was given up, after 2 deliveries, by /)
+    expect(why.sentence).toMatch(/announces it to workers of probe was given up, after 2 deliveries, before /)
     expect(why.next).toContain(`POST /v1/dead-letters/replay with {"ids": ["${letter.id}"]}`)
     expect(answer).toMatchObject({ status: 200, body: { results: [{ id: letter.id, status: 200 }] } })
     expect(task).toMatchObject({ status: 'succeeded', runs: [{ state: 'succeeded' }] })

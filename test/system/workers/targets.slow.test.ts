@@ -129,6 +129,7 @@ describe('the registry', () => {
     expect(found.find(({ id }) => id === 'holder')).toEqual({
       id: 'holder',
       kind: 'http',
+      state: 'live',
       version: '1.4.0',
       types: [TYPE],
       running: 1,
@@ -137,6 +138,7 @@ describe('the registry', () => {
     expect(found.find(({ id }) => id === 'lambda:probe')).toEqual({
       id: 'lambda:probe',
       kind: 'lambda',
+      state: 'live',
       types: ['probe'],
       running: 1,
     })
