@@ -71,7 +71,8 @@ const ENDING: readonly Case[] = [
   [['failures', '--type', 'probe'], 0, /probe/],
   [['api', 'getType', 'probe'], 0, /probe/],
   [['doctor', 'probe:later'], 0, /./],
-  [['list'], 2, /name a type/],
+  [['list'], 0, /probe:later/],
+  [['canvases'], 0, /there are no canvases|canvas:/],
   [['watch', 'probe:none', '--interval', 'soon'], 2, /Give a duration/],
 ]
 
