@@ -118,7 +118,7 @@ it('a page of the tasks of 50 types reads half a unit of each partition, and 50 
   const [partitions, read] = [LISTED_TYPES * SHARDS * BUCKETS, (LISTED_TYPES / 10) * LIST_TASKS]
   // Each type is read for the list and for the reasons of its open tasks, and the workers once for each request.
   expect(reads).toBeLessThanOrEqual(partitions * 0.5 + read * 0.5 + 2 * LISTED_TYPES + 5)
-})
+}, 480_000)
 
 function callCost(): number {
   const gbSeconds = (CALL_MS / 1_000) * CALL_GB

@@ -103,7 +103,7 @@ describe.skipIf(chromiumPath === undefined)('an operator', () => {
     await page.getByText(/^Retry: (\d+) of \1 done/).waitFor()
 
     await isRecorded('bulk retry probe')
-  })
+  }, 480_000)
 
   it('learns that a worker died, what it ran, and who has taken it over', async () => {
     const died = await startWorker(system, ['--worker-id', 'first'])

@@ -15,7 +15,7 @@ const quiet = {
   attention: { halted: [], haltedCount: 0, deadLetters: [], moreDeadLetters: false, actions: [] },
 }
 const found = (known: object) => attentionOf({ ...quiet, ...known } as unknown as Known, NOW)
-const texts = (known: object) => found(known).map(({ text }) => text)
+const texts = (known: object) => found(known).map(({ text }) => text.replaceAll('\u00a0', ' '))
 
 const render = { type: 'render', kind: 'http', paused: false }
 const live = { id: 'w1', state: 'live', types: ['render'], running: 0 }

@@ -67,7 +67,7 @@ it.each([
   [{ cron: '0 3 * * *' }, 'Ticks by 0 3 * * * (UTC).', /only the latest .* at most 5 min late/],
   [{ everyMs: 300_000, missed: 'skip', graceMs: 3_600_000 }, 'Ticks every 5 min.', /at most 1 h late/],
   [{ everyMs: SECOND, missed: { catchUp: 3 } }, 'Ticks every 1 s.', /the latest 3 ticks .* however late/],
-  [{ at: '2026-01-31T12:00:00Z' }, /^Ticks once, Jan 31, 2026/, /the latest 1 tick /],
+  [{ at: '2026-01-31T12:00:00Z' }, /^Ticks once, 31 Jan 2026/, /the latest 1 tick /],
 ] as const)('the schedule %o: %s', (timing, when, missed) => {
   const [ticks, made] = scheduleSentences(timing)
 
