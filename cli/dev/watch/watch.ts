@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto'
 import { type Dirent, type FSWatcher, readdirSync, readFileSync, statSync, watch } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 
-export type Watcher = ReturnType<typeof watchFolders>
+type Watcher = ReturnType<typeof watchFolders>
 
 export type Watching = {
   /** The names of folders that are left out wherever they are. */
