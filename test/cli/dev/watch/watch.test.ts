@@ -1,8 +1,10 @@
 import { mkdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, expect, it } from 'vitest'
-import { type Watcher, watchFolders } from '../../../../cli/dev/watch/watch.ts'
+import { watchFolders } from '../../../../cli/dev/watch/watch.ts'
 import { aFolder } from '../../../support/a-folder.ts'
+
+type Watcher = ReturnType<typeof watchFolders>
 
 const watchers: Watcher[] = []
 afterEach(() => {
