@@ -11,8 +11,6 @@ import { createHash } from 'node:crypto'
 import { type Dirent, type FSWatcher, readdirSync, readFileSync, statSync, watch } from 'node:fs'
 import { basename, dirname, join, sep } from 'node:path'
 
-type Watcher = ReturnType<typeof watchFolders>
-
 export type Watching = {
   /** The names of folders that are left out wherever they are. */
   readonly ignored: ReadonlySet<string>
