@@ -1,7 +1,5 @@
-import type { ApiListedCanvas, CanvasesQuery } from '../../shared/api/canvases.ts'
-import type { ApiType, ApiWorker, PurgeBody } from '../../shared/api/types.ts'
-import { CANVAS_STATUSES, STATUSES } from '../../shared/core/states.ts'
-import { defined } from '../../shared/core/values/values.ts'
+import type { ApiType, PurgeBody } from '../../shared/api/types.ts'
+import { STATUSES } from '../../shared/core/states.ts'
 import { type Context, isConfirmed, printPages, withSystem } from '../connection/with-system.ts'
 import { factLines } from '../tasks/read.ts'
 import { type DefineCommand, someOf, timeBefore } from '../terminal/command.ts'
@@ -110,51 +108,4 @@ async function isSureToPurge(context: Context, options: PurgeOptions, type: stri
   const most = options.status.reduce((sum, status) => sum + counts[status], 0)
   const number = options.before === undefined ? `${most}` : `up to ${most}`
   return isConfirmed(context, `Remove ${number} tasks of ${oneLine(type)} (${options.status.join(', ')})?`)
-}
-
-/** `baton workers`: the workers of the last day. The functions of a type are one entry. */
-export const workers: DefineCommand = (command, invocation) => {
-  withSystem(command, invocation, context => {
-    const listing = { columns: workerColumns(context), none: 'there were no workers within the last day' }
-    return printPages(context, page => context.client.workers(page), listing)
-  })
-}
-
-function workerColumns({ printer: { style, now } }: Context): Array<Column<ApiWorker>> {
-  return [
-    { title: 'WORKER', value: ({ id }) => id, paint: style.bold },
-    {
-      title: 'STATE',
-      value: ({ state }) => state,
-      paint: text => (text.trim() === 'dead' ? style.red(text) : text),
-    },
-    { title: 'KIND', value: ({ kind }) => kind },
-    { title: 'VERSION', value: ({ version }) => version },
-    { title: 'RUNNING', value: ({ running }) => running, isNumber: true },
-    { title: 'LAST SEEN', value: ({ lastSeen }) => relativeTime(lastSeen, now()) },
-    { title: 'TYPES', value: ({ types }) => types.join(', '), mayShrink: true },
-  ]
-}
-
-/** `baton canvases`: the canvases, the latest first. */
-export const canvases: DefineCommand = (command, invocation) => {
-  command.option('--status <status>', 'running, succeeded, failed or cancelled', someOf(CANVAS_STATUSES))
-  withSystem(command, invocation, (context, { status }: CanvasesQuery) => {
-    const listing = { columns: canvasColumns(context), none: 'there are no canvases', limit: CANVASES_MAX }
-    return printPages(context, page => context.client.canvases({ ...defined({ status }), ...page }), listing)
-  })
-}
-
-/** They may be many, and are kept for days. */
-const CANVASES_MAX = 100
-
-function canvasColumns({ printer: { style, now } }: Context): Array<Column<ApiListedCanvas>> {
-  return [
-    { title: 'CANVAS', value: ({ id }) => id, paint: style.bold },
-    { title: 'FORM', value: ({ form }) => form },
-    { title: 'STATUS', value: ({ status }) => status, paint: style.status },
-    { title: 'ENDED', value: ({ ended, tasks }) => (ended === undefined ? '' : `${ended} of ${tasks}`) },
-    { title: 'PUBLISHED', value: ({ createdAt }) => relativeTime(createdAt, now()) },
-    { title: 'ERROR', value: ({ error }) => error?.message, paint: style.red, mayShrink: true },
-  ]
 }

@@ -133,12 +133,12 @@ export const COMMANDS: Readonly<Record<string, Listed>> = {
     workers: {
       summary: 'lists the workers, for a day also those that have stopped or died',
       examples: ['baton workers'],
-      load: async () => (await import('../operate/types.ts')).workers,
+      load: async () => (await import('../operate/workers.ts')).workers,
     },
     canvases: {
       summary: 'lists the canvases, the latest first, with their progress',
       examples: ['baton canvases', 'baton canvases --status running --json'],
-      load: async () => (await import('../operate/types.ts')).canvases,
+      load: async () => (await import('../operate/canvases.ts')).canvases,
     },
     api: {
       summary: 'calls any operation of the API by its name, or lists the operations',
