@@ -83,8 +83,12 @@ export function statusReasonOf(task: Task, now: number, served: Served): StatusR
 }
 
 function limitedBy({ wait }: Task, served: Served): LimitReason | undefined {
-  if (wait) return wait.kind === 'permit' ? 'concurrency-limit' : 'rate-limit'
-  return served.limitedBy
+  return wait ? limitReasonOf(wait) : served.limitedBy
+}
+
+/** Why a task waits that waits for a permit or a slot. */
+export function limitReasonOf({ kind }: NonNullable<Task['wait']>): LimitReason {
+  return kind === 'permit' ? 'concurrency-limit' : 'rate-limit'
 }
 
 function missingServer(task: Task, now: number, served: Served): StatusReason | undefined {

@@ -9,6 +9,7 @@
 
 import { HALTED_PLACES } from '../../core/place/halted.ts'
 import { ATTENDED_RECORD } from '../../core/record-names.ts'
+import type { OperationRecord } from '../../core/task/head-fields.ts'
 import type { Task } from '../../core/task/task.ts'
 import { groupBy, type Json } from '../../core/values/values.ts'
 import { readEntries } from '../kernel/heads.ts'
@@ -16,24 +17,19 @@ import type { DiagnosticSystem, System } from '../kernel/system.ts'
 import { listDeadLetters } from './dead-letters.ts'
 
 const HALTED_SHOWN_MAX = 20
-const LETTERS_COUNTED_MAX = 100
+const COUNTED_MAX = 100
 const ACTIONS_KEPT_MAX = 40
 const ACTIONS_KEPT_MS = 14 * 86_400_000
 const TRIES_MAX = 10
 
-/** An action of a caller: its time, its caller, its name, and the task, type, schedule or queue that it was about. */
-export type AttendedAction = {
-  readonly at: number
-  readonly by: string
-  readonly what: string
-  readonly subject?: string
-}
+/** An action of a caller, and the task, type, schedule or queue that it was about. */
+type AttendedAction = OperationRecord & { readonly subject?: string }
 
 /** Reads halted tasks, the last ones first, and the newest dead letters. The counts stop at their bounds. */
 export async function readAttention(system: DiagnosticSystem) {
   const [pages, letters, actions] = await Promise.all([
     Promise.all(HALTED_PLACES.map(partition => haltedIn(system, partition))),
-    listDeadLetters(system, { limit: LETTERS_COUNTED_MAX }),
+    listDeadLetters(system, { limit: COUNTED_MAX }),
     readActions(system),
   ])
   const entries = pages.flatMap(page => page.entries)
@@ -45,7 +41,7 @@ export async function readAttention(system: DiagnosticSystem) {
 }
 
 function haltedIn({ tasks }: System, partition: string) {
-  return tasks.page({ index: 'place', partition, descending: true, limit: LETTERS_COUNTED_MAX })
+  return tasks.page({ index: 'place', partition, descending: true, limit: COUNTED_MAX })
 }
 
 async function readActions({ records }: Pick<System, 'records'>): Promise<readonly AttendedAction[]> {

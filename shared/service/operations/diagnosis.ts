@@ -2,7 +2,7 @@ import * as api from '../../api/index.ts'
 import type { ActivityCount } from '../../core/events/activity.ts'
 import { ACTIVITY_KINDS, latenessAt, sumByTypeAndMinute } from '../../core/events/activity.ts'
 import { isTypeName } from '../../core/rules/type-configuration.ts'
-import type { LimitReason, MemberFacts } from '../../core/status.ts'
+import { type LimitReason, limitReasonOf, type MemberFacts } from '../../core/status.ts'
 import { typeOfLimit, valueOfLimit } from '../../core/task/task.ts'
 import type { TaskType } from '../../core/types/task-type.ts'
 import { defined, groupBy } from '../../core/values/values.ts'
@@ -226,7 +226,7 @@ async function readWaiting(
   const query = { types: [type], statuses: ['ready'], order: 'due', limit: examined } as const
   const page = await listTasks(system, query)
   const found = await sideBySide(page.ok ? page.tasks : [], TYPES_AT_ONCE_MAX, async task =>
-    task.wait ? { limit: task.wait.limit, reason: REASONS[task.wait.kind] } : limitHolding(task),
+    task.wait ? { limit: task.wait.limit, reason: limitReasonOf(task.wait) } : limitHolding(task),
   )
   const held = found.flatMap(one => (one && typeOfLimit(one.limit) === type.type ? [one] : []))
   return reason => {
@@ -236,8 +236,6 @@ async function readWaiting(
       .sort((a, b) => b.tasks - a.tasks)
   }
 }
-
-const REASONS = { slot: 'rate-limit', permit: 'concurrency-limit' } as const
 
 function presentActivity({ type, minutes }: TypeActivity): api.ApiTypeActivity {
   const [whole] = sumByTypeAndMinute(minutes.map(one => ({ ...one, minute: 0 })))
