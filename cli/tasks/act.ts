@@ -1,6 +1,6 @@
 import { Option } from 'commander'
 import type { RetryTaskBody } from '../../shared/api/changes.ts'
-import { STATUSES } from '../../shared/core/states.ts'
+import { BULK_STATUSES } from '../../shared/core/states.ts'
 import { actOnTasks } from '../bulk/act-on-tasks.ts'
 import { type DefineCommand, someOf } from '../terminal/command.ts'
 
@@ -39,7 +39,7 @@ export const cancel: DefineCommand = (command, invocation) => {
     name: 'cancel',
     verb: 'Cancel',
     done: 'cancelled',
-    defaultStatus: ['delayed', 'ready', 'running'],
+    defaultStatus: BULK_STATUSES.cancel,
     apply: (client, id) => client.cancel(id),
   }))
 }
@@ -50,7 +50,7 @@ export const remove: DefineCommand = (command, invocation) => {
     name: 'remove',
     verb: 'Remove',
     done: 'removed',
-    defaultStatus: STATUSES,
+    defaultStatus: BULK_STATUSES.remove,
     apply: (client, id) => client.remove(id),
   }))
 }

@@ -2,7 +2,7 @@ import { KEY_CHARACTERS_MAX } from '../core/bounds.ts'
 import { anyOf, listOf, open, optional, recursive, type Shape, strict } from '../core/rules/compound.ts'
 import type { Rule, ValueOf } from '../core/rules/rules.ts'
 import { flag, oneOf, pathName, text, whole } from '../core/rules/scalars.ts'
-import { CANVAS_STATUSES, MEMBER_STATUSES } from '../core/states.ts'
+import { CANVAS_FORMS, CANVAS_STATUSES, MEMBER_STATUSES } from '../core/states.ts'
 import { taskError } from './problems.ts'
 import { publishBody } from './publish.ts'
 import { count, json, pageOf, pageQuery, shownTime, userId } from './scalars.ts'
@@ -151,7 +151,7 @@ const listedCanvas = open(
     /** The key of the canvas. */
     key: text(),
     /** What the canvas is as a whole. */
-    form: oneOf('chain', 'group', 'chord'),
+    form: oneOf(...CANVAS_FORMS),
     /** How far the canvas is. */
     status: canvasStatus,
     /** Why the canvas failed: the error of its first failed member. */

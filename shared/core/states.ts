@@ -18,6 +18,13 @@ export function areOpen(statuses: ReadonlyArray<(typeof STATUSES)[number]>): boo
   return statuses.length > 0 && !ENDED_STATUSES.some(ended => statuses.includes(ended))
 }
 
+/** The statuses of the tasks on which a bulk operation acts. A flow that undoes its steps is not cancelled. */
+export const BULK_STATUSES = {
+  retry: ENDED_STATUSES,
+  cancel: ['delayed', 'ready', 'running'],
+  remove: STATUSES,
+} as const
+
 export const STATUS_REASONS = [
   'due',
   'retry',
@@ -81,6 +88,9 @@ export const STEP_STATES = [
   'undo-failed',
   'skipped',
 ] as const
+
+/** What a canvas is as a whole, and the word with which its body says so. */
+export const CANVAS_FORMS = ['chain', 'group', 'chord'] as const
 
 /** How far a canvas is. */
 export const CANVAS_STATUSES = ['running', ...ENDED_STATUSES] as const

@@ -1,6 +1,7 @@
 import type { BulkBody } from '../../shared/api/bulk.ts'
 import type { ListFilter } from '../../shared/api/tasks.ts'
-import { isEnded, STATUSES, type Status } from '../parts/format.ts'
+import { BULK_STATUSES } from '../../shared/core/states.ts'
+import type { Status } from '../parts/format.ts'
 
 export type Action = {
   readonly name: 'retry' | 'cancel' | 'remove'
@@ -13,7 +14,7 @@ export type Action = {
 export const RETRY: Action = {
   name: 'retry',
   verb: 'Retry',
-  statuses: STATUSES.filter(isEnded),
+  statuses: BULK_STATUSES.retry,
   explanation:
     'Plain tasks run again from the start: what they have done already is done a second time, unless their handlers recognise it. Failed flows do only what has failed again, a step or an undo. Left out are flows that are half undone, undone or not failed, and tasks that are open.',
 }
@@ -23,14 +24,14 @@ export const ACTIONS: readonly Action[] = [
   {
     name: 'cancel',
     verb: 'Cancel',
-    statuses: ['delayed', 'ready', 'running'],
+    statuses: BULK_STATUSES.cancel,
     explanation:
       'Open tasks stop, and running handlers get the signal to stop. The tasks keep their records and can be retried.',
   },
   {
     name: 'remove',
     verb: 'Remove',
-    statuses: STATUSES,
+    statuses: BULK_STATUSES.remove,
     explanation:
       'The tasks never run again, running handlers get the signal to stop, and the records are deleted. This cannot be undone.',
   },

@@ -1,7 +1,7 @@
 import { DEFAULT_SHARDS } from '../../core/bounds.ts'
 import { nodeAt } from '../../core/canvas/tree.ts'
 import { isGone } from '../../core/publish.ts'
-import { CANVAS_STATUSES } from '../../core/states.ts'
+import { type CANVAS_FORMS, CANVAS_STATUSES } from '../../core/states.ts'
 import { isCanvas } from '../../core/task/head.ts'
 import { CANVAS_TYPE, type Canvas, type PresentCanvas } from '../../core/task/head-fields.ts'
 import { sideBySide } from '../kernel/heads.ts'
@@ -16,7 +16,7 @@ type CanvasStatus = (typeof CANVAS_STATUSES)[number]
 type ListedCanvas = {
   readonly head: PresentCanvas
   readonly status: CanvasStatus
-  readonly form: 'chain' | 'group' | 'chord'
+  readonly form: (typeof CANVAS_FORMS)[number]
   readonly ended: number | undefined
 }
 

@@ -1,5 +1,5 @@
 import * as api from '../../api/index.ts'
-import { STATUSES } from '../../core/states.ts'
+import { BULK_STATUSES } from '../../core/states.ts'
 import { defined } from '../../core/values/values.ts'
 import { readCanvasOf } from '../../runtime/canvas/canvas.ts'
 import { BULKS_MAX, type Bulk, readBulk, startBulk } from '../../runtime/jobs/bulk.ts'
@@ -58,18 +58,11 @@ export const bulkOperations = [
   }),
 ]
 
-const STATUSES_OF = {
-  retry: ['succeeded', 'failed', 'cancelled'],
-  cancel: ['delayed', 'ready', 'running'],
-  remove: STATUSES,
-  replay: [],
-} as const satisfies Record<api.BulkBody['action'], ReadonlyArray<(typeof STATUSES)[number]>>
-
 async function handleStart(call: Call<unknown, api.BulkBody>): Promise<Answer> {
   const { system, body, principal } = call
   const { action, type, since, until, error, dryRun = false, userId, canvasId, tags } = body
   const status = [body.status ?? []].flat()
-  const legal: readonly string[] = STATUSES_OF[action]
+  const legal: readonly string[] = action === 'replay' ? [] : BULK_STATUSES[action]
   const ofTasks = Object.entries({ status: body.status, userId, canvasId, tags })
   const given = ofTasks.find(([, value]) => value !== undefined)
   if (action === 'replay' && given) return answerInvalid(given[0], 'is not for a replay')

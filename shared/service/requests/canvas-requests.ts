@@ -2,6 +2,7 @@ import { canvasFields, leafBody } from '../../api/canvases.ts'
 import { CANVAS_DEPTH_MAX } from '../../core/bounds.ts'
 import type { Composition } from '../../core/canvas/tree.ts'
 import { isObject, joinPath } from '../../core/rules/rules.ts'
+import { CANVAS_FORMS } from '../../core/states.ts'
 import { type FieldProblem, type Json, jsonProblem } from '../../core/values/values.ts'
 import type { LeafRequest } from '../../runtime/canvas/canvas.ts'
 import type { CanvasRequest } from '../../runtime/canvas/publish-canvas.ts'
@@ -49,15 +50,14 @@ function refused(kind: 'invalid' | 'too-large', problems: readonly FieldProblem[
 type JsonObject = Readonly<Record<string, unknown>>
 type Part = Composition<LeafRequest>
 
-const COMPOSITION_WORDS = ['chain', 'group', 'chord'] as const
-const NO_COMPOSITION: FieldProblem = { path: '', message: 'must have one of chain, group, chord' }
+const NO_COMPOSITION: FieldProblem = { path: '', message: `must have one of ${CANVAS_FORMS.join(', ')}` }
 const MEMBER_FORM = 'a task with its type, or {chain: […]}, {group: […]} or {chord: {group, then, onError?}}'
 
 /** Splits a body into the composition (`chain`, `group`, `chord`) and the canvas's other fields. */
 function splitBody(body: unknown): { rawComposition: JsonObject; otherFields: JsonObject } {
   if (!isObject(body)) return { rawComposition: {}, otherFields: {} }
   const entries = Object.entries(body)
-  const isWord = ([name]: [string, unknown]) => (COMPOSITION_WORDS as readonly string[]).includes(name)
+  const isWord = ([name]: [string, unknown]) => (CANVAS_FORMS as readonly string[]).includes(name)
   return {
     rawComposition: Object.fromEntries(entries.filter(isWord)),
     otherFields: Object.fromEntries(entries.filter(entry => !isWord(entry))),
@@ -71,7 +71,7 @@ function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | u
   if (word === undefined) return leafOf(walk, value, at)
   for (const name of [
     ...others,
-    ...Object.keys(value).filter(one => !(COMPOSITION_WORDS as readonly string[]).includes(one)),
+    ...Object.keys(value).filter(one => !(CANVAS_FORMS as readonly string[]).includes(one)),
   ]) {
     addProblem(walk, joinPath(at, [name]), `does not go with ${word}; a member of a canvas is ${MEMBER_FORM}`)
   }
@@ -82,7 +82,7 @@ function partOf(walk: Walk, value: unknown, at: string, depth: number): Part | u
 }
 
 function wordsOf(value: JsonObject) {
-  return COMPOSITION_WORDS.filter(word => Object.hasOwn(value, word))
+  return CANVAS_FORMS.filter(word => Object.hasOwn(value, word))
 }
 
 function chordOf(walk: Walk, value: unknown, at: string, depth: number): Part | undefined {
