@@ -1,4 +1,3 @@
-import { ENDED_STATUSES } from '../states.ts'
 /**
  * Operations that callers ask for on an existing task. This file cancels, removes, restarts and purges; `patch.ts` patches.
  * `flow/resume.ts` resumes a failed flow.
@@ -11,7 +10,9 @@ import { type BodyWrite, type Change, type Decision, refuse, revise } from '../c
 import { stepRuns } from '../flow/flow.ts'
 import { withCancelledPiece } from '../flow/pieces.ts'
 import { hasBegun, isGone, NOTHING_RUN, newborn, type Publication } from '../publish.ts'
+import { ENDED_STATUSES } from '../states.ts'
 import { statusOf } from '../status.ts'
+import { undoName } from '../task/flow-state.ts'
 import { firstFence, type Head, isTask } from '../task/head.ts'
 import { afterFirstEnd, bodyExpiry, bodyRef, type View } from '../task/head-fields.ts'
 import type { Status } from '../task/lifecycle.ts'
@@ -136,7 +137,7 @@ function whyNotRestarted(task: Task, { evenWaiting }: Restart): RestartRefusal |
 function formerRuns(task: Task): EndedRun[] {
   const undone = Object.entries(task.flow?.steps ?? {}).flatMap(([index, { state, undo }]) => {
     const { fence, startedAt, endedAt } = (state === 'undone' && undo) || {}
-    const piece = `undo ${task.flow?.definition.steps[Number(index)]?.name}`
+    const piece = undoName(task.flow?.definition.steps[Number(index)]?.name ?? '')
     return fence !== undefined && startedAt !== undefined && endedAt !== undefined
       ? [{ fence, workerId: WORKER_UNKNOWN, state: 'succeeded' as const, startedAt, endedAt, piece }]
       : []

@@ -12,6 +12,7 @@ import {
 } from '../bounds.ts'
 import { DEFAULT_OPTIONS, overlaidOptions, type PartialOptions } from '../options.ts'
 import { ORDERINGS, TYPE_KINDS } from '../states.ts'
+import { undoName } from '../task/flow-state.ts'
 import { reservedFor, type StepConfiguration, type TypeConfiguration } from '../types/task-type.ts'
 import { NO_USER_IN_WEBHOOK, namesUser } from '../types/webhook.ts'
 import { type BatonError, type FieldProblem, illegal, type Json, jsonBytes } from '../values/values.ts'
@@ -105,7 +106,7 @@ function stepNameProblems(list: ReadonlyArray<{ readonly name: string }>, path: 
     if (names.indexOf(own) < index) {
       return [{ path: at, message: `must be unique among the steps; ${shown(own)} is taken` }]
     }
-    const undone = names.find(other => own === `undo ${other}`)
+    const undone = names.find(other => own === undoName(other))
     if (undone === undefined) return []
     const message = `must not be ${shown(own)}: that is the name of the undo of step ${shown(undone)}`
     return [{ path: at, message }]

@@ -22,6 +22,11 @@ export type StepAction = {
 
 export type Step = { readonly name: string; readonly do: StepAction; readonly undo?: StepAction }
 
+/** The name of a step's undo among the pieces of its flow. */
+export function undoName(step: string): string {
+  return `undo ${step}`
+}
+
 /** The steps of a flow as they were at the publish of a task. Many tasks share one definition, which is stored once under its name. */
 export type FlowDefinition = {
   /** A hash of all other members. */

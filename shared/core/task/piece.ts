@@ -1,6 +1,6 @@
 import type { Ordering, TypeKind } from '../states.ts'
 import { hash32 } from '../values/text.ts'
-import type { StepAction } from './flow-state.ts'
+import { type StepAction, undoName } from './flow-state.ts'
 import { type Body, contentDigest } from './head-fields.ts'
 import { type EndedRun, liveRuns, successes, type Task } from './task.ts'
 
@@ -45,7 +45,7 @@ export function actionOf({ flow }: Task): StepAction | undefined {
 export function pieceOf({ flow, stage }: Task): string | undefined {
   const step = flow?.definition.steps[flow.presentStep]
   if (!step) return stage
-  return flow?.direction === 'undo' ? `undo ${step.name}` : step.name
+  return flow?.direction === 'undo' ? undoName(step.name) : step.name
 }
 
 /** The time since which a worker could take the present piece: the due time, or the end of the step before it. */
