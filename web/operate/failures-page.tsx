@@ -13,7 +13,7 @@ import { Answer, Card, Empty, Failure, Page } from '../parts/page.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { IdLink, Name, When } from '../parts/text.tsx'
 import { bulkOf, RETRY } from '../tasks/actions.ts'
-import { ServerNote, startBulk } from '../tasks/bulk.tsx'
+import { BulkNote, startBulk } from '../tasks/bulk.tsx'
 import { BulkRecord } from '../tasks/bulk-record.tsx'
 import { type TaskFilter, type TasksOfGroup, tasksOfGroup } from '../tasks/filter.ts'
 
@@ -169,7 +169,7 @@ function Asking({ tasks, onClose }: { readonly tasks: TasksOfGroup; readonly onC
         The group also counts failed runs. Tasks that run again or have succeeded since are not retried, and a
         task that a person changes meanwhile is left as it is.
       </p>
-      <ServerNote />
+      <BulkNote onServer />
       <p role="status">{error ? null : page ? foundText(found, page.nextCursor, isNone) : 'Counting …'}</p>
       {undecided > 0 && <p>{counted(undecided, 'task')} of these: left out, because a person must decide.</p>}
       {error && <Failure error={error} />}

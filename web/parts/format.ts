@@ -193,7 +193,11 @@ const OPERATIONS: Readonly<Record<string, string>> = {
 
 /** What a person did, as the API records it. */
 export function operationText(what: string): string {
-  return OPERATIONS[what] ?? what.charAt(0).toUpperCase() + what.slice(1)
+  return OPERATIONS[what] ?? capitalised(what)
+}
+
+export function capitalised(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
 /** The list without a member, or with it. */

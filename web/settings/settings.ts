@@ -1,3 +1,4 @@
+import { capitalised } from '../parts/format.ts'
 import type { JsonSchema } from '../publish/schema.ts'
 
 /**
@@ -15,7 +16,7 @@ const LABELS: Readonly<Record<string, string>> = {
 /** `maxRetries` as `Max retries`. */
 function labelOf(name: string): string {
   const words = name.replace(/Ms$/, '').replaceAll(/[A-Z]/g, letter => ` ${letter.toLowerCase()}`)
-  return LABELS[name] ?? words.charAt(0).toUpperCase() + words.slice(1)
+  return LABELS[name] ?? capitalised(words)
 }
 
 /** The schema of settings with labels and hints for people. Whole numbers whose names end in `Ms` are shown in seconds. */

@@ -1,5 +1,5 @@
 import type { ApiRun, ApiTask } from '../../shared/api/tasks.ts'
-import { duration, operationText, reasonText, type State } from '../parts/format.ts'
+import { capitalised, duration, operationText, reasonText, type State } from '../parts/format.ts'
 
 /**
  * The story of a task: what happened to it, in order of time. Each kind of fact is a source of entries, so another kind, such as the parts of
@@ -159,7 +159,7 @@ function presentWaitOf(task: ApiTask, from: number, now: number, limit?: string)
   const { runs, statusReason, dueAt } = task
   if (runs.some(({ state }) => state === 'running')) return []
   const reason = statusReason ? reasonText(statusReason) : 'waits to be started'
-  const title = reason.charAt(0).toUpperCase() + reason.slice(1) + (limit === undefined ? '' : ` of ${limit}`)
+  const title = capitalised(reason) + (limit === undefined ? '' : ` of ${limit}`)
   return [{ id: 'waits', at: Math.min(from, now), until: Math.max(now, Date.parse(dueAt)), title }]
 }
 

@@ -15,15 +15,17 @@ import { ACTIONS, type Action, REASONS } from './actions.ts'
  * tasks are one request each. An action cannot be taken back, so it waits for some seconds before it begins.
  */
 
-/** What a reader must know before a bulk operation of the server. */
-export function ServerNote() {
+/** What a reader must know before an action on many tasks. `onServer`: it is a bulk operation of the server. */
+export function BulkNote({ onServer }: { readonly onServer: boolean }) {
   return (
     <p className="soft">
-      The server does this, and continues when this page is closed. It leaves out tasks that an operator must
-      decide about. It begins after 5 seconds, in which it can be undone.
+      {onServer && ON_SERVER} It begins after {UNDO_MS / 1_000} seconds, in which it can be undone.
     </p>
   )
 }
+
+const ON_SERVER =
+  'The server does this, and continues when this page is closed. It leaves out tasks that an operator must decide about.'
 
 type Bulk = {
   /** The verb, such as `Cancel`. */

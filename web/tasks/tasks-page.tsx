@@ -12,7 +12,7 @@ import { Confirm } from '../parts/dialog.tsx'
 import { counted, number } from '../parts/format.ts'
 import { Answer, Empty, Loading, Page, Unanswered } from '../parts/page.tsx'
 import { ACTIONS, type Action, bulkOf } from './actions.ts'
-import { ServerNote, startBulk } from './bulk.tsx'
+import { BulkNote, startBulk } from './bulk.tsx'
 import { BulkRecord } from './bulk-record.tsx'
 import { type ColumnName, columnsOf, ordersOf, readTaskFilter, type TaskFilter } from './filter.ts'
 import { FilterBar } from './filter-bar.tsx'
@@ -213,8 +213,7 @@ function BulkBar({ ids, filter, onDone }: BulkBarProps) {
           onClose={() => setAsked(undefined)}
         >
           <p>{asked.explanation}</p>
-          {all && <ServerNote />}
-          {!all && <p className="soft">It begins after 5 seconds, in which it can be undone.</p>}
+          <BulkNote onServer={all !== undefined} />
         </Confirm>
       )}
     </section>

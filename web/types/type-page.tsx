@@ -8,7 +8,7 @@ import { activityQuery, countsQuery, exactCountsQuery, typeQuery } from '../api/
 import { BacklogChart, LatenessChart, PublishedChart, ThroughputChart } from '../charts/chart.tsx'
 import { openAfter, slotsOf } from '../charts/series.ts'
 import { Acting, Button, Opener, PauseButton } from '../parts/controls.tsx'
-import { countText, number, type Status } from '../parts/format.ts'
+import { countText, isEnded, number, STATUSES, type Status } from '../parts/format.ts'
 import { JsonCard } from '../parts/json.tsx'
 import { Card, Empty, Facts, Loading, Operations, Page, Unanswered } from '../parts/page.tsx'
 import { StatusTiles, When } from '../parts/text.tsx'
@@ -121,7 +121,7 @@ function Charts({ type }: { readonly type: string }) {
   )
 }
 
-const OPEN = ['delayed', 'ready', 'running', 'compensating'] as const
+const OPEN = STATUSES.filter(status => !isEnded(status))
 
 type EditProps = Omit<Parameters<typeof EditType>[0], 'onClose'> & { readonly text: string }
 
