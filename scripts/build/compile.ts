@@ -95,8 +95,8 @@ type OutsideImport = {
 }
 
 /**
- * The files that `entries` reach by imports, entries included, as paths within the package. For types, imports lead to declarations. The search does
- * not continue from a bundle, because it contains what it imports.
+ * The files that `entries` reach by imports, entries included, as paths within the package. For types, imports lead to declarations. The
+ * search does not continue from a bundle, because it contains what it imports.
  */
 function reachedFrom(
   entries: readonly string[],

@@ -83,8 +83,9 @@ export function inOneLine(text: string): string {
 }
 
 /**
- * Starts a receiver of webhooks on a free port, which stands for a third party. `POST /hook` accepts all keys. `POST /flaky` answers 503 to the first two calls of each key.
- * `POST /announce` answers 403 to keys that begin with `refused`. All paths begin with a secret, so that no web page can call them.
+ * Starts a receiver of webhooks on a free port, which stands for a third party. `POST /hook` accepts all keys. `POST /flaky` answers 503 to
+ * the first two calls of each key. `POST /announce` answers 403 to keys that begin with `refused`. All paths begin with a secret, so that no
+ * web page can call them.
  */
 export async function startReceiver() {
   const delivered = new Map<string, number>()
