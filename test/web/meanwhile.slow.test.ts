@@ -47,6 +47,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await note.getByText('changed it last').waitFor()
     expect(await text.inputValue()).toContain('events')
     await press('Start over from the present state')
+    await note.waitFor({ state: 'detached' })
     await press('JSON')
     await expect.poll(() => text.inputValue()).toContain('"ordering": "priority"')
     await text.fill('{"kind": "http", "shards": 2, "events": true}')

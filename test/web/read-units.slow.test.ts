@@ -20,7 +20,10 @@ import { aMeteredDynamo } from '../support/dynamo/metered-dynamo.ts'
 import { anApi, type TestApi } from '../support/http/an-api.ts'
 import { aTask } from '../support/tasks/a-task.ts'
 
-/** What a tab with the overview costs that is open for a day, of which it is used for an hour: a deployed system of 20 types, 100,000 open tasks. */
+/**
+ * What the pages of many tasks cost: a page of the tasks of 50 types; and, for a deployed system of 20 types and 100,000 open tasks, a
+ * tab with the overview that is open for a day, of which it is used for an hour.
+ */
 
 const TYPES = Array.from({ length: 20 }, (_, nth) => `type-${nth}`)
 /** The shards that a type has unless it asks for others. */
@@ -48,26 +51,6 @@ const QUESTIONS = [
 ] as const
 
 const dynamo = aMeteredDynamo()
-
-it('costs at most $0.05', async () => {
-  const stores = dynamo.storesOf(await dynamo.createTable())
-  const api = await anApi({ ...stores })
-  await fill(stores, api)
-  dynamo.takeByKind()
-  const costs: Array<readonly [string, number, number]> = []
-
-  for (const [path, paceMs] of QUESTIONS) {
-    const { status } = await api.call('GET', path)
-    expect(status).toBe(200)
-    const { reads, writes } = dynamo.takeByKind()
-    expect(writes).toBe(0)
-    costs.push([path, reads, ((HOURS * HOUR_MS) / paceMs) * (reads * prices.readUnit + callCost())])
-  }
-
-  const total = costs.reduce((sum, [, , usd]) => sum + usd, 0)
-  console.log(`an open overview for a day: $${total.toFixed(4)}`, costs)
-  expect(total).toBeLessThan(USD_MAX)
-})
 
 /** A type that is not a flow has four buckets: open, succeeded, failed and cancelled. */
 const BUCKETS = 4
@@ -118,7 +101,28 @@ it('a page of the tasks of 50 types reads half a unit of each partition, and 50 
   const [partitions, read] = [LISTED_TYPES * SHARDS * BUCKETS, (LISTED_TYPES / 10) * LIST_TASKS]
   // Each type is read for the list and for the reasons of its open tasks, and the workers once for each request.
   expect(reads).toBeLessThanOrEqual(partitions * 0.5 + read * 0.5 + 2 * LISTED_TYPES + 5)
-}, 480_000)
+})
+
+/** This one is the last: DynamoDB Local, with the memory that it has, becomes slow once it holds so many items. */
+it('an open overview costs at most $0.05 a day', async () => {
+  const stores = dynamo.storesOf(await dynamo.createTable())
+  const api = await anApi({ ...stores })
+  await fill(stores, api)
+  dynamo.takeByKind()
+  const costs: Array<readonly [string, number, number]> = []
+
+  for (const [path, paceMs] of QUESTIONS) {
+    const { status } = await api.call('GET', path)
+    expect(status).toBe(200)
+    const { reads, writes } = dynamo.takeByKind()
+    expect(writes).toBe(0)
+    costs.push([path, reads, ((HOURS * HOUR_MS) / paceMs) * (reads * prices.readUnit + callCost())])
+  }
+
+  const total = costs.reduce((sum, [, , usd]) => sum + usd, 0)
+  console.log(`an open overview for a day: $${total.toFixed(4)}`, costs)
+  expect(total).toBeLessThan(USD_MAX)
+})
 
 function callCost(): number {
   const gbSeconds = (CALL_MS / 1_000) * CALL_GB
