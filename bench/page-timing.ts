@@ -15,9 +15,9 @@ export type PageTiming = {
   readonly blockedMs: number
   /** Cumulative layout shift. */
   readonly layoutShift: number
-  /** Bytes of all answers, with their headers. */
+  /** Bytes of all answers, with their headers, to what was asked before the page had all its answers. The code of other pages is loaded later. */
   readonly transferredBytes: number
-  /** Bytes of its code, compressed. */
+  /** Bytes of the code among them, compressed. */
   readonly codeBytes: number
   /** The time from the request of the document to its last byte. */
   readonly documentMs: number
@@ -79,6 +79,7 @@ const READING = `(() => {
   const firstPaintMs = performance.getEntriesByName('first-contentful-paint')[0].startTime
   const [document] = performance.getEntriesByType('navigation')
   const resources = performance.getEntriesByType('resource')
+  const first = resources.filter(({ startTime }) => startTime <= window.seen.wholeMs)
   const bytesOf = all => all.reduce((sum, { transferSize }) => sum + transferSize, 0)
   const { tasks, ...seen } = window.seen
   return {
@@ -87,8 +88,8 @@ const READING = `(() => {
     blockedMs: tasks
       .filter(([at]) => at >= firstPaintMs)
       .reduce((sum, [, ms]) => sum + Math.max(0, ms - 50), 0),
-    transferredBytes: bytesOf([...resources, document]),
-    codeBytes: bytesOf(resources.filter(({ name }) => name.endsWith('.js'))),
+    transferredBytes: bytesOf([...first, document]),
+    codeBytes: bytesOf(first.filter(({ name }) => name.endsWith('.js'))),
     documentMs: document.responseEnd,
   }
 })()`

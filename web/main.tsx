@@ -87,6 +87,9 @@ declare module '@tanstack/react-router' {
   }
 }
 
+/** The code of the other pages does not compete with the answers that the first view needs. */
+const FIRST_VIEW_MS = 2_000
+
 const element = document.querySelector('#root')
 if (element) {
   startLive()
@@ -97,5 +100,5 @@ if (element) {
       </QueryClientProvider>
     </StrictMode>,
   )
-  addEventListener('load', loadPagesAhead, { once: true })
+  addEventListener('load', () => setTimeout(loadPagesAhead, FIRST_VIEW_MS), { once: true })
 }

@@ -110,14 +110,12 @@ function Example({ id }: { readonly id: string }) {
   const { data: task } = useQuery({ ...taskQuery(id), ...EXAMPLE })
   const run = task?.runs.findLast(({ state, endedAt }) => state !== 'succeeded' && endedAt !== undefined)
   return (
-    <span className="cell-name">
+    <>
       <IdLink id={id} />
       {run?.endedAt !== undefined && (
-        <span className="faint nowrap">
-          after {duration(Date.parse(run.endedAt) - Date.parse(run.startedAt))}
-        </span>
+        <div className="faint">after {duration(Date.parse(run.endedAt) - Date.parse(run.startedAt))}</div>
       )}
-    </span>
+    </>
   )
 }
 

@@ -54,7 +54,7 @@ function Situation({ task }: { readonly task: ApiTask }) {
     <>
       {took !== undefined && <span className="took">{duration(took)}</span>}{' '}
       {text !== undefined && (
-        <bdi className="cut" dir="auto" title={text}>
+        <bdi dir="auto" title={text}>
           {text}
         </bdi>
       )}

@@ -74,9 +74,19 @@ describe.skipIf(chromiumPath === undefined)('the pages of the dashboard', () => 
 
       expect(await tooWide(page, width, findingsOf)).toEqual([])
       expect(complaints).toEqual([])
+      await page.goto(`/tasks?type=${TYPE}`)
+      await page.getByRole('row').getByTitle(LONG).first().waitFor()
+      expect(await page.evaluate(IS_DRAWN)).toBe(true)
     })
   })
 })
+
+/** Whether the list shows the beginning of an error that is too long for its row. */
+const IS_DRAWN = `(() => {
+  const text = document.querySelector('[role=row] [title*="Failed"]')
+  const [{ left, top, height }] = text.getClientRects()
+  return document.elementFromPoint(left + 4, top + height / 2) === text
+})()`
 
 /** The innermost element beyond the right edge, if the page is wider than its screen. */
 const WIDEST = `(() => {
@@ -126,9 +136,10 @@ async function fill(system: System): Promise<void> {
     key: HOSTILE,
     input: { [LONG]: LONG },
     priority: 9,
-    retry: { delayMs: 1 },
+    retry: { maxRetries: 0 },
     ...more,
   })
+  await call('PATCH', pathOf('get', id), { priority: 3 })
   await system.publish({ type: FLOW, key: LONG, input: {} })
   const worker = { type: TYPE, workerId: `${LONG}${LONG}`, waitMs: 20_000, limit: 9 }
   const { body } = await call('POST', '/v1/claims', worker)
@@ -136,5 +147,4 @@ async function fill(system: System): Promise<void> {
   const error = { name: `Failed${LONG}`, message: LONG.repeat(9), stack: LONG.repeat(4) }
   const report = { fence: run.fence, error, log: LONG.repeat(5) }
   await call('POST', pathOf('fail', id, run.id), report)
-  await call('PATCH', pathOf('get', id), { priority: 3 })
 }
