@@ -106,7 +106,7 @@ function useRun(onClose: () => void) {
 /** The tasks that the text finds, what leads to all of them, and how far the search is. */
 function useFound(text: string): { readonly commands: readonly Command[]; readonly note: string } {
   const q = useSettled(text)
-  const { data: types = [] } = useQuery(typesQuery)
+  const { data: types } = useQuery(typesQuery)
   const { data, error } = useQuery(foundQuery(q))
   if (text === '') return { commands: [], note: '' }
   const found = q === text ? data : undefined
@@ -121,7 +121,9 @@ function useFound(text: string): { readonly commands: readonly Command[]; readon
   )
   const canvas = commandOf(short(text), 'open the canvas', { to: '/canvases/$id', params: { id: text } })
   const task = commandOf(short(text), 'open the task', { to: '/tasks/$id', params: { id: text }, search: {} })
-  const isTaskId = !found && types.some(({ type }) => text.startsWith(`${type}:`))
+  // The types may not be read yet.
+  const beginsWithType = types ? types.some(({ type }) => text.startsWith(`${type}:`)) : text.includes(':', 1)
+  const isTaskId = !found && beginsWithType && !text.startsWith('canvas:')
   const all = commandOf(`Search all tasks for ${short(text)}`, 'tasks', { to: '/tasks', search: { q: text } })
   const commands = [
     ...tasks,
