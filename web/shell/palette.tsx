@@ -122,8 +122,8 @@ function useFound(text: string): { readonly commands: readonly Command[]; readon
   const canvas = commandOf(short(text), 'open the canvas', { to: '/canvases/$id', params: { id: text } })
   const task = commandOf(short(text), 'open the task', { to: '/tasks/$id', params: { id: text }, search: {} })
   // The types may not be read yet.
-  const beginsWithType = types ? types.some(({ type }) => text.startsWith(`${type}:`)) : text.includes(':', 1)
-  const isTaskId = !found && beginsWithType && !text.startsWith('canvas:')
+  const isOfType = types ? types.some(({ type }) => text.startsWith(`${type}:`)) : text.includes(':', 1)
+  const isTaskId = !found && isOfType && !text.startsWith('canvas:')
   const all = commandOf(`Search all tasks for ${short(text)}`, 'tasks', { to: '/tasks', search: { q: text } })
   const commands = [
     ...tasks,
