@@ -15,7 +15,7 @@ export type PageTiming = {
   readonly blockedMs: number
   /** Cumulative layout shift. */
   readonly layoutShift: number
-  /** Bytes of all answers, with their headers, to what was asked before the page had all its answers. The code of other pages is loaded later. */
+  /** Bytes, with headers, of the document and of all that the page requested before it was whole. The code of other pages is loaded later. */
   readonly transferredBytes: number
   /** Bytes of the code among them, compressed. */
   readonly codeBytes: number

@@ -83,7 +83,7 @@ export function inOneLine(text: string): string {
 }
 
 /**
- * Starts a receiver of webhooks on a free port, which stands for a third party. `POST /hook` accepts all keys. `POST /flaky` answers 503 to
+ * Starts a server that receives webhooks on a free port, as a third party would. `POST /hook` accepts all keys. `POST /flaky` answers 503 to
  * the first two calls of each key. `POST /announce` answers 403 to keys that begin with `refused`. All paths begin with a secret, so that no
  * web page can call them.
  */

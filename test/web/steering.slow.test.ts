@@ -6,13 +6,14 @@ import { aDashboardTab } from '../support/web/dashboard.ts'
 
 const PACE_MS = 2_000
 
-/** When the page has questions the API, in milliseconds of its own clock, for each path. */
-const QUESTIONS = `(() => {
-  const questions = performance.getEntriesByType('resource').map(({ name, startTime }) => [new URL(name).pathname, startTime])
-  const paths = Map.groupBy(questions, ([path]) => path)
+/** When the page has called each path of the API, in milliseconds of its own clock. */
+const CALLS = `(() => {
+  const calls = performance.getEntriesByType('resource').map(({ name, startTime }) => [new URL(name).pathname, startTime])
+  const paths = Map.groupBy(calls, ([path]) => path)
   return [...paths].filter(([path]) => path.startsWith('/v1/') && path !== '/v1/events')
     .map(([, all]) => all.map(([, startTime]) => startTime))
 })()`
+
 /** A task that fits the schema of its type. */
 const LETTER = '{"type": "letter", "input": {"to": "Ada", "copies": 1}}'
 
@@ -248,10 +249,10 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
       ...{ expiresAt: '2026-01-15T00:01:00.000Z', receives: 5, bytes: 120, replayable: true },
       ...{ sentence: 'The dispatch of letter:form-1 was given up.', next: 'Send it again.' },
     }
-    const questions: unknown[] = []
+    const sent: unknown[] = []
     await page.route('**/v1/dead-letters?*', route => route.fulfill({ json: { items: [letter] } }))
     await page.route('**/v1/dead-letters/replay', (route, request) => {
-      questions.push(request.postDataJSON())
+      sent.push(request.postDataJSON())
       return route.fulfill({ json: { results: [{ id: letter.id, status: 200 }] } })
     })
     await page.goto('/dead-letters')
@@ -260,7 +261,7 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
     await press('Send again')
     await told('1 message sent again')
 
-    expect(questions).toEqual([{ ids: [letter.id] }])
+    expect(sent).toEqual([{ ids: [letter.id] }])
   })
 
   it('finds no action on a page that may only read', async () => {
@@ -309,8 +310,8 @@ describe.skipIf(chromiumPath === undefined)('a reader', () => {
       await page.waitForTimeout(400)
     }
 
-    const questions = await page.evaluate<number[][]>(QUESTIONS)
-    const gaps = questions.flatMap(times => times.slice(1).map((time, nth) => time - (times[nth] ?? 0)))
+    const calls = await page.evaluate<number[][]>(CALLS)
+    const gaps = calls.flatMap(times => times.slice(1).map((time, nth) => time - (times[nth] ?? 0)))
     expect(gaps.length).toBeGreaterThan(0)
     // A timer of the browser is late by some milliseconds, so two rounds may be a little nearer to each other.
     expect(Math.min(...gaps)).toBeGreaterThan(PACE_MS * 0.75)
