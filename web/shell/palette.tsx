@@ -121,16 +121,12 @@ function useFound(text: string): { readonly commands: readonly Command[]; readon
   )
   const canvas = commandOf(short(text), 'open the canvas', { to: '/canvases/$id', params: { id: text } })
   const task = commandOf(short(text), 'open the task', { to: '/tasks/$id', params: { id: text }, search: {} })
-  // The types may not be read yet.
+  const isCanvasId = text.startsWith('canvas:')
+  // Until the types are read, any text with a colon may be an id.
   const isOfType = types ? types.some(({ type }) => text.startsWith(`${type}:`)) : text.includes(':', 1)
-  const isTaskId = !found && isOfType && !text.startsWith('canvas:')
+  const isTaskId = !found && isOfType && !isCanvasId
   const all = commandOf(`Search all tasks for ${short(text)}`, 'tasks', { to: '/tasks', search: { q: text } })
-  const commands = [
-    ...tasks,
-    ...(isTaskId ? [task] : []),
-    ...(text.startsWith('canvas:') ? [canvas] : []),
-    all,
-  ]
+  const commands = [...tasks, ...(isTaskId ? [task] : []), ...(isCanvasId ? [canvas] : []), all]
   return { commands, note: error ? `The search failed: ${problemText(error)}` : noteOf(text, found) }
 }
 
